@@ -51,7 +51,7 @@ fuzz: $(READY)
 	$(BIN)/python -m benchmarks.fuzz --minutes $(or $(MINUTES),5) $(if $(SEED),--seed $(SEED)) $(if $(REPLAY),--replay $(REPLAY))
 
 docs: $(READY)
-	$(BIN)/python -m sfumato.catalogue
+	$(BIN)/python -m sfumato.ui.reference_pages
 
 site: $(READY)
 	$(BIN)/mkdocs build --quiet

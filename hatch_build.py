@@ -27,7 +27,7 @@ class LoopsHook(BuildHookInterface):
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         if self.target_name != "wheel":
             return
-        folder = SOURCE / "sfumato" / "compiled"
+        folder = SOURCE / "sfumato" / "core" / "compiled"
         making = _making()
         for old in folder.glob("loops-*.so"):
             old.unlink()
@@ -38,12 +38,12 @@ class LoopsHook(BuildHookInterface):
             return
         build_data["pure_python"] = False
         build_data["tag"] = f"py3-none-{sysconfig.get_platform().replace('-', '_').replace('.', '_')}"
-        build_data["artifacts"].append(f"src/sfumato/compiled/{made.name}")
+        build_data["artifacts"].append(f"src/sfumato/core/compiled/{made.name}")
 
 
 def _making() -> Any:
     if str(SOURCE) not in sys.path:
         sys.path.insert(0, str(SOURCE))
-    from sfumato.compiled import making
+    from sfumato.core.compiled import build
 
-    return making
+    return build

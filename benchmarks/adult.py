@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from sfumato.data.hierarchy import Hierarchy, encode
-from sfumato.methods.recoding.problem import RecodingProblem, Requirement, Sensitive
+from sfumato.kinds.tables.methods.recoding_problem import RecodingProblem, Requirement, Sensitive
 from sfumato.models.k_anonymity import KAnonymity
 from sfumato.models.p_sensitivity import PSensitivity
 

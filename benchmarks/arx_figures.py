@@ -27,14 +27,14 @@ from typing import Any
 import numpy as np
 from benchmarks.adult_by_definition import tree
 
-from sfumato.data.arrays import BoolArray, IntArray
-from sfumato.data.classes import Classes, group
-from sfumato.data.linkage import Linkage, Spread
+from sfumato.core.arrays import BoolArray, IntArray
+from sfumato.core.registry import find
+from sfumato.data.equivalence_classes import EquivalenceClasses, equivalence_classes_of
+from sfumato.data.linkage import Linkage, ValueDistribution
 from sfumato.models.base import Model
 from sfumato.models.differential_privacy import DifferentialPrivacy
 from sfumato.models.entropy_diversity import corrected_logarithms
-from sfumato.registry import find
-from sfumato.risks.population import population_uniques
+from sfumato.workflow.risk.figures import population_uniques
 
 ADULT = Path(__file__).resolve().parents[2] / "shared" / "data" / "adult"
 RESULTS = Path(__file__).parent / "results" / "arx-figures.csv"
@@ -172,7 +172,7 @@ class Table:
         """Σ −n(value) log₂ n(value) / n(its label) over the published rows."""
         if (at, level) not in self._entropies:
             column = self.columns[at]
-            pairs = group([column.levels[0][self.mine], column.levels[level][self.mine]])
+            pairs = equivalence_classes_of([column.levels[0][self.mine], column.levels[level][self.mine]])
             label = np.bincount(column.levels[level][self.mine])[column.levels[level][self.mine][pairs.first]]
             self._entropies[at, level] = float(-(pairs.counts * np.log2(pairs.counts / label)).sum())
         return self._entropies[at, level]
@@ -255,15 +255,15 @@ class Seen:
 
     table: Table
     node: Node
-    classes: Classes
+    classes: EquivalenceClasses
     rows: IntArray
     linkage: Linkage
 
     @classmethod
     def at(cls, table: Table, node: Node, *, hidden: bool) -> Seen:
-        classes = group([column.levels[level] for column, level in zip(table.columns, node, strict=True)])
+        classes = equivalence_classes_of([column.levels[level] for column, level in zip(table.columns, node, strict=True)])
         rows = np.bincount(classes.of[table.mine], minlength=len(classes))
-        spread = {HIDDEN: Spread.count(classes.of, table.hidden, len(classes), table.labels)} if hidden else {}
+        spread = {HIDDEN: ValueDistribution.count(classes.of, table.hidden, len(classes), table.labels)} if hidden else {}
         return cls(table, node, classes, rows, Linkage(classes.counts, classes.counts, spread))
 
     def cost(self, measure: str, shown: BoolArray) -> float:
@@ -331,7 +331,7 @@ def by_population(seen: Seen, one: Case) -> BoolArray | None:
         return verdict | (seen.rows == 0)
     value = np.tile([0, 1], len(seen.rows))
     weight = np.stack([seen.classes.counts - seen.rows, seen.rows], axis=1).ravel()
-    spread = Spread.count(np.repeat(np.arange(len(seen.rows)), 2), value, len(seen.rows), ("0", "1"), weight)
+    spread = ValueDistribution.count(np.repeat(np.arange(len(seen.rows)), 2), value, len(seen.rows), ("0", "1"), weight)
     verdict = model.satisfied(replace(seen.linkage, spread={"presence": spread}))
     return None if (~verdict & (seen.rows == 0)).any() else verdict
 
@@ -407,7 +407,7 @@ def of_sampling(table: Table) -> list[dict[str, Any]]:
 def uniqueness() -> list[dict[str, Any]]:
     """Average risk and population uniqueness of the table as it is, nine columns."""
     table = adult()
-    sizes = group([column.levels[0] for column in table.columns]).counts
+    sizes = equivalence_classes_of([column.levels[0] for column in table.columns]).counts
     found = [{"case": "average prosecutor's risk", "arx": AVERAGE_RISK, "here": len(sizes) / int(sizes.sum())}]
     for fraction, model, said in UNIQUES:
         shares = {each.model: each.share for each in population_uniques(sizes, fraction).models}

@@ -35,19 +35,14 @@ from baselines.cahd import cahd_groups
 from baskets_hints import occupations
 from curves import RESULTS, panels_of, write_csv, write_grid
 
-from sfumato.data.sets import Sets
-from sfumato.io.baskets import read_fimi
-from sfumato.methods.baskets.assignments import assignments
-from sfumato.methods.baskets.block_labels import _by_share
-from sfumato.methods.baskets.block_rows import rows_of
-from sfumato.methods.baskets.blocks import _matched
-from sfumato.methods.baskets.hiding import Hiding
-from sfumato.methods.baskets.orders import ORDERS
-from sfumato.methods.baskets.partition import Partition, cut, partition, start_order
-from sfumato.methods.baskets.rings import members, targets
-from sfumato.methods.baskets.voting import expected_error_rate, vote
-from sfumato.methods.baskets.withholding import guarded
-from sfumato.randomness import Randomness
+from sfumato.core.randomness import Randomness
+from sfumato.data.item_sets import Sets
+from sfumato.io.basket_source import read_fimi
+from sfumato.kinds.baskets.methods.blocks import _by_share, _matched, published_rows_of
+from sfumato.kinds.baskets.methods.label_hiding import LabelHidingRule
+from sfumato.kinds.baskets.methods.nonreciprocal import ORDERS, assignments, labels_to_suppress_guarded, ring_members, ring_targets
+from sfumato.kinds.baskets.methods.record_order import Partition, block_starts, partition, start_order
+from sfumato.kinds.baskets.methods.voting import expected_error_rate, vote
 
 DATA = Path(__file__).parents[2] / "shared" / "data" / "set_valued"
 NAMES = (
@@ -169,13 +164,13 @@ def alike(sets: Sets, k: int) -> Partition:
 
 @lru_cache(maxsize=1)
 def ordered(sets: Sets, k: int) -> np.ndarray:
-    return start_order(sets, cut(len(sets), k))
+    return start_order(sets, block_starts(len(sets), k))
 
 
 def made(sets: Sets, labels: np.ndarray, k: int, name: str) -> Way:
     if name.startswith("ring"):
         return on_ring(sets, labels, k)
-    starts = cut(len(sets), k)
+    starts = block_starts(len(sets), k)
     blocks = alike(sets, k) if name.startswith("blocks") else Partition(ordered(sets, k), starts)
     if name.startswith("CAHD"):
         groups = cahd_groups(sets, labels, k)
@@ -183,21 +178,27 @@ def made(sets: Sets, labels: np.ndarray, k: int, name: str) -> Way:
         blocks = Partition(np.concatenate(groups).astype(blocks.order.dtype), ends.astype(starts.dtype))
     mixed = _matched(blocks, np.random.default_rng(k).permutation(len(sets)))
     hidden = np.zeros(len(sets), dtype=bool) if name.startswith("CAHD") else hidden_in(labels[mixed], blocks, k / 2)
-    return Way(blocks.order, rows_of(sets, blocks, "dealt" if name.endswith("dealt") else "vote").base, mixed, hidden)
+    return Way(blocks.order, published_rows_of(sets, blocks, "dealt" if name.endswith("dealt") else "vote").base, mixed, hidden)
 
 
 def hidden_in(shown: np.ndarray, blocks: Partition, level: float) -> np.ndarray:
     share = np.bincount(shown) / len(shown)
-    rules = {size: Hiding.of(share, size, level, "sparing") for size in np.unique(blocks.sizes).tolist()}
+    rules = {size: LabelHidingRule.of(share, size, level, "sparing") for size in np.unique(blocks.sizes).tolist()}
     return _by_share(shown, blocks, rules, Randomness(1))
 
 
 def on_ring(sets: Sets, labels: np.ndarray, k: int) -> Way:
     order = ORDERS["window" if len(sets) <= 10_000 else "gray"](sets, k)
-    preimages = order[members(len(sets), k)].astype(np.int32)
+    preimages = order[ring_members(len(sets), k)].astype(np.int32)
     votes = vote(sets, preimages)
-    behind = order[assignments(targets(len(sets), k), "truncated", Randomness(k))[0]]
-    return Way(order, votes.base, behind, guarded(labels[behind], k, 2.0, 0), expected_error_rate(sets, preimages, votes))
+    behind = order[assignments(ring_targets(len(sets), k), "truncated", Randomness(k))[0]]
+    return Way(
+        order,
+        votes.base,
+        behind,
+        labels_to_suppress_guarded(labels[behind], k, 2.0, 0),
+        expected_error_rate(sets, preimages, votes),
+    )
 
 
 def kept() -> dict[tuple[str, ...], list[str]]:

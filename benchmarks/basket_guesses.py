@@ -25,17 +25,13 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parent / "papers"))
 from curves import write_csv
 
-from sfumato.data.sets import Sets
-from sfumato.io.baskets import read_fimi
-from sfumato.methods.baskets.assignments import assignments
-from sfumato.methods.baskets.block_rows import rows_of
-from sfumato.methods.baskets.blocks import _matched
-from sfumato.methods.baskets.gray import gray_order
-from sfumato.methods.baskets.partition import partition
-from sfumato.methods.baskets.rings import members, targets
-from sfumato.methods.baskets.shifts import Rings, turn
-from sfumato.methods.baskets.voting import vote
-from sfumato.randomness import Randomness
+from sfumato.core.randomness import Randomness
+from sfumato.data.item_sets import Sets
+from sfumato.io.basket_source import read_fimi
+from sfumato.kinds.baskets.methods.blocks import _matched, published_rows_of
+from sfumato.kinds.baskets.methods.nonreciprocal import Rings, assignments, ring_members, ring_targets, rotate_rings
+from sfumato.kinds.baskets.methods.record_order import gray_order, partition
+from sfumato.kinds.baskets.methods.voting import vote
 
 DATA = Path(__file__).parents[2] / "shared" / "data" / "set_valued"
 NAMES, LEVELS, DRAWS = ("chess", "mushroom", "bms_webview1", "retail"), (2, 4, 8), 8
@@ -64,7 +60,7 @@ class Table:
 
 def in_blocks(sets: Sets, k: int, shows: str, rng: np.random.Generator) -> list[Told]:
     blocks = partition(sets, k)
-    shown = rows_of(sets, blocks, shows).base  # type: ignore[arg-type]
+    shown = published_rows_of(sets, blocks, shows).base  # type: ignore[arg-type]
     sizes, own = np.diff(blocks.starts), np.argsort(blocks.order)
     place = np.concatenate([np.tile(np.arange(a, b), b - a) for a, b in pairwise(blocks.starts.tolist())])
     person = np.repeat(blocks.order, np.repeat(sizes, sizes))
@@ -90,7 +86,7 @@ def in_blocks(sets: Sets, k: int, shows: str, rng: np.random.Generator) -> list[
 
 def on_ring(sets: Sets, k: int, walk: str, rng: np.random.Generator) -> list[Told]:
     order, count = gray_order(sets), len(sets)
-    shown = vote(sets, order[members(count, k)].astype(np.int32)).base
+    shown = vote(sets, order[ring_members(count, k)].astype(np.int32)).base
     person, place = np.repeat(np.arange(count), k), (np.arange(count)[:, None] + np.arange(k)).reshape(-1) % count
     table = Table(person, place, (sets.take(order[person]).hamming(shown.take(place)),))
     found = []
@@ -111,8 +107,8 @@ def on_ring(sets: Sets, k: int, walk: str, rng: np.random.Generator) -> list[Tol
 def _moved(count: int, k: int, walk: str, secret: Randomness) -> np.ndarray:
     """The record behind each place, both by their places in the order."""
     if walk == "shift":
-        return turn(Rings(np.arange(count), np.array([0, count])), np.array([secret.integer(k)]))
-    return assignments(targets(count, k), walk, secret)[0]  # type: ignore[arg-type]
+        return rotate_rings(Rings(np.arange(count), np.array([0, count])), np.array([secret.integer(k)]))
+    return assignments(ring_targets(count, k), walk, secret)[0]  # type: ignore[arg-type]
 
 
 WAYS = {

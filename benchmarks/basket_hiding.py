@@ -23,9 +23,9 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parent / "papers"))
 from curves import write_csv
 
-from sfumato.audit.hidden_labels import LabelLaw, hidden_whole
-from sfumato.methods.baskets.block_labels import _hidden_in
-from sfumato.methods.baskets.hiding import Hiding, Rule
+from sfumato.kinds.baskets.block_evidence import LabelDistribution, belief_when_block_hidden
+from sfumato.kinds.baskets.methods.blocks import _hidden_in
+from sfumato.kinds.baskets.methods.label_hiding import LabelHidingRule, Rule
 
 RULES: tuple[Rule, ...] = ("whole", "sparing")
 PROTOTYPE = {2: 0.0012, 4: 0.013, 6: 0.049, 8: 0.109, 10: 0.188}
@@ -33,7 +33,7 @@ HEADER = ("l", "rule", "size", "multisets", "belief_times_l", "candidates", "wit
 HEADER = (*HEADER, "belief_times_l_470_labels", "belief_times_l_hard_law", "coin")
 
 
-def belief(shares: np.ndarray, size: int, hiding: Hiding) -> tuple[int, float]:
+def belief(shares: np.ndarray, size: int, hiding: LabelHidingRule) -> tuple[int, float]:
     """Multisets, and the largest posterior of a label of somebody, whatever is shown of a block."""
     listed = np.array(list(combinations_with_replacement(range(len(shares)), size)))
     counts = np.stack([(listed == label).sum(axis=1) for label in range(len(shares))], axis=1)
@@ -66,13 +66,13 @@ def rows() -> Iterator[list[object]]:
         coins = np.random.default_rng(1).random(len(labels))
         for rule in RULES:
             shares, size = small(level)
-            listed, most = belief(shares, size, Hiding.of(shares, size, float(level), rule))
-            hiding = Hiding.of(law, 2 * level, float(level), rule)
+            listed, most = belief(shares, size, LabelHidingRule.of(shares, size, float(level), rule))
+            hiding = LabelHidingRule.of(law, 2 * level, float(level), rule)
             withheld = float(_hidden_in(labels, hiding, coins).mean())
-            known = LabelLaw(law, 2 * level, hiding.most, float(level), sparing=hiding.rule == "sparing")
-            whole = hidden_whole(known, hiding.chance).belief
+            known = LabelDistribution(law, 2 * level, hiding.most, float(level), sparing=hiding.rule == "sparing")
+            whole = belief_when_block_hidden(known, hiding.chance).belief
             hard = np.append(0.99 / level, np.full(level + 2, (1 - 0.99 / level) / (level + 2)))
-            coin = Hiding.of(hard, level, float(level), rule)
+            coin = LabelHidingRule.of(hard, level, float(level), rule)
             worst = belief(hard, level, coin)[1]
             told = [f"{most * level:.4f}", 2 * level, f"{withheld:.4f}", PROTOTYPE.get(level, ""), f"{whole * level:.4f}"]
             yield [level, rule, size, listed, *told, f"{worst * level:.4f}", f"{coin.chance:.4f}"]

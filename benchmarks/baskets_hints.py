@@ -2,9 +2,11 @@
 
     python benchmarks/baskets_hints.py
 
-Labels are independent of items and of each other (470 values, skewed as in `papers/baskets.py`). The scan of `withhold` keeps a
+Labels are independent of items and of each other (470 values, skewed as in `papers/baskets.py`). The scan of
+`labels_to_suppress` keeps a
 label unless it was kept too often within reach before, so a withheld label is x with chance f_x / f(S), S being the labels that
-had reached their limit there. A person's label is behind each of `degree` places with equal chance. `guarded` counts these chances
+had reached their limit there. A person's label is behind each of `degree` places with equal chance.
+`labels_to_suppress_guarded` counts these chances
 and keeps every guess below 1/l; what it costs is a ring of higher degree and more
 withheld labels.
 """
@@ -20,7 +22,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parent / "papers"))
 from curves import write_csv
 
-from sfumato.methods.baskets.withholding import guarded, withhold
+from sfumato.kinds.baskets.methods.nonreciprocal import labels_to_suppress, labels_to_suppress_guarded
 
 COUNT, LEVELS = 20_000, (2, 4, 6, 8, 10)
 
@@ -58,13 +60,13 @@ def main() -> None:
     for level in LEVELS:
         for spread in (1, 2):
             degree = spread * level
-            hidden = withhold(labels, degree, spread, 0)
+            hidden = labels_to_suppress(labels, degree, spread, 0)
             best = best_guesses(labels, hidden, degree, spread)
             above = float((best > 1 / level + 1e-9).mean())
             figures = [hidden.mean(), above, best.mean() * level, best.max() * level]
             rows.append([level, f"withhold, spread {spread}", degree, *figures])
         for spread in (2, 3, 4):
-            hidden = guarded(labels, spread * level, float(spread), 0)
+            hidden = labels_to_suppress_guarded(labels, spread * level, float(spread), 0)
             rows.append([level, f"guarded, spread {spread}", spread * level, hidden.mean(), 0.0, "", "at most 1"])
     shown = [[*row[:3], *(f"{cell:.4f}" if isinstance(cell, float) else cell for cell in row[3:])] for row in rows]
     for row in shown:

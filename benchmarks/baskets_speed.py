@@ -21,12 +21,10 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parent / "papers"))
 from curves import merged, write_csv
 
-from sfumato.data.sets import Sets
-from sfumato.methods.baskets.assignments import assignments, assignments_and_steps
-from sfumato.methods.baskets.orders import ORDERS
-from sfumato.methods.baskets.rings import members, targets
-from sfumato.methods.baskets.voting import expected_error_rate, vote
-from sfumato.randomness import Randomness
+from sfumato.core.randomness import Randomness
+from sfumato.data.item_sets import Sets
+from sfumato.kinds.baskets.methods.nonreciprocal import ORDERS, assignments, assignments_and_steps, ring_members, ring_targets
+from sfumato.kinds.baskets.methods.voting import expected_error_rate, vote
 
 K = 16
 POLICY = """\
@@ -48,12 +46,12 @@ def walks() -> None:
     """CPU seconds and steps of the three walks, and the growth of the fastest."""
     rows = []
     for walk in ("truncated", "closed", "backtracking"):
-        assignments(targets(200, K), walk, Randomness(0))
+        assignments(ring_targets(200, K), walk, Randomness(0))
     every = ("truncated", "closed", "backtracking")
     for count, names in ((3_196, every), (50_000, every), (200_000, every), (1_000_000, ("truncated",))):
         for walk in names:
             began = time.process_time()
-            _, steps = assignments_and_steps(targets(count, K), walk, Randomness(1))
+            _, steps = assignments_and_steps(ring_targets(count, K), walk, Randomness(1))
             rows.append([walk, count, K, f"{time.process_time() - began:.2f}", f"{steps / count / K:.2f}"])
             print(*rows[-1], flush=True)
     write_csv("baskets-walks", ("walk", "records", "k", "cpu_s", "steps_per_edge"), rows)
@@ -87,10 +85,10 @@ def million(count: int) -> None:
     order = ORDERS["window"](sets, K)
     step("window order", began)
     began = time.process_time()
-    assignments(targets(count, K), "truncated", Randomness(1))
+    assignments(ring_targets(count, K), "truncated", Randomness(1))
     step("assignments", began)
     began = time.process_time()
-    preimages = order[members(count, K)].astype(np.int32)
+    preimages = order[ring_members(count, K)].astype(np.int32)
     votes = vote(sets, preimages)
     step("vote", began)
     print("error rate", round(expected_error_rate(sets, preimages, votes), 4))

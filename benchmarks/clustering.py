@@ -15,8 +15,8 @@ from pathlib import Path
 from adult import TABLE_6, WEIGHTS, adult, ntil, problem, resampled
 from baselines.plain_clustering import plain_gather
 
-from sfumato.methods.recoding.greedy_clustering import Layout, cluster
-from sfumato.methods.recoding.pricing import columns_of
+from sfumato.kinds.tables.methods.greedy_clustering import Layout, cluster
+from sfumato.kinds.tables.methods.recoding_costs import columns_of
 
 RESULTS = Path(__file__).parent / "results"
 CLAIMS = ((4, None), (4, 2), (10, 4), (20, 6), (20, 10))

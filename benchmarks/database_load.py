@@ -26,7 +26,7 @@ from postgres_server import Server, any_server, session  # noqa: E402
 from sfumato.data.database import Database  # noqa: E402
 from sfumato.data.table import Table  # noqa: E402
 from sfumato.io.sql import load, read_rows, read_schema  # noqa: E402
-from sfumato.io.sql.bulk import csv_piece  # noqa: E402
+from sfumato.io.sql.bulk_load import csv_piece  # noqa: E402
 
 SHAPE = "id bigint{key}, name text NOT NULL, price numeric(12,2), at timestamptz, token uuid NOT NULL, notes json"
 SIZES = (10_000, 100_000, 1_000_000)

@@ -19,12 +19,11 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.data.table import Table
-from sfumato.demos.testdata import students
-from sfumato.discover.databases import read_database
-from sfumato.discover.declared import declared_by
-from sfumato.discover.rules import proposals, rules_of_database
-from sfumato.discover.view import DataView
-from sfumato.io.files import read_file
+from sfumato.io.table_files import read_file
+from sfumato.ui.demos.testdata import students
+from sfumato.workflow.discover.column_profiles import DataView
+from sfumato.workflow.discover.constraints import proposals, proposals_of_schema, rules_of_database
+from sfumato.workflow.discover.databases import read_database
 
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
 RESULTS = Path(__file__).parent / "results"
@@ -109,7 +108,7 @@ def databases() -> list[dict]:
             seconds = time.process_time() - begin
             for template in ("keys", "foreign keys"):
                 on = {each.rule for each in found if each.template == template and each.active}
-                declared = {each.rule for each in declared_by(database.schema, {}) if each.template == template}
+                declared = {each.rule for each in proposals_of_schema(database.schema, {}) if each.template == template}
                 silent = {rule for rule in declared - on if _without_rows(rule, database)}
                 figures = {
                     "database": name,

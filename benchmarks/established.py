@@ -25,17 +25,15 @@ import polars as pl
 from threadpoolctl import threadpool_limits
 
 import sfumato as sf
-from sfumato.data.classes import group
-from sfumato.methods.aggregating.kernels.exchanging import within
-from sfumato.methods.aggregating.kernels.gathering import gather
-from sfumato.methods.aggregating.several_columns import near_groups
-from sfumato.methods.base import Task
-from sfumato.methods.recoding import drawn_levels, sampled
-from sfumato.methods.recoding.base import feasible_problem
-from sfumato.methods.recoding.full_domain import FullDomain
-from sfumato.methods.recoding.lattice_search import cheapest
-from sfumato.metrics.prediction import classified, features_of, rows_held_out
+from sfumato.data.equivalence_classes import equivalence_classes_of
+from sfumato.kinds.tables.methods import private_sampling
+from sfumato.kinds.tables.methods.full_domain import FullDomain, cheapest_node
+from sfumato.kinds.tables.methods.kernels.microaggregation import gather, within
+from sfumato.kinds.tables.methods.microaggregation import near_groups
+from sfumato.kinds.tables.methods.recoding import feasible_problem
+from sfumato.kinds.tables.statistical_utility import classified, features_of, rows_held_out
 from sfumato.models.differential_privacy import DifferentialPrivacy
+from sfumato.release.method import Task
 
 ADULT = Path(__file__).resolve().parents[2] / "shared" / "data" / "adult"
 RESULTS = Path(__file__).parent / "results"
@@ -65,7 +63,7 @@ def lattice() -> list[dict[str, Any]]:
         for share in (0.0, 0.05):
             one = FullDomain(problem, "loss", spare=int(share * problem.records))
             before = time.process_time()
-            best = cheapest(one, most=200_000)
+            best = cheapest_node(one, most=200_000)
             quick = time.process_time() - before
             before = time.process_time()
             costs = ((one.bound(node), one.surcharge(node)) for node in product(*map(range, one.shape)))
@@ -90,18 +88,21 @@ def levels() -> list[dict[str, Any]]:
     claim = {"differential-privacy": {"epsilon": 1.0, "delta": 1e-5}}
     policy = sf.Policy.parse({"version": 1, "columns": told, "protect": [claim]})
     task = Task(policy, policy.data.read({name: data[name] for name in told}))
-    ladders = {name: sampled.ladder(policy, task.data, name) for name in told}
+    ladders = {name: private_sampling.ladder(policy, task.data, name) for name in told}
     heights = {name: len(steps) - 1 for name, steps in ladders.items()}
-    choices = sampled._choices(heights)
-    cells = [group(sampled._keys(task, ladders, dict(zip(heights, one, strict=True)))).counts for one in choices]
-    kept = np.array([drawn_levels.detail(one, list(heights.values())) for one in choices])
+    choices = private_sampling._choices(heights)
+    cells = [
+        equivalence_classes_of(private_sampling._keys(task, ladders, dict(zip(heights, one, strict=True)))).counts
+        for one in choices
+    ]
+    kept = np.array([private_sampling.detail(one, list(heights.values())) for one in choices])
     share = kept[:, 0] / kept[:, 1]
     for epsilon in (0.5, 1.0, 2.0):
         search = 0.1 * epsilon
         fraction = -math.expm1(-(epsilon - search)) * (1 - 1e-9)
         k = DifferentialPrivacy(epsilon=epsilon, delta=1e-5).threshold(fraction, search)
-        steps = drawn_levels.PublishedSteps(fraction, k)
-        worth = share * np.array([steps.worth(one) for one in cells]) / drawn_levels.STEP
+        steps = private_sampling.PublishedSteps(fraction, k)
+        worth = share * np.array([steps.worth(one) for one in cells]) / private_sampling.STEP
         counts = share * np.array([one[one >= k].sum() for one in cells]) / k
         ways = {"drawn": search * worth, "score of counts": search * counts / 2, "blind": 0 * worth}
         entry: dict[str, Any] = {"epsilon": epsilon, "k": k, "choices": len(choices)}

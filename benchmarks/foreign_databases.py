@@ -123,7 +123,7 @@ def large(rows: int, most: int, memory: str) -> None:
 
 def timed(*words: str) -> str:
     """A command, with what it cost: CPU seconds, the most memory of its own, the most pages of mapped files, the most disk."""
-    code = "import sys, resource, atexit; from sfumato.cli import main; atexit.register(lambda: print(resource.getrusage("
+    code = "import sys, resource, atexit; from sfumato.ui.cli import main; atexit.register(lambda: print(resource.getrusage("
     code += "resource.RUSAGE_SELF), file=sys.stderr)); main(sys.argv[1:])"
     began, free = time.monotonic(), shutil.disk_usage(tempfile.gettempdir()).free
     with tempfile.TemporaryFile("w+") as told, tempfile.TemporaryFile("w+") as complained:
@@ -192,11 +192,11 @@ def judged(name: str, rows: list[dict[str, str]]) -> str:
     from eighty_rules import CASES
     from test_eighty_rules import policy_of
 
+    from sfumato.core.errors import Infeasible, PolicyError
+    from sfumato.core.randomness import Randomness
     from sfumato.data.table import Table
-    from sfumato.errors import Infeasible, PolicyError
-    from sfumato.methods.base import Task
-    from sfumato.methods.replacing.obfuscation import Obfuscation
-    from sfumato.randomness import Randomness
+    from sfumato.kinds.testdata.methods.obfuscation import Obfuscation
+    from sfumato.release.method import Task
 
     data = Table(pa.table({column: [row[column] for row in rows] for column in rows[0]}))
     began = time.process_time()

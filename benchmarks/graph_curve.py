@@ -16,14 +16,13 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parent / "papers"))
 from curves import RESULTS, write_csv
 
+from sfumato.core.randomness import Randomness
 from sfumato.data.edge_channel import EdgeChannel
-from sfumato.data.flipping import reflipped
 from sfumato.data.graph import Graph
-from sfumato.io.graph import read_graph
-from sfumato.methods.graphs.curve import operating_curve, recommended
-from sfumato.methods.graphs.curve_picture import picture
-from sfumato.metrics.recovery import recover
-from sfumato.randomness import Randomness
+from sfumato.io.graph_source import read_graph
+from sfumato.kinds.graphs.edge_flips import flip_edges_keeping_names
+from sfumato.kinds.graphs.methods.edge_perturbation import operating_curve, picture, recommend_point
+from sfumato.kinds.graphs.recovery import recover
 
 DATA = Path(__file__).parents[2] / "shared" / "data" / "graphs"
 REAL, MADE = ("ca_grqc", "ego_facebook", "email_enron"), {"made-1m": (150_000, 1_040_000), "made-3.6m": (500_000, 3_600_000)}
@@ -46,7 +45,7 @@ def main() -> None:
     for name, graph in graphs.items():
         began = time.process_time()
         curve = operating_curve(graph)
-        best, why = recommended(curve, 50_000_000)
+        best, why = recommend_point(curve, 50_000_000)
         seconds = time.process_time() - began
         print(name, graph.nodes, graph.size, f"{seconds:.1f} s", why, flush=True)
         (RESULTS / f"graph-curve-{name}.svg").write_text(picture(curve, best))
@@ -56,7 +55,7 @@ def main() -> None:
         write_csv("graph-curve", header, rows)
     graph = graphs["made-3.6m"]
     began = time.process_time()
-    published = reflipped(graph, EdgeChannel.symmetric(1e-5), Randomness())
+    published = flip_edges_keeping_names(graph, EdgeChannel.symmetric(1e-5), Randomness())
     middle = time.process_time()
     found = recover(published, EdgeChannel.symmetric(1e-5), distribution=False)
     done = time.process_time()

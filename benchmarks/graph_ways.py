@@ -27,17 +27,23 @@ from curves import RESULTS, write_csv
 from graph_curve import MADE, made
 
 import sfumato as sf
-from sfumato.attacks.degree_signatures import DegreeSignatures
-from sfumato.attacks.degrees import DegreeGuesses
-from sfumato.attacks.neighbourhood import KnownTies
-from sfumato.attacks.one_person import OnePerson
-from sfumato.attacks.one_tie import Figures, OneTie
-from sfumato.io.graph import read_graph
-from sfumato.methods.graphs.node_private_figures import at_most, counted_degrees, node_shares, sensitivity, spread_of
-from sfumato.methods.graphs.node_private_figures import noisy as noisy_people
-from sfumato.methods.graphs.noise import ladder, ladder_error, laplace, laplace_error
-from sfumato.methods.graphs.private_figures import repaired, shares_of
-from sfumato.randomness import Randomness
+from sfumato.core.randomness import Randomness
+from sfumato.io.graph_source import read_graph
+from sfumato.kinds.graphs.methods.private_figures import (
+    counted_degrees,
+    cumulative_degrees,
+    epsilon_shares,
+    ladder_error,
+    ladder_mechanism,
+    laplace_error,
+    laplace_mechanism,
+    node_epsilon_shares,
+    project_to_degree_sequence,
+    sensitivity,
+    spread_of,
+)
+from sfumato.kinds.graphs.methods.private_figures import noisy_figures as noisy_people
+from sfumato.kinds.graphs.noise_attacks import DegreeGuesses, DegreeSignatures, NeighbourhoodAttack, OnePerson, OneTie, TrueFigures
 
 DATA = Path(__file__).parents[2] / "shared" / "data" / "graphs"
 GRAPHS = ("email_eu_core", "ca_grqc", "ego_facebook", "wiki_vote", "ca_hepth", *MADE)
@@ -55,7 +61,7 @@ def flips(name: str, file: str) -> Iterator[Row]:
         got = DegreeGuesses(target=file, mu=mu, trials=4, seed=1).run()
         yield [name, f"flip {mu:g}", "ten hubs by ties", got["hubs_found"], "", ""]
         yield [name, f"flip {mu:g}", "ten ties apart", got.get("pairs_told_apart", ""), got.get("promised", ""), ""]
-        got = KnownTies(target=file, mu=mu, known=10, trials=4, seed=1).run()
+        got = NeighbourhoodAttack(target=file, mu=mu, known=10, trials=4, seed=1).run()
         yield [name, f"flip {mu:g}", "ties to ten hubs", got["told_apart"], got["promised"], got["expected"]]
 
 
@@ -71,21 +77,25 @@ def crowds(name: str, file: str) -> Iterator[Row]:
 
 def noisy(name: str, file: str, draws: int = 2_000) -> Iterator[Row]:
     graph = read_graph(file)
-    truth, most = Figures.of(graph), max(graph.nodes - 2, 1)
+    truth, most = TrueFigures.of(graph), max(graph.nodes - 2, 1)
     for epsilon in EPSILONS:
-        way, share, chance = f"figures {epsilon:g}", shares_of(epsilon, triangles=True), Randomness(1).child(name).child(epsilon)
+        way, share, chance = (
+            f"figures {epsilon:g}",
+            epsilon_shares(epsilon, triangles=True),
+            Randomness(1).child(name).child(epsilon),
+        )
         got = OneTie(target=file, epsilon=epsilon, trials=draws, seed=1).run()
         yield [name, way, "one tie", got["right"], got["promised"], ""]
-        edges = np.abs(np.array(laplace([truth.edges] * draws, 1, share["edges"])) - truth.edges).mean()
+        edges = np.abs(np.array(laplace_mechanism([truth.edges] * draws, 1, share["edges"])) - truth.edges).mean()
         yield [name, way, "error: edges", round(float(edges), 2), "", round(laplace_error(1, share["edges"]), 2)]
-        told = [ladder(truth.triangles, truth.first, most, share["triangles"], chance.child(n)) for n in range(draws)]
+        told = [ladder_mechanism(truth.triangles, truth.first, most, share["triangles"], chance.child(n)) for n in range(draws)]
         away = np.abs(np.array(told) - truth.triangles).mean()
         exact = ladder_error(truth.first, most, share["triangles"])
         yield [name, way, "error: triangles", round(float(away), 1), "", round(exact, 1)]
-        raw = np.array(laplace(truth.degrees.tolist(), 2, share["degrees"]))
+        raw = np.array(laplace_mechanism(truth.degrees.tolist(), 2, share["degrees"]))
         yield [name, way, "error: one degree", round(float(np.abs(raw - truth.degrees).mean()), 2), "",
                round(laplace_error(2, share["degrees"]), 2)]  # fmt: skip
-        after = np.abs(repaired(raw.astype(np.float64), graph.nodes) - truth.degrees).mean()
+        after = np.abs(project_to_degree_sequence(raw.astype(np.float64), graph.nodes) - truth.degrees).mean()
         yield [name, way, "error: one degree, repaired", round(float(after), 2), "", ""]
 
 
@@ -95,11 +105,11 @@ def people(name: str, file: str, draws: int = 2_000) -> Iterator[Row]:
         got = OnePerson(target=file, epsilon=epsilon, trials=200, seed=1).run()
         yield [name, f"people {epsilon:g}, figures of ties", "ties of the hub", got["right"], got["promised"], ""]
         for limit in LIMITS:
-            way, share, degrees = f"people {epsilon:g}, limit {limit}", node_shares(epsilon), counted_degrees(graph, limit)
+            way, share, degrees = f"people {epsilon:g}, limit {limit}", node_epsilon_shares(epsilon), counted_degrees(graph, limit)
             got = OnePerson(target=file, epsilon=epsilon, limit=limit, trials=draws, seed=1).run()
             yield [name, way, "ties of the hub", got["right"], got["promised"], ""]
             told = [noisy_people(degrees, graph.nodes, limit, share) for _ in range(200)]
-            counts, below = int(degrees.sum()) // 2, at_most(degrees, graph.nodes, limit)
+            counts, below = int(degrees.sum()) // 2, cumulative_degrees(degrees, graph.nodes, limit)
             away = np.mean([abs(edges - counts) for edges, _ in told])
             exact = laplace_error(sensitivity("edges", limit), share["edges"])
             yield [name, way, "error: ties that count", round(float(away), 1), "", round(exact, 1)]

@@ -12,16 +12,15 @@ from pathlib import Path
 import numpy as np
 
 import sfumato as sf
-from sfumato.attacks._planting import plant_and_publish
-from sfumato.attacks._walking import interval_walk_attack
+from sfumato.core.randomness import Randomness
 from sfumato.data.edge_channel import EdgeChannel
-from sfumato.data.flipping import flipped
 from sfumato.data.graph import Graph
-from sfumato.data.pattern import TiePattern
-from sfumato.randomness import Randomness
+from sfumato.kinds.graphs.edge_flips import flip_edges
+from sfumato.kinds.graphs.planted_account_attacks import interval_walk_attack, plant_and_publish
+from sfumato.kinds.graphs.subgraph_patterns import SubgraphPattern
 
 RESULTS = Path(__file__).parent / "results"
-ALL = TiePattern.names()
+ALL = SubgraphPattern.names()
 SIZES = (
     (20_000, 80_000, 1e-3),
     (75_000, 250_000, 1e-5),
@@ -58,7 +57,7 @@ def main() -> None:
     rows = []
     for people, edges, mu in SIZES:
         graph = circles(people, edges)
-        published, perturbing = timed(lambda graph=graph, mu=mu: flipped(graph, EdgeChannel.symmetric(mu), Randomness()))
+        published, perturbing = timed(lambda graph=graph, mu=mu: flip_edges(graph, EdgeChannel.symmetric(mu), Randomness()))
         found, recovering = timed(lambda published=published, mu=mu: sf.recover(published, mu))
         wanted = ALL if published.size < 2_000_000 else ()
         _, everything = timed(lambda g=published, mu=mu, w=wanted: sf.recover(g, mu, patterns=w, distribution=False))

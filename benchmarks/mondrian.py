@@ -15,9 +15,9 @@ from pathlib import Path
 
 from tables import adult, census_like
 
-from sfumato.methods.recoding.costs import Costs
-from sfumato.methods.recoding.partitioning import mondrian
-from sfumato.methods.recoding.problem import RecodingProblem, Requirement
+from sfumato.kinds.tables.methods.multidimensional_partitioning import mondrian
+from sfumato.kinds.tables.methods.recoding_costs import Costs
+from sfumato.kinds.tables.methods.recoding_problem import RecodingProblem, Requirement
 from sfumato.models.k_anonymity import KAnonymity
 from sfumato.models.l_diversity import LDiversity
 from sfumato.models.p_sensitivity import PSensitivity

@@ -15,16 +15,16 @@ from pathlib import Path
 
 import numpy as np
 
-from sfumato.methods.replacing.sampling import blocks as solver_blocks
-from sfumato.methods.replacing.sampling.blocks import Blocks
-from sfumato.methods.replacing.sampling.groups import group_totals
-from sfumato.methods.replacing.sampling.levels import levels
-from sfumato.methods.replacing.sampling.problem import SampledTable, SamplingProblem
-from sfumato.methods.replacing.sampling.router import routes, run
-from sfumato.policy import replacements
-from sfumato.policy.rules import bind, parse
-from sfumato.policy.rules.tree import ColumnValue
-from sfumato.randomness import Randomness
+from sfumato.core.randomness import Randomness
+from sfumato.kinds.testdata.methods.sampling import solver_blocks
+from sfumato.kinds.testdata.methods.sampling.column_values import levels
+from sfumato.kinds.testdata.methods.sampling.problem import SampledTable, SamplingProblem
+from sfumato.kinds.testdata.methods.sampling.sampler_selection import routes, run
+from sfumato.kinds.testdata.methods.sampling.solver_blocks import Blocks
+from sfumato.kinds.testdata.methods.sampling.total_samplers import group_totals
+from sfumato.policy import value_domains
+from sfumato.policy.constraint_language import bind, parse
+from sfumato.policy.constraint_language.syntax_tree import ColumnValue
 
 RESULTS = Path(__file__).parent / "results"
 DOMAINS = {
@@ -45,7 +45,7 @@ TWO_MEANS = [*RULES[:3], "mean(courses_grade) = 91", "mean(thesis_grade) = 89"]
 
 
 def toy(count: int, rules: list[str] = RULES, original: dict | None = None) -> SamplingProblem:
-    read = {name: replacements.read(declared) for name, declared in DOMAINS.items()}
+    read = {name: value_domains.read(declared) for name, declared in DOMAINS.items()}
     kinds = {name: domain.kind for name, domain in read.items()}
     source = SampledTable(count, {name: levels(domain) for name, domain in read.items()}, original or {})
     return SamplingProblem({None: source}, [bind(parse(text), kinds) for text in rules])

@@ -18,9 +18,9 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "obfuscation"))
 from worlds import all_tables, problem, texts
 
-from sfumato.methods.replacing.sampling.blocks import fallback
-from sfumato.methods.replacing.sampling.router import Route, routes, run
-from sfumato.randomness import Randomness
+from sfumato.core.randomness import Randomness
+from sfumato.kinds.testdata.methods.sampling.sampler_selection import Route, routes, run
+from sfumato.kinds.testdata.methods.sampling.solver_blocks import fallback
 
 CASES = {
     "one total": ({"a": {"integers": [0, 3]}}, ["sum(a) = 7"], 5),

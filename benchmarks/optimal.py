@@ -19,15 +19,14 @@ from pathlib import Path
 from tables import ADULT, adult
 
 from sfumato.data.hierarchy import Hierarchy
-from sfumato.methods.recoding.bound.proof import optimize
-from sfumato.methods.recoding.bound.space import RecodingSpace
-from sfumato.methods.recoding.greedy_clustering import cluster
-from sfumato.methods.recoding.lattice import lattice_sweep
-from sfumato.methods.recoding.local_search import refine
-from sfumato.methods.recoding.optimal import time_to_search
-from sfumato.methods.recoding.partitioning import mondrian
-from sfumato.methods.recoding.problem import RecodingProblem, Requirement
-from sfumato.models.alpha_k import AlphaK
+from sfumato.kinds.tables.methods.greedy_clustering import cluster
+from sfumato.kinds.tables.methods.local_search import refine
+from sfumato.kinds.tables.methods.multidimensional_partitioning import mondrian
+from sfumato.kinds.tables.methods.optimal import optimize, time_to_search
+from sfumato.kinds.tables.methods.price_bound import RecodingSpace
+from sfumato.kinds.tables.methods.recoding_problem import RecodingProblem, Requirement
+from sfumato.kinds.tables.methods.refined import lattice_sweep
+from sfumato.models.alpha_k_anonymity import AlphaK
 from sfumato.models.k_anonymity import KAnonymity
 from sfumato.models.l_diversity import LDiversity
 

@@ -80,14 +80,14 @@ def written(path: Path, rows: list[dict[str, str]]) -> None:
 
 def levels(path: Path, given: list[str], hidden: str) -> Entry:
     """Every level that pycanon has, by the models of this project."""
-    from sfumato.data.classes import group
+    from sfumato.core.registry import find
+    from sfumato.data.equivalence_classes import equivalence_classes_of
     from sfumato.data.linkage import Linkage
-    from sfumato.io.table import TableSource
+    from sfumato.io.table_source import TableSource
     from sfumato.models.base import Model
-    from sfumato.registry import find
 
     table = TableSource().read(path)
-    classes, text = group([table.text(name).codes for name in given], rows=table.rows), table.text(hidden)
+    classes, text = equivalence_classes_of([table.text(name).codes for name in given], rows=table.rows), table.text(hidden)
     seen = Linkage.of_groups(classes.of, {hidden: (text.codes, text.labels)})
 
     def reached(model: str, key: str, **level: Any) -> Any:

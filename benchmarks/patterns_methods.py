@@ -30,12 +30,11 @@ from sklearn.cluster import KMeans
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.metrics import adjusted_rand_score
 
-from sfumato.audit.checks.linked_rows import found_share
-from sfumato.audit.checks.neighbours import mid_ranks, same_range
-from sfumato.methods.replacing.patterns.linear import ReplacedColumn, RuleSheet
-from sfumato.methods.replacing.patterns.walking import WalkEffort, walk
-from sfumato.policy.rules import parse
-from sfumato.randomness import Randomness
+from sfumato.core.randomness import Randomness
+from sfumato.kinds.testdata.methods.linear_properties import ReplacedColumn, RuleSheet
+from sfumato.kinds.testdata.methods.polytope_walk import WalkEffort, walk
+from sfumato.kinds.testdata.pattern_checks import mid_ranks, reidentified_share, scale_to_unit_range
+from sfumato.policy.constraint_language import parse
 
 RESULTS = Path(__file__).parent / "results"
 LEVELS, STEPS = 2000, 10_000
@@ -129,7 +128,10 @@ WAYS = {
 
 def risk(before: np.ndarray, after: np.ndarray) -> float:
     before = before.astype(float)
-    return max(found_share(*same_range(before, after)), found_share(mid_ranks(before, before), mid_ranks(after, after)))
+    return max(
+        reidentified_share(*scale_to_unit_range(before, after)),
+        reidentified_share(mid_ranks(before, before), mid_ranks(after, after)),
+    )
 
 
 def utility(before: np.ndarray, after: np.ndarray, label: np.ndarray) -> list[float]:

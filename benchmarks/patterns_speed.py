@@ -12,10 +12,10 @@ from pathlib import Path
 
 import numpy as np
 
-from sfumato.methods.replacing.patterns.linear import ReplacedColumn, RuleSheet
-from sfumato.methods.replacing.patterns.walking import WalkEffort, walk
-from sfumato.policy.rules import parse
-from sfumato.randomness import Randomness
+from sfumato.core.randomness import Randomness
+from sfumato.kinds.testdata.methods.linear_properties import ReplacedColumn, RuleSheet
+from sfumato.kinds.testdata.methods.polytope_walk import WalkEffort, walk
+from sfumato.policy.constraint_language import parse
 
 RESULTS = Path(__file__).parent / "results"
 

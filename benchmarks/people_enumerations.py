@@ -36,8 +36,8 @@ from tests.people import worlds_over_releases as of_releases
 from tests.people.worlds_of_people import Row, linked_violations, people_violations, random_people
 
 import sfumato as sf
-from sfumato.audit.people import PeopleCount
-from sfumato.methods.recoding.past_records import PastRecords
+from sfumato.kinds.person_evidence import PersonCount
+from sfumato.kinds.tables.methods.row_multisets import PastRecords
 
 RESULTS = Path(__file__).parent / "results" / "people-enumerations.csv"
 Judged = tuple[sf.Publication | None, list[str], list[Row]]
@@ -172,9 +172,9 @@ def planted(cases: int) -> Iterator[dict[str, Any]]:
     """What is refused, and what is published and only the enumeration finds, when somebody counts rows."""
     for audited in (True, False):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("sfumato.methods.recoding.base.of_people", lambda *_: ((), ()))
+            patch.setattr("sfumato.kinds.tables.methods.recoding.person_requirements", lambda *_: ((), ()))
             if not audited:
-                patch.setattr(PeopleCount, "__init__", of_rows._rows_are_people)
+                patch.setattr(PersonCount, "__init__", of_rows._rows_are_people)
             refused, missed = of_rows.broken_without(patch, cases)
         who = "method" if audited else "method and audit"
         yield {"way": f"planted: {who} count rows", "tables": cases, "refused": refused, "violations": missed}
@@ -183,7 +183,7 @@ def planted(cases: int) -> Iterator[dict[str, Any]]:
 AUDITS: dict[str, tuple[str, Callable[..., Any]] | None] = {
     "audit as it is": None,
     "audit of each release alone": ("sfumato.audit.certify.together", lambda exhibit, alone: iter(alone)),
-    "audit that counts rows": ("sfumato.audit.series.ties_rows", lambda history: False),
+    "audit that counts rows": ("sfumato.history.judge.series.links_rows", lambda history: False),
 }
 
 
@@ -191,7 +191,9 @@ def planted_in_histories(cases: int) -> Iterator[dict[str, Any]]:
     """Linked histories by a method that forgets the past: how many the audit lets pass, and in how many too much is found."""
     for audit, instead in AUDITS.items():
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("sfumato.methods.recoding.linked.past_records", lambda task, policy: PastRecords.none(task.data))
+            patch.setattr(
+                "sfumato.kinds.tables.methods.longitudinal.past_records", lambda task, policy: PastRecords.none(task.data)
+            )
             if instead is not None:
                 patch.setattr(*instead)
             judged = [linked_history("mondrian", seed) for seed in range(cases)]

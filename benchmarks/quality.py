@@ -22,19 +22,17 @@ from typing import Any
 
 from tables import adult, census, census_like, diabetes
 
-from sfumato.methods.recoding import local_search
-from sfumato.methods.recoding.bound.program import states
-from sfumato.methods.recoding.bound.proof import optimize
-from sfumato.methods.recoding.bound.space import RecodingSpace
-from sfumato.methods.recoding.costs import Costs
-from sfumato.methods.recoding.full_domain import FullDomain
-from sfumato.methods.recoding.greedy_clustering import cluster
-from sfumato.methods.recoding.lattice import lattice_sweep
-from sfumato.methods.recoding.lattice_search import cheapest
-from sfumato.methods.recoding.partitioning import mondrian
-from sfumato.methods.recoding.problem import Grouping, RecodingProblem, Requirement
-from sfumato.methods.recoding.refined import CLUSTERED
-from sfumato.models.alpha_k import AlphaK
+from sfumato.kinds.tables.methods import local_search
+from sfumato.kinds.tables.methods.full_domain import FullDomain, cheapest_node
+from sfumato.kinds.tables.methods.greedy_clustering import cluster
+from sfumato.kinds.tables.methods.integer_program import states
+from sfumato.kinds.tables.methods.multidimensional_partitioning import mondrian
+from sfumato.kinds.tables.methods.optimal import optimize
+from sfumato.kinds.tables.methods.price_bound import RecodingSpace
+from sfumato.kinds.tables.methods.recoding_costs import Costs
+from sfumato.kinds.tables.methods.recoding_problem import Grouping, RecodingProblem, Requirement
+from sfumato.kinds.tables.methods.refined import CLUSTERED, lattice_sweep
+from sfumato.models.alpha_k_anonymity import AlphaK
 from sfumato.models.k_anonymity import KAnonymity
 from sfumato.models.l_diversity import LDiversity
 from sfumato.models.p_sensitivity import PSensitivity
@@ -126,7 +124,7 @@ def measure_slow(table: str, claims: str, seconds: float, seed: int, told: Calla
     make, hidden = TABLES[table]
     problem, begin = make(*requirements(claims, hidden)), time.process_time()
     lattice = FullDomain(problem, "loss")
-    found = cheapest(lattice, most=NODES)
+    found = cheapest_node(lattice, most=NODES)
     whole = None if found.node is None else lattice.grouping(found.node)
     if whole is not None and int(whole.count.sum()) == problem.records:
         told("global", time.process_time() - begin, Costs.of(problem, "loss").mean(problem, whole))

@@ -16,11 +16,11 @@ from pathlib import Path
 
 from tables import adult, census_like
 
-from sfumato.methods.recoding.costs import Costs
-from sfumato.methods.recoding.lattice import lattice_sweep
-from sfumato.methods.recoding.local_search import refine
-from sfumato.methods.recoding.partitioning import mondrian
-from sfumato.methods.recoding.problem import RecodingProblem, Requirement
+from sfumato.kinds.tables.methods.local_search import refine
+from sfumato.kinds.tables.methods.multidimensional_partitioning import mondrian
+from sfumato.kinds.tables.methods.recoding_costs import Costs
+from sfumato.kinds.tables.methods.recoding_problem import RecodingProblem, Requirement
+from sfumato.kinds.tables.methods.refined import lattice_sweep
 from sfumato.models.k_anonymity import KAnonymity
 from sfumato.models.l_diversity import LDiversity
 from sfumato.models.p_sensitivity import PSensitivity

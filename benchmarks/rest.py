@@ -155,7 +155,7 @@ def inside(words: list[str]) -> None:
 
         run(np.array(Path(words[1]).read_text().split()[1:], dtype=np.int64), 78, 0.08, 40_000, 1)
     else:
-        from sfumato.cli import main as sfumato
+        from sfumato.ui.cli import main as sfumato
 
         try:
             sfumato(words)

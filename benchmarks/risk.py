@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 import sfumato as sf
-from sfumato.io.table import TableSource
+from sfumato.io.table_source import TableSource
 
 ADULT = Path(__file__).parents[2] / "shared" / "data" / "adult" / "adult_45222.csv.gz"
 QUASI = ["sex", "age", "race", "marital-status", "education", "native-country", "workclass", "income"]

@@ -38,19 +38,19 @@ FIELDS = ("date", "task", "rows", "cpu", "wall", "peak_mb", "times_floor", "stag
 QUASI = tuple(name for name in SIZES if name != "occupation")
 CHUNK = 1_000_000
 STAGES = {
-    "read": "sfumato.io.table:TableSource.read",
-    "sound": "sfumato.audit.sources.table:TableAudit.require_sound",
-    "problem": "sfumato.methods.recoding.base:continued_problem",
-    "method": "sfumato.methods.recoding.base:RecodingMethod.release",
-    "recoded": "sfumato.methods.recoding.base:recoded",
-    "draft": "sfumato.spine.write:DraftFolder.of",
-    "read back": "sfumato.spine.write:DraftFolder.read",
+    "read": "sfumato.io.table_source:TableSource.read",
+    "sound": "sfumato.kinds.tables.source_audit:TableAudit.require_sound",
+    "problem": "sfumato.kinds.tables.methods.recoding:continued_problem",
+    "method": "sfumato.kinds.tables.methods.recoding:RecodingMethod.release",
+    "recoded": "sfumato.kinds.tables.methods.recoding:recoded",
+    "draft": "sfumato.workflow.write:DraftFolder.of",
+    "read back": "sfumato.workflow.write:DraftFolder.read",
     "certify": "sfumato.audit.certify:certify",
-    "floor audit": "sfumato.audit.checks.agreement:Agreement.examine",
-    "truthfulness": "sfumato.audit.checks.truthfulness:Truthfulness.examine",
-    "utility": "sfumato.metrics.base:figures",
-    "reports": "sfumato.report.page:render",
-    "write": "sfumato.spine.write:write_out",
+    "floor audit": "sfumato.kinds.subtables.checks:Agreement.examine",
+    "truthfulness": "sfumato.kinds.tables.truthfulness:Truthfulness.examine",
+    "utility": "sfumato.release.metric:figures",
+    "reports": "sfumato.workflow.report:render",
+    "write": "sfumato.workflow.write:write_out",
 }
 
 
@@ -114,7 +114,7 @@ def verify(folder: Path) -> dict[str, float]:
 
 
 def _command(*words: str) -> None:
-    from sfumato.cli import main as sfumato
+    from sfumato.ui.cli import main as sfumato
 
     with contextlib.redirect_stdout(io.StringIO()):
         try:

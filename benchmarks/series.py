@@ -25,7 +25,7 @@ import numpy as np
 import polars as pl
 
 import sfumato as sf
-from sfumato.errors import Infeasible
+from sfumato.core.errors import Infeasible
 
 DATA = Path(os.environ.get("SFUMATO_DATA", Path(__file__).parents[2] / "shared" / "data"))
 SOURCE = DATA / "census_income_kdd" / "occ_like_148318.csv.gz"

@@ -30,9 +30,9 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 
 import sfumato as sf
-from sfumato.engines.spark import SparkEngine
-from sfumato.engines.spark_session import start
-from sfumato.spine import cluster
+from sfumato.engines.spark.engine import SparkEngine
+from sfumato.engines.spark.session import start
+from sfumato.engines.spark.workflow import publish
 
 ROOT = Path(__file__).resolve().parents[1]
 CENSUS = ROOT.parent / "shared/data/census_income_kdd/census_income_299285.csv.gz"
@@ -256,7 +256,7 @@ def run(given, meter: Meter, source: Path, room: Path) -> None:
         settings = {"spark.driver.memory": given.memory, "spark.sql.shuffle.partitions": str(max(8, given.rows // 500_000))}
         session = start(given.master, **settings, **{"spark.local.dir": str(room)})
         session.range(10).count()
-    cluster.cut_regions = told_regions(cluster.cut_regions)
+    publish.cut_regions = told_regions(publish.cut_regions)
     forced = {"most_classes": 1, "region_classes": given.regions} if given.regions else {}
     engine = Metered(session, room, meter=meter, **forced)
     with meter.stage("publish and audit, all of it") as told:

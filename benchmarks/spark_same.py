@@ -96,7 +96,7 @@ def main() -> None:
     parser.add_argument("--master", default="local[2]")
     parser.add_argument("--only", nargs="*", default=[*METHODS, *BUCKETS])
     given = parser.parse_args()
-    from sfumato.engines.spark_session import start
+    from sfumato.engines.spark.session import start
 
     session = start(given.master, **{"spark.driver.memory": "2g", "spark.sql.shuffle.partitions": "4"})
     work = [(case, name, parameters) for case in cases() for name, parameters in METHODS.items()]

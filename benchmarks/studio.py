@@ -21,9 +21,8 @@ import httpx
 import pyarrow as pa
 import pyarrow.csv as pacsv
 
-from sfumato.studio.app import studio
-from sfumato.studio.guard import COOKIE
-from sfumato.studio.project import Project
+from sfumato.ui.studio.app import COOKIE, studio
+from sfumato.ui.studio.project import Project
 
 DATA = Path(__file__).parents[2] / "shared" / "data" / "census_income_kdd" / "census_income_299285.csv.gz"
 RESULTS = Path(__file__).parent / "results" / "studio.csv"
@@ -137,7 +136,7 @@ def story(asking: httpx.Client) -> list[list[object]]:
 def main() -> None:
     import uvicorn
 
-    from sfumato.studio.server import _listen
+    from sfumato.ui.studio.server import _listen
 
     with tempfile.TemporaryDirectory() as where:
         folder = Path(where)

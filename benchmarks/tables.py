@@ -11,7 +11,7 @@ import numpy as np
 
 from sfumato.data.generalization import Generalization, Ranges
 from sfumato.data.hierarchy import Hierarchy, encode
-from sfumato.methods.recoding.problem import RecodingProblem, Requirement, Sensitive
+from sfumato.kinds.tables.methods.recoding_problem import RecodingProblem, Requirement, Sensitive
 from sfumato.models.k_anonymity import KAnonymity
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"

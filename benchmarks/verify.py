@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 import sfumato as sf
-from sfumato.policy.public import write_public_policy
+from sfumato.policy.policy import write_public_policy
 from sfumato.release.certificate import Certificate, Records
 from sfumato.release.folder import write_json, write_manifest, write_part
 from sfumato.release.release import Part

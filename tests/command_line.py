@@ -11,7 +11,7 @@ from pathlib import Path
 
 def run(*arguments: str, cwd: Path | str = ".") -> subprocess.CompletedProcess[str]:
     """What the command leaves behind."""
-    from sfumato.cli import main
+    from sfumato.ui.cli import main
 
     out, err, code = io.StringIO(), io.StringIO(), 0
     with chdir(cwd), redirect_stdout(out), redirect_stderr(err):

@@ -61,7 +61,7 @@ def few_attempts() -> None:
 
     Twice is enough to find out what else is wrong with one; `make slow` and processes of their own search as often as ever.
     """
-    from sfumato.methods.recoding import local_search
+    from sfumato.kinds.tables.methods import local_search
 
     if not os.environ.get("SFUMATO_SLOW"):
         local_search._ATTEMPTS = 1

@@ -18,9 +18,9 @@ from collections import Counter
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.data.sets import Sets
-from sfumato.errors import Infeasible
-from sfumato.methods.baskets.gray import gray_order
+from sfumato.core.errors import Infeasible
+from sfumato.data.item_sets import Sets
+from sfumato.kinds.baskets.methods.record_order import gray_order
 
 
 def cahd_groups(sets: Sets, labels: NDArray[np.int64], diversity: int, reach: int = 3) -> list[NDArray[np.int64]]:

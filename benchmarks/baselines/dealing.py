@@ -11,12 +11,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sfumato.data.arrays import IntArray
-from sfumato.decomposition.estimate import SubTableSheet
-from sfumato.decomposition.guardian import SubTable
-from sfumato.methods.subtables.buckets import bucketize
-from sfumato.methods.subtables.joint_buckets import joint_buckets
-from sfumato.randomness import Randomness
+from sfumato.core.arrays import IntArray
+from sfumato.core.randomness import Randomness
+from sfumato.kinds.subtables.guardian_normal_form import SubTable
+from sfumato.kinds.subtables.joint_estimate import SubTableSheet
+from sfumato.kinds.subtables.methods.buckets import bucketize, joint_buckets
 
 
 @dataclass(frozen=True, slots=True)

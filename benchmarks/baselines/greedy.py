@@ -16,11 +16,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.compiled import jit
-from sfumato.data.arrays import CodeArray, IntArray
-from sfumato.data.sets import Sets
-from sfumato.errors import Infeasible
-from sfumato.randomness import Randomness
+from sfumato.core.arrays import CodeArray, IntArray
+from sfumato.core.compiled import jit
+from sfumato.core.errors import Infeasible
+from sfumato.core.randomness import Randomness
+from sfumato.data.item_sets import Sets
 
 STUCK = -1
 

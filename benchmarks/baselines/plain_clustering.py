@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.data.arrays import IntArray
-from sfumato.methods.recoding.kernels.boxes import Columns
-from sfumato.methods.recoding.kernels.point_index import PointTable
+from sfumato.core.arrays import IntArray
+from sfumato.kinds.tables.methods.kernels.cell_costs import Columns
+from sfumato.kinds.tables.methods.kernels.greedy_clustering import PointTable
 
 Entry = tuple[int, int, int]
 Box = list[tuple[int, int, int, int]]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from sfumato.decomposition.privacy_rules import PrivacyRule, split_arrow
+from sfumato.policy.privacy_rules import PrivacyRule, split_arrow
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -15,8 +15,8 @@ from tests.house.cases import settings_of
 
 import sfumato as sf
 from sfumato.data.baskets import Baskets
-from sfumato.methods.baskets.blocks import BasketBlocking
-from sfumato.methods.baskets.nonreciprocal import Nonreciprocal
+from sfumato.kinds.baskets.methods.blocks import BasketBlocking
+from sfumato.kinds.baskets.methods.nonreciprocal import Nonreciprocal
 
 SETTINGS = list(settings_of(Nonreciprocal, 0.0))
 BLOCKS = list(settings_of(BasketBlocking, 0.0))

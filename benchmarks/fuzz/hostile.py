@@ -21,9 +21,9 @@ from tests.sequential.stories import people, random_generator, release
 from tests.trust.every_form import FORMS, redo, release_of
 
 import sfumato as sf
-from sfumato.errors import SfumatoError
-from sfumato.ledger import Ledger
-from sfumato.policy.read import read_yaml
+from sfumato.core.errors import SfumatoError
+from sfumato.history.ledger import Ledger
+from sfumato.policy.yaml_document import read_yaml
 
 SECONDS = 20
 TABLE = {

@@ -12,8 +12,8 @@ from tests.house import brute
 from tests.people.worlds_of_people import linked_violations, people_violations, random_people
 
 import sfumato as sf
-from sfumato.methods.base import Method
-from sfumato.registry import catalogue
+from sfumato.core.registry import catalogue
+from sfumato.release.method import Method
 
 COUNTING = [(name, settings) for name, settings in METHODS if catalogue("methods", Method)[name].counts_people]
 GROUPS = ("mondrian", "clustering", "refined")

@@ -18,7 +18,7 @@ from tests.house import brute
 from tests.house.cases import random_claims, settings_of
 
 import sfumato as sf
-from sfumato.methods.replacing.obfuscation import Obfuscation
+from sfumato.kinds.testdata.methods.obfuscation import Obfuscation
 
 Check = Callable[[Rows, Rows], bool]
 """New and old rows, in the order of the original."""

@@ -17,8 +17,8 @@ from tests.sequential.stories import Judge, joined, people, release
 from tests.trust.test_ledgers import FORGERIES, forged, head_of, stored
 
 import sfumato as sf
-from sfumato.errors import LedgerError
-from sfumato.ledger import Ledger
+from sfumato.core.errors import LedgerError
+from sfumato.history.ledger import Ledger
 
 
 class SequenceKind(Kind):

@@ -18,7 +18,7 @@ from tests.secret import secret
 
 import sfumato as sf
 from sfumato.release.certificate import Finding
-from sfumato.release.trace_file import trace_path
+from sfumato.release.folder import provenance_path
 
 Rows = list[dict[str, str]]
 NEED_THE_TRACE = ("rules left open", "rules of the policy left open", "people")
@@ -120,15 +120,15 @@ class Kind:
         """Plant a spoiling into a copy; what the judge finds wrong, or what is wrong by construction, must be found."""
         copy = folder.with_name("spoilt")
         shutil.copytree(folder, copy)
-        if trace_path(folder).exists():
-            shutil.copy(trace_path(folder), trace_path(copy))
+        if provenance_path(folder).exists():
+            shutil.copy(provenance_path(folder), provenance_path(copy))
         try:
             said = spoiling.plant(rng, copy, story)
             if said and (spoiling.certain or self.judge_spoilt(story, copy)):
                 tally.spoilt(self.form, spoiling.name, said, bool(told(copy, None)) or bool(told(copy, story.original)))
         finally:
             shutil.rmtree(copy, ignore_errors=True)
-            trace_path(copy).unlink(missing_ok=True)
+            provenance_path(copy).unlink(missing_ok=True)
 
     def judge_spoilt(self, story: Story, folder: Path) -> list[str]:
         """A judge may stumble over what is no release at all; that is a finding, too."""

@@ -26,18 +26,15 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from baselines.cahd import cahd_groups
 from baselines.greedy import greedy_assignments
 
+from sfumato.core.randomness import Randomness
 from sfumato.data.baskets import Baskets
-from sfumato.data.sets import Sets
-from sfumato.data.worlds import PublishedBaskets
-from sfumato.io.baskets import read_fimi
-from sfumato.methods.baskets.assignments import assignments
-from sfumato.methods.baskets.orders import ORDERS
-from sfumato.methods.baskets.rings import members, targets
-from sfumato.methods.baskets.segments import gray_tsp_order
-from sfumato.methods.baskets.voting import Votes, expected_error_rate, vote
-from sfumato.methods.baskets.withholding import withhold
-from sfumato.metrics.basket_queries import workload_error
-from sfumato.randomness import Randomness
+from sfumato.data.item_sets import Sets
+from sfumato.io.basket_source import read_fimi
+from sfumato.kinds.baskets.methods.nonreciprocal import ORDERS, assignments, labels_to_suppress, ring_members, ring_targets
+from sfumato.kinds.baskets.methods.record_order import gray_tsp_order
+from sfumato.kinds.baskets.methods.voting import Votes, expected_error_rate, vote
+from sfumato.kinds.baskets.metrics import workload_error
+from sfumato.kinds.baskets.published_baskets import PublishedBaskets
 
 DATA = Path(__file__).parents[3] / "shared" / "data" / "set_valued"
 LEVELS, DIVERSITIES = (2, 4, 8, 16), (2, 4, 6, 8, 10)
@@ -69,7 +66,7 @@ def orders(names: Sequence[str]) -> None:
         for k in LEVELS:
             for order_name in ORDERS:
                 order, seconds = ordered(name, baskets, k, order_name)
-                preimages = order[members(len(baskets), k)].astype(np.int32)
+                preimages = order[ring_members(len(baskets), k)].astype(np.int32)
                 votes = vote(baskets.sets, preimages)
                 rate = expected_error_rate(baskets.sets, preimages, votes)
                 errors = query_errors(baskets, votes)
@@ -135,9 +132,9 @@ def ours(name: str, baskets: Baskets, labels: np.ndarray, level: int) -> list[Fo
     """With the vote as published by default, and with the plain majority."""
     order, seconds = ordered(name, baskets, level, "window")
     began = time.process_time()
-    preimages = order[members(len(baskets), level)].astype(np.int32)
-    owner = assignments(targets(len(baskets), level), "truncated", Randomness(1))[0]
-    hidden = float(withhold(labels[order[owner]], level, 1, 0).mean())
+    preimages = order[ring_members(len(baskets), level)].astype(np.int32)
+    owner = assignments(ring_targets(len(baskets), level), "truncated", Randomness(1))[0]
+    hidden = float(labels_to_suppress(labels[order[owner]], level, 1, 0).mean())
     seconds += time.process_time() - began
     found: list[Found] = []
     for method, balance in (("nonreciprocal", BALANCE), ("nonreciprocal, majority", 0.0)):
@@ -177,7 +174,7 @@ def fresh(names: Sequence[str]) -> None:
     for name in names:
         baskets = read_fimi(DATA / f"{name}.dat.gz")
         for level in DIVERSITIES:
-            preimages = ordered(name, baskets, level, "window")[0][members(len(baskets), level)].astype(np.int32)
+            preimages = ordered(name, baskets, level, "window")[0][ring_members(len(baskets), level)].astype(np.int32)
             groups = cahd_groups(baskets.sets, occupations(len(baskets), seed=17), level)
             for balance in (0.0, BALANCE):
                 votes = vote(baskets.sets, preimages, balance)

@@ -19,12 +19,10 @@ from scipy.optimize import linprog
 from scipy.sparse import coo_matrix
 
 import sfumato as sf
+from sfumato.core.randomness import Randomness
 from sfumato.data.graph import Graph
-from sfumato.io.graph import read_graph
-from sfumato.methods.graphs.degrees.additions import Additions, additions
-from sfumato.methods.graphs.degrees.realisation import Growth
-from sfumato.methods.graphs.degrees.sequence import raised
-from sfumato.randomness import Randomness
+from sfumato.io.graph_source import read_graph
+from sfumato.kinds.graphs.methods.degree_anonymity import Additions, DegreeRealisation, add_edges, anonymous_degrees
 
 DATA = Path(__file__).parents[2].parent / "shared" / "data" / "graphs"
 LEVELS = (2, 5, 10, 25, 50)
@@ -35,7 +33,7 @@ Panels = dict[str, dict[str, list[tuple[float, float]]]]
 
 def timed(graph: Graph, k: int, exact_up_to: int = 0, seed: int = 1) -> tuple[Additions, float]:
     begun = time.process_time()
-    found = additions(graph, k, Randomness(seed), exact_up_to=exact_up_to, effort=5)
+    found = add_edges(graph, k, Randomness(seed), exact_up_to=exact_up_to, effort=5)
     return found, time.process_time() - begun
 
 
@@ -122,9 +120,9 @@ def partners() -> None:
         graph = read_graph(DATA / f"{name}.tsv.gz")
         order = np.lexsort([Randomness(1).uniform(graph.nodes), -graph.degrees])
         plan = np.empty(graph.nodes, dtype=np.int64)
-        plan[order] = raised(graph.degrees[order], k)
+        plan[order] = anonymous_degrees(graph.degrees[order], k)
         rise = plan - graph.degrees
-        grown = Growth(graph, k, plan, Randomness(1)).finish()
+        grown = DegreeRealisation(graph, k, plan, Randomness(1)).finish()
         rows.append([name, k, int(rise.sum()), round(int(rise.sum()) - most_matched(graph, rise), 1), grown.size])
         print(rows[-1], flush=True)
     write_csv("degrees-partners", ["graph", "k", "rise", "fewest_for_this_sequence", "added"], rows)

@@ -14,12 +14,11 @@ from pathlib import Path
 
 from curves import panels_of, write_csv, write_svg
 
-from sfumato.attacks._planting import plant_and_publish
-from sfumato.attacks._walking import interval_walk_attack, walk_attack
+from sfumato.core.randomness import Randomness
 from sfumato.data.edge_channel import EdgeChannel
-from sfumato.io.graph import read_graph
-from sfumato.models._planted import any_bound, needed_flip, path_bound
-from sfumato.randomness import Randomness
+from sfumato.io.graph_source import read_graph
+from sfumato.kinds.graphs.planted_account_attacks import interval_walk_attack, plant_and_publish, walk_attack
+from sfumato.models.structural_attack import needed_flip, path_bound, success_bound
 
 DATA = Path(__file__).parents[2].parent / "shared" / "data" / "graphs"
 FLIPS = (0.0, 1e-7, 1e-6, 1e-5, 1e-4, 3e-4, 1e-3)
@@ -78,7 +77,7 @@ def bounds() -> None:
     ]
     write_csv("graph_derived_flips", ["people", "planted", "success_at_most", "mu_paths", "mu_any", "new_edges"], derived)
     flips = [EdgeChannel.symmetric(mu) for mu in (1e-3, 1e-2, 0.05, 0.1, 0.15, 0.2)]
-    at = [[flip.delete, path_bound(flip, 20), any_bound(flip, 20, 23_000)] for flip in flips]
+    at = [[flip.delete, path_bound(flip, 20), success_bound(flip, 20, 23_000)] for flip in flips]
     write_csv("graph_bounds", ["mu", "bound_for_paths", "bound_for_ties"], at)
 
 

@@ -11,12 +11,12 @@ import numpy as np
 from curves import panels_of, write_csv, write_svg
 
 import sfumato as sf
+from sfumato.core.randomness import Randomness
 from sfumato.data.edge_channel import EdgeChannel
-from sfumato.data.flipping import flipped, reflipped
-from sfumato.io.graph import read_graph
-from sfumato.metrics.degree_law import DegreeLaw
-from sfumato.metrics.hub_patterns import nearest_patterns
-from sfumato.randomness import Randomness
+from sfumato.io.graph_source import read_graph
+from sfumato.kinds.graphs.edge_flips import flip_edges, flip_edges_keeping_names
+from sfumato.kinds.graphs.recovery import DegreeLaw
+from sfumato.kinds.graphs.subgraph_counts import nearest_patterns
 
 DATA = Path(__file__).parents[2].parent / "shared" / "data" / "graphs"
 FLIPS = (1e-5, 1e-4, 3e-4, 1e-3, 3e-3)
@@ -27,7 +27,7 @@ def figures(name: str) -> list[list[object]]:
     true = sf.recover(graph, 0.0, distribution=False)
     rows: list[list[object]] = []
     for mu in FLIPS:
-        published = flipped(graph, EdgeChannel.symmetric(mu), Randomness(7))
+        published = flip_edges(graph, EdgeChannel.symmetric(mu), Randomness(7))
         raw, found = sf.recover(published, 0.0, distribution=False), sf.recover(published, mu, distribution=False)
         rows += [
             [name, mu, figure, true[figure].estimate, raw[figure].estimate, found[figure].estimate, found[figure].standard_error]
@@ -40,7 +40,7 @@ def degree_distances(name: str) -> list[list[object]]:
     graph = read_graph(DATA / f"{name}.tsv.gz")
     rows: list[list[object]] = []
     for mu in (1e-4, 1e-3):
-        published = flipped(graph, EdgeChannel.symmetric(mu), Randomness(7))
+        published = flip_edges(graph, EdgeChannel.symmetric(mu), Randomness(7))
         estimates = np.clip(np.rint((published.degrees - (graph.nodes - 1) * mu) / (1 - 2 * mu)), 0, None).astype(np.int64)
         laws = {
             "published": DegreeLaw(np.bincount(published.degrees) / graph.nodes, np.zeros(1)),
@@ -61,7 +61,7 @@ def classification() -> list[list[object]]:
     rows: list[list[object]] = []
     for mu in (1e-3, 1e-2, 0.05, 0.1, 0.2):
         flip = EdgeChannel.symmetric(mu)
-        published = reflipped(graph, flip, Randomness(3))
+        published = flip_edges_keeping_names(graph, flip, Randomness(3))
         for way, used in (("as published", EdgeChannel.symmetric(0.0)), ("flip undone", flip)):
             found = nearest_patterns(published, used, hubs=hubs, people=people, targets=targets)
             rows.append([mu, way, float((found == true).mean())])

@@ -31,13 +31,12 @@ sys.path.insert(0, str(Path(__file__).parent))
 from obfuscation_speed import RULES, toy
 from versatile_chart import lines
 
-from sfumato.audit.reverse_engineering import linked, linked_at_random
-from sfumato.audit.worlds import repetitions
-from sfumato.methods.replacing.sampling.blocks import fallback
-from sfumato.methods.replacing.sampling.groups import group_totals
-from sfumato.methods.replacing.sampling.router import Route, routes, run
-from sfumato.policy.rules.tree import ColumnValue
-from sfumato.randomness import Randomness
+from sfumato.core.randomness import Randomness
+from sfumato.kinds.testdata.evidence import link_frequencies, link_frequencies_random_blocks, worlds_needed
+from sfumato.kinds.testdata.methods.sampling.sampler_selection import Route, routes, run
+from sfumato.kinds.testdata.methods.sampling.solver_blocks import fallback
+from sfumato.kinds.testdata.methods.sampling.total_samplers import group_totals
+from sfumato.policy.constraint_language.syntax_tree import ColumnValue
 
 RESULTS = Path(__file__).parents[1] / "results"
 SHOWN = ("IG-1, wall", "IG-2, wall", "LM*-1, wall", "LM*-2, wall")
@@ -106,10 +105,10 @@ def figure_9(count: int) -> list[dict]:
 def figure_10(count: int = 1000) -> list[dict]:
     """The forward heuristics with an exactly uniform solver (each block keeps its total), then their reverse engineering."""
     finals = np.sort(np.array([int(v) for v in original(count)["final_grade"]])) - 80
-    t, rng, rows = repetitions(0.05, 0.05), np.random.default_rng(3), []
+    t, rng, rows = worlds_needed(0.05, 0.05), np.random.default_rng(3), []
     free = Randomness(seed=4)
     whole = group_totals(MARKS, WEIGHTS, np.array([count]), np.array([int(finals.sum()) + 80 * count]), free)
-    ig = linked(whole, MARKS, WEIGHTS, [np.arange(count)], t, rng)
+    ig = link_frequencies(whole, MARKS, WEIGHTS, [np.arange(count)], t, rng)
     for size in (1, 5, 10, 50, 100, 200, 333, 500, 1000):
         row = {"q": size, "IG": round(float(t / ig.max()), 2)}
         for heuristic in ("LM", "LM*"):
@@ -120,9 +119,9 @@ def figure_10(count: int = 1000) -> list[dict]:
             published = np.empty(count, dtype=np.int64)
             published[np.concatenate(blocks)] = group_totals(MARKS, WEIGHTS, sizes, totals, free)
             if heuristic == "LM":
-                often = linked(published, MARKS, WEIGHTS, blocks, t, rng)
+                often = link_frequencies(published, MARKS, WEIGHTS, blocks, t, rng)
             else:
-                often = linked_at_random(published, MARKS, WEIGHTS, size, t, rng)
+                often = link_frequencies_random_blocks(published, MARKS, WEIGHTS, size, t, rng)
             row[heuristic] = round(float(t / often.max()), 2)
         rows.append(row)
         print(row, file=sys.stderr)

@@ -26,11 +26,11 @@ sys.path.insert(0, str(Path(__file__).parent))
 from curves import write_csv, write_svg
 from optimal_tables import age_and_gender
 
-from sfumato.methods.recoding.bound.proof import optimize
-from sfumato.methods.recoding.bound.space import RecodingSpace
-from sfumato.methods.recoding.lattice import lattice_sweep
-from sfumato.methods.recoding.partitioning import mondrian
-from sfumato.methods.recoding.problem import RecodingProblem, Requirement, Sensitive
+from sfumato.kinds.tables.methods.multidimensional_partitioning import mondrian
+from sfumato.kinds.tables.methods.optimal import optimize
+from sfumato.kinds.tables.methods.price_bound import RecodingSpace
+from sfumato.kinds.tables.methods.recoding_problem import RecodingProblem, Requirement, Sensitive
+from sfumato.kinds.tables.methods.refined import lattice_sweep
 from sfumato.models.k_anonymity import KAnonymity
 from sfumato.models.l_diversity import LDiversity
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from sfumato.data.generalization import Generalization, Ranges
 from sfumato.data.hierarchy import Hierarchy
-from sfumato.methods.recoding.problem import RecodingProblem, Requirement, Sensitive
+from sfumato.kinds.tables.methods.recoding_problem import RecodingProblem, Requirement, Sensitive
 
 SHARED = Path(__file__).resolve().parents[3] / "shared" / "data"
 TABLES = {

@@ -24,15 +24,13 @@ import numpy as np
 from patterns_baselines import mondrian, perturbed
 from versatile_chart import lines
 
-from sfumato.audit.checks.neighbours import judged, nearest
-from sfumato.methods.replacing.kernels.localities import extract
-from sfumato.methods.replacing.patterns.linear import ReplacedColumn, RuleSheet
-from sfumato.methods.replacing.patterns.walking import WalkEffort, walk
-from sfumato.metrics.clustering_error import clustering_error
-from sfumato.metrics.distortion import distortion
-from sfumato.metrics.range_query_error import RangeAnswering, errors
-from sfumato.policy.rules import parse
-from sfumato.randomness import Randomness
+from sfumato.core.randomness import Randomness
+from sfumato.kinds.testdata.methods.kernels.pattern_walk import extract
+from sfumato.kinds.testdata.methods.linear_properties import ReplacedColumn, RuleSheet
+from sfumato.kinds.testdata.methods.polytope_walk import WalkEffort, walk
+from sfumato.kinds.testdata.metrics import RangeAnswering, clustering_error, distortion, errors
+from sfumato.kinds.testdata.pattern_checks import judged, nearest
+from sfumato.policy.constraint_language import parse
 
 ROOT = Path(__file__).resolve().parents[2]
 RESULTS = ROOT / "benchmarks" / "results"

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sfumato.metrics.distortion import distortion
+from sfumato.kinds.testdata.metrics import distortion
 
 
 def perturbed(before: np.ndarray, wanted: float, low: np.ndarray, high: np.ndarray, seed: int = 0) -> np.ndarray:

@@ -31,13 +31,12 @@ from patterns_baselines import perturbed
 from versatile_chart import lines
 
 from patterns import adult
-from sfumato.methods.replacing.kernels.localities import WIDE, extract
-from sfumato.methods.replacing.patterns.linear import ReplacedColumn, RuleSheet
-from sfumato.methods.replacing.patterns.walking import WalkEffort, walk
-from sfumato.metrics.clustering_error import clustering_error
-from sfumato.metrics.distortion import distortion
-from sfumato.policy.rules import parse
-from sfumato.randomness import Randomness
+from sfumato.core.randomness import Randomness
+from sfumato.kinds.testdata.methods.kernels.pattern_walk import WIDE, extract
+from sfumato.kinds.testdata.methods.linear_properties import ReplacedColumn, RuleSheet
+from sfumato.kinds.testdata.methods.polytope_walk import WalkEffort, walk
+from sfumato.kinds.testdata.metrics import clustering_error, distortion
+from sfumato.policy.constraint_language import parse
 
 RESULTS = Path(__file__).parents[1] / "results"
 PARTITION, STEPS = 100, 4000

@@ -34,17 +34,15 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from census_like import LEVELS, SIZES, people
 
 import sfumato as sf
-from sfumato.audit.full_match_join import decide
-from sfumato.audit.joins import kernel_join
-from sfumato.audit.levels import linkage_of
-from sfumato.data.sequence import Attribute, ReleaseSequence
-from sfumato.errors import Infeasible
-from sfumato.methods.sequences.sequel_problem import Goal, Measure
-from sfumato.methods.sequences.specialize import specialize
-from sfumato.methods.sequences.taxonomy import Taxonomy
+from sfumato.core.errors import Infeasible
+from sfumato.core.randomness import Randomness
+from sfumato.history.judge.full_match_join import decide_cliques, kernel_join
+from sfumato.history.judge.sequence import linkage_of
+from sfumato.history.release_sequence import Attribute, ReleaseSequence
+from sfumato.kinds.tables.methods.sequential_search import specialize
+from sfumato.kinds.tables.methods.sequential_state import Goal, Measure, Taxonomy
 from sfumato.models.k_diversity import KDiversity
 from sfumato.models.k_linkability import KLinkability
-from sfumato.randomness import Randomness
 
 ADULT = Path(__file__).parents[3] / "shared" / "data" / "adult" / "adult_48842.csv.gz"
 HEAD = ["what", "records", "k", "goal", "measure", "cut loss", "cell loss", "cut level", "cell level", "match level", "CPU seconds"]
@@ -104,7 +102,7 @@ def level_of(run: Run, published: list[tuple[np.ndarray, np.ndarray]], goal: Goa
     sequence = ReleaseSequence.of_records(run.attributes, published, (run.leaves, run.leaves + 1))
     cliques = kernel_join(sequence)
     if sequence.count > 2:
-        cliques = cliques[~decide(sequence, cliques).excluded]
+        cliques = cliques[~decide_cliques(sequence, cliques).excluded]
     seen = linkage_of(sequence, cliques, tuple(map(str, range(run.values))))
     model = KLinkability(k=1) if goal.goal == "linkability" else KDiversity(k=1)
     return round(float(model.achieved(seen)["k"]), 2)

@@ -24,14 +24,12 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from census_like import LEVELS, SIZES, intervals, people
 
-from sfumato.audit.full_match_join import decide
-from sfumato.audit.joins import kernel_join
-from sfumato.audit.levels import linkability, linkage_of, short_of
-from sfumato.data.sequence import Attribute, ReleaseSequence
-from sfumato.methods.sequences.sequel_problem import Goal, SequelProblem
-from sfumato.methods.sequences.specialize import specialize
-from sfumato.methods.sequences.taxonomy import Taxonomy
-from sfumato.randomness import Randomness
+from sfumato.core.randomness import Randomness
+from sfumato.history.judge.full_match_join import decide_cliques, kernel_join
+from sfumato.history.judge.sequence import cliques_below_level, linkability, linkage_of
+from sfumato.history.release_sequence import Attribute, ReleaseSequence
+from sfumato.kinds.tables.methods.sequential_search import specialize
+from sfumato.kinds.tables.methods.sequential_state import Goal, SequelProblem, Taxonomy
 
 RESULTS = Path(__file__).parents[1] / "results"
 REAL = Path(__file__).parents[3] / "shared" / "data" / "census_income_kdd" / "occ_like_148318.csv.gz"
@@ -112,7 +110,7 @@ class Run:
         sequence = ReleaseSequence.of_records(self.attributes, published, (self.leaves, self.leaves + 1))
         started = time.process_time()
         cliques = kernel_join(sequence)
-        verdict = decide(sequence, cliques, wanted=short_of(sequence, cliques, k))
+        verdict = decide_cliques(sequence, cliques, wanted=cliques_below_level(sequence, cliques, k))
         seconds = time.process_time() - started
         labels = tuple(map(str, range(self.values)))
         level = linkability(linkage_of(sequence, cliques[verdict.admitted], labels))

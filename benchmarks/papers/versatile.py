@@ -24,15 +24,14 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from baselines.dealing import deal
 from baselines.short_rules import Diversity
 
-from sfumato.decomposition.estimate import JointEstimate
-from sfumato.decomposition.guardian import SubTable, in_normal_form
-from sfumato.decomposition.privacy_rules import PrivacyRule, irreducible
-from sfumato.decomposition.utility import kl_divergence, random_queries, relative_errors
-from sfumato.methods.subtables.buckets import largest_l
-from sfumato.methods.subtables.coloring import guarded_table, utility_aware
-from sfumato.methods.subtables.divergence import ExpectedDivergence
-from sfumato.methods.subtables.guardian_search import guardian
-from sfumato.randomness import Randomness
+from sfumato.core.randomness import Randomness
+from sfumato.kinds.subtables.guardian_normal_form import SubTable, in_normal_form
+from sfumato.kinds.subtables.joint_estimate import JointEstimate
+from sfumato.kinds.subtables.methods.buckets import largest_l
+from sfumato.kinds.subtables.methods.guardian import ExpectedDivergence, guardian
+from sfumato.kinds.subtables.methods.subtable_method import guarded_table, utility_aware
+from sfumato.kinds.subtables.metrics import kl_divergence, random_queries, relative_errors
+from sfumato.policy.privacy_rules import PrivacyRule, remove_implied_rules
 
 RESULTS = Path(__file__).resolve().parents[1] / "results"
 Columns = dict[str, np.ndarray]
@@ -60,7 +59,9 @@ def random_rules(columns: Columns, setting: Setting, rng: np.random.Generator) -
     for _ in range(5000):
         hide = str(rng.choice(eligible))
         given = rng.choice([name for name in names if name != hide], size=min(setting.lhs, len(names) - 1), replace=False)
-        rules = list(irreducible([*rules, PrivacyRule(frozenset(map(str, given)), frozenset({hide}), Diversity(setting.l))]).kept)
+        rules = list(
+            remove_implied_rules([*rules, PrivacyRule(frozenset(map(str, given)), frozenset({hide}), Diversity(setting.l))]).kept
+        )
         if len(rules) == setting.c:
             break
     return rules

@@ -12,58 +12,53 @@ __version__ = "0.2.0.dev0"
 
 _HOMES = {
     "Policy": "sfumato.policy.policy",
-    "publish": "sfumato.spine.publish",
-    "verify": "sfumato.spine.verify",
-    "measure": "sfumato.spine.measure",
-    "Publication": "sfumato.spine.judging",
-    "recover": "sfumato.metrics.recovery",
-    "recover_table": "sfumato.estimation.recovered_table",
-    "risk": "sfumato.risks.report",
-    "RiskReport": "sfumato.risks.report",
+    "publish": "sfumato.workflow.publish",
+    "verify": "sfumato.workflow.verify",
+    "measure": "sfumato.workflow.measure",
+    "Publication": "sfumato.workflow.publication",
+    "recover": "sfumato.kinds.graphs.recovery",
+    "recover_table": "sfumato.kinds.tables.recovery",
+    "risk": "sfumato.workflow.risk.report",
+    "RiskReport": "sfumato.workflow.risk.report",
     "Graph": "sfumato.data.graph",
     "Baskets": "sfumato.data.baskets",
-    "estimate": "sfumato.estimation",
-    "explore": "sfumato.exploration.explore",
-    "Exploration": "sfumato.exploration.result",
-    "Sweep": "sfumato.exploration.variants",
+    "estimate": "sfumato.workflow.estimate",
+    "explore": "sfumato.workflow.explore.explore",
+    "Exploration": "sfumato.workflow.explore.exploration",
+    "Sweep": "sfumato.workflow.explore.variants",
     "Hierarchy": "sfumato.data.hierarchy",
-    "intervals": "sfumato.policy.vocabulary",
-    "cuts": "sfumato.policy.vocabulary",
-    "prefix": "sfumato.policy.vocabulary",
-    "dates": "sfumato.policy.vocabulary",
-    "order": "sfumato.policy.vocabulary",
-    "known_list": "sfumato.policy.vocabulary",
-    "k_anonymity": "sfumato.policy.vocabulary",
-    "p_sensitivity": "sfumato.policy.vocabulary",
-    "l_diversity": "sfumato.policy.vocabulary",
-    "t_closeness": "sfumato.policy.vocabulary",
-    "claim": "sfumato.policy.vocabulary",
-    "PolicyDraft": "sfumato.policy.draft",
-    "k_anonymize": "sfumato.spine.anonymize",
-    "check": "sfumato.risks.check",
-    "TableCheck": "sfumato.risks.check",
-    "Anonymizer": "sfumato.spine.estimator",
-    "SfumatoError": "sfumato.errors",
-    "PolicyError": "sfumato.errors",
-    "DataError": "sfumato.errors",
-    "Infeasible": "sfumato.errors",
-    "AuditRefused": "sfumato.errors",
+    "intervals": "sfumato.policy.builder",
+    "cuts": "sfumato.policy.builder",
+    "prefix": "sfumato.policy.builder",
+    "dates": "sfumato.policy.builder",
+    "order": "sfumato.policy.builder",
+    "known_list": "sfumato.policy.builder",
+    "k_anonymity": "sfumato.policy.builder",
+    "p_sensitivity": "sfumato.policy.builder",
+    "l_diversity": "sfumato.policy.builder",
+    "t_closeness": "sfumato.policy.builder",
+    "claim": "sfumato.policy.builder",
+    "PolicyDraft": "sfumato.policy.builder",
+    "k_anonymize": "sfumato.workflow.anonymize",
+    "check": "sfumato.workflow.risk.check",
+    "TableCheck": "sfumato.workflow.risk.check",
+    "Anonymizer": "sfumato.workflow.sklearn_transformer",
+    "SfumatoError": "sfumato.core.errors",
+    "PolicyError": "sfumato.core.errors",
+    "DataError": "sfumato.core.errors",
+    "Infeasible": "sfumato.core.errors",
+    "AuditRefused": "sfumato.core.errors",
 }
 
 if TYPE_CHECKING:
+    from sfumato.core.errors import AuditRefused, DataError, Infeasible, PolicyError, SfumatoError
     from sfumato.data.baskets import Baskets
     from sfumato.data.graph import Graph
     from sfumato.data.hierarchy import Hierarchy
-    from sfumato.errors import AuditRefused, DataError, Infeasible, PolicyError, SfumatoError
-    from sfumato.estimation import estimate
-    from sfumato.estimation.recovered_table import recover_table
-    from sfumato.exploration.explore import explore
-    from sfumato.exploration.result import Exploration
-    from sfumato.exploration.variants import Sweep
-    from sfumato.metrics.recovery import recover
-    from sfumato.policy.draft import PolicyDraft
-    from sfumato.policy.policy import Policy
-    from sfumato.policy.vocabulary import (
+    from sfumato.kinds.graphs.recovery import recover
+    from sfumato.kinds.tables.recovery import recover_table
+    from sfumato.policy.builder import (
+        PolicyDraft,
         claim,
         cuts,
         dates,
@@ -76,14 +71,19 @@ if TYPE_CHECKING:
         prefix,
         t_closeness,
     )
-    from sfumato.risks.check import TableCheck, check
-    from sfumato.risks.report import RiskReport, risk
-    from sfumato.spine.anonymize import k_anonymize
-    from sfumato.spine.estimator import Anonymizer
-    from sfumato.spine.judging import Publication
-    from sfumato.spine.measure import measure
-    from sfumato.spine.publish import publish
-    from sfumato.spine.verify import verify
+    from sfumato.policy.policy import Policy
+    from sfumato.workflow.anonymize import k_anonymize
+    from sfumato.workflow.estimate import estimate
+    from sfumato.workflow.explore.exploration import Exploration
+    from sfumato.workflow.explore.explore import explore
+    from sfumato.workflow.explore.variants import Sweep
+    from sfumato.workflow.measure import measure
+    from sfumato.workflow.publication import Publication
+    from sfumato.workflow.publish import publish
+    from sfumato.workflow.risk.check import TableCheck, check
+    from sfumato.workflow.risk.report import RiskReport, risk
+    from sfumato.workflow.sklearn_transformer import Anonymizer
+    from sfumato.workflow.verify import verify
 
 __all__ = [
     "Anonymizer",

@@ -1,5 +1,5 @@
 """``python -m sfumato`` is the command line."""
 
-from sfumato.cli import main
+from sfumato.ui.cli import main
 
 main()

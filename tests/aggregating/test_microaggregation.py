@@ -14,11 +14,17 @@ import numpy as np
 import pytest
 
 import sfumato as sf
-from sfumato.methods.aggregating.kernels.exchanging import exchange, nearest_groups, plain_exchange, within
-from sfumato.methods.aggregating.kernels.gathering import gather, plain_gather
-from sfumato.methods.aggregating.kernels.shortest_path import best_runs, plain_best_runs
-from sfumato.methods.aggregating.one_column import best_groups
-from sfumato.methods.aggregating.several_columns import near_groups
+from sfumato.kinds.tables.methods.kernels.microaggregation import (
+    best_runs,
+    exchange,
+    gather,
+    nearest_groups,
+    plain_best_runs,
+    plain_exchange,
+    plain_gather,
+    within,
+)
+from sfumato.kinds.tables.methods.microaggregation import best_groups, near_groups
 from tests.secret import SEED
 
 
@@ -164,7 +170,7 @@ def test_changed_cells_are_found(tmp_path: Path) -> None:
     made = sf.publish(policy({"k-anonymity": {"k": 4}}), data=data)
     made.write(tmp_path / "out")
     assert sf.verify(tmp_path / "out", original=data).holds
-    from sfumato.audit.checks.averages import Averages
+    from sfumato.kinds.tables.checks import Averages
 
     table = made.release.parts["data"].table
     for column, shown in (("age", "99.00"), ("sex", "x"), ("ill", "plague")):

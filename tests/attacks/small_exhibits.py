@@ -9,10 +9,10 @@ import pyarrow as pa
 
 import sfumato as sf
 from sfumato.data.table import Table
-from sfumato.forms.recoded import Recoded
+from sfumato.kinds.tables.form import Recoded
 from sfumato.policy.policy import Policy
-from sfumato.release.exhibit import Exhibit
 from sfumato.release.release import Part
+from sfumato.release.view import ReleaseView
 
 TREE = {"*": {"ab": ["a", "b"], "cde": {"cd": ["c", "d"], "e": ["e."]}}}
 UNDER = {"*": "abcde", "ab": "ab", "cde": "cde", "cd": "cd", "a": "a", "b": "b", "c": "c", "d": "d"}
@@ -29,12 +29,12 @@ def letters(count: int, *, protect: list[Any] | None = None) -> Policy:
     return policy_of({**columns, "s": "sensitive"}, protect or [{"k-anonymity": {"k": 2}}])
 
 
-def recoded(policy: Policy, rows: dict[str, list[str]], people: dict[str, list[str]]) -> Exhibit:
+def recoded(policy: Policy, rows: dict[str, list[str]], people: dict[str, list[str]]) -> ReleaseView:
     """A recoded table beside its original."""
-    return Exhibit(Recoded(), {"data": Part(pa.table(rows))}, policy, original=Table(pa.table(people)))
+    return ReleaseView(Recoded(), {"data": Part(pa.table(rows))}, policy, original=Table(pa.table(people)))
 
 
-def random_recoded(seed: int, people: int) -> Exhibit:
+def random_recoded(seed: int, people: int) -> ReleaseView:
     """Random people, most of them published under random labels that cover them, in another order."""
     rng = random.Random(seed)
     policy = letters(2)
@@ -46,6 +46,6 @@ def random_recoded(seed: int, people: int) -> Exhibit:
     return recoded(policy, columns, {f"q{i}": [row[i] for row in known] for i in range(2)} | {"s": ["x"] * people})
 
 
-def published(policy: Policy, data: dict[str, list[str]]) -> Exhibit:
+def published(policy: Policy, data: dict[str, list[str]]) -> ReleaseView:
     """The data holder's exhibit of a release."""
     return sf.publish(policy, data=data, seed=1).exhibit

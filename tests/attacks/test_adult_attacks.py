@@ -9,11 +9,10 @@ from typing import Any
 import pytest
 
 import sfumato as sf
-from sfumato.attacks.de_finetti import DeFinetti
-from sfumato.attacks.downcoding import Downcoding
-from sfumato.attacks.membership import MembershipAttack
-from sfumato.attacks.minimality import Minimality
-from sfumato.spine.judging import Publication
+from sfumato.kinds.subtables.attacks import DeFinetti
+from sfumato.kinds.tables.linkage_attacks import MembershipAttack
+from sfumato.kinds.tables.minimality_attacks import Downcoding, Minimality
+from sfumato.workflow.publication import Publication
 
 
 def released(shared: Path, protect: list[Any], method: dict[str, Any]) -> Publication:

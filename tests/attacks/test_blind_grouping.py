@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 
 from sfumato.data.hierarchy import Hierarchy
-from sfumato.methods.recoding.claims import Claims, Sizes
-from sfumato.methods.recoding.mondrian import blind_mondrian
-from sfumato.methods.recoding.partitioning import mondrian
-from sfumato.methods.recoding.problem import RecodingProblem, Requirement, Sensitive
+from sfumato.kinds.tables.methods.mondrian import blind_mondrian
+from sfumato.kinds.tables.methods.multidimensional_partitioning import mondrian
+from sfumato.kinds.tables.methods.recoding_problem import Claims, RecodingProblem, Requirement, Sensitive, Sizes
 from sfumato.models.k_anonymity import KAnonymity
 from sfumato.models.l_diversity import LDiversity
 

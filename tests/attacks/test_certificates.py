@@ -12,13 +12,13 @@ from typing import Any
 import pytest
 
 import sfumato as sf
-from sfumato.attacks.base import Attack, ReleaseAttack, Threat, known_attacks, outlined
-from sfumato.demos.hospital import discharges
+from sfumato.core.registry import catalogue
 from sfumato.policy.policy import Policy
-from sfumato.registry import catalogue
+from sfumato.release.attack import Attack, ReleaseAttack, Threat, attacks_on_folder, known_attacks
 from sfumato.release.certificate import Certificate
-from sfumato.release.exhibit import Exhibit
 from sfumato.release.folder import CERTIFICATE, read_folder
+from sfumato.release.view import ReleaseView
+from sfumato.ui.demos.tables import discharges
 from tests.command_line import run
 
 LIMITS = Path(__file__).resolve().parents[2] / "docs" / "limits.md"
@@ -65,16 +65,16 @@ def test_the_certificate_names_the_attacks_that_apply(chosen: Policy, named: set
     publication.write(tmp_path / "out", report=False)
     entries = json.loads((tmp_path / "out" / CERTIFICATE).read_text())["attacks"]
     assert entries == [{"name": attack.name, "applies": attack.applies} for attack in certificate.attacks]
-    assert outlined(tmp_path / "out") == certificate.attacks == known_attacks(read_folder(tmp_path / "out"))
+    assert attacks_on_folder(tmp_path / "out") == certificate.attacks == known_attacks(read_folder(tmp_path / "out"))
 
 
 def test_graphs_and_baskets_have_their_own(tmp_path: Path) -> None:
-    from sfumato.forms.baskets import Basket
-    from sfumato.forms.graph import Edges
+    from sfumato.kinds.baskets.form import Basket
+    from sfumato.kinds.graphs.form import Edges
 
     plain = Policy.parse({"version": 1, "columns": {"age": "quasi-identifier"}})
-    assert "structural" in {attack.name for attack in known_attacks(Exhibit(Edges(nodes=3), {}, plain))}
-    assert "re-execution" in {attack.name for attack in known_attacks(Exhibit(Basket(degree=2), {}, plain))}
+    assert "structural" in {attack.name for attack in known_attacks(ReleaseView(Edges(nodes=3), {}, plain))}
+    assert "re-execution" in {attack.name for attack in known_attacks(ReleaseView(Basket(degree=2), {}, plain))}
 
 
 def test_the_original_plays_no_part() -> None:
@@ -144,7 +144,7 @@ def test_an_edited_certificate_does_not_silence_verify(desk: Path) -> None:
     file.write_text(json.dumps(json.loads(file.read_text()) | {"attacks": []}))
     assert "· de-finetti: " in run("verify", "out", cwd=desk).stdout
     (desk / "out" / "policy.yaml").write_text("version: 2\n")
-    assert outlined(desk / "out") == ()
+    assert attacks_on_folder(desk / "out") == ()
 
 
 def test_the_private_report_plays_them_and_the_public_one_does_not(desk: Path) -> None:
@@ -159,7 +159,7 @@ def test_the_private_report_plays_them_and_the_public_one_does_not(desk: Path) -
 
 def test_a_figure_above_the_promise_is_red_and_named() -> None:
     """A value that follows from a visible column is learned by the attack, far above 1/l."""
-    from sfumato.report.page import render
+    from sfumato.workflow.report import render
 
     groups = [min(i % 7, 3) for i in range(400)]
     data = {"g": [f"g{i}" for i in groups], "n": [str(i) for i in range(400)], "s": [f"v{i}" for i in groups]}
@@ -174,7 +174,7 @@ def test_a_figure_above_the_promise_is_red_and_named() -> None:
 
 def test_people_believed_above_the_promise_are_red_too() -> None:
     """Six people under 2-diversity, two of them certain for who knows the method."""
-    from sfumato.report.page import render
+    from sfumato.workflow.report import render
 
     columns = {"q": "quasi-identifier", "s": "sensitive"}
     chosen = Policy.parse({"version": 1, "columns": columns, "protect": [{"k-anonymity": {"k": 2}}, L], "method": "mondrian"})

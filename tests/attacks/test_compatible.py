@@ -7,9 +7,8 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from sfumato.attacks._compatible import compatible
-from sfumato.attacks.downcoding import Downcoding
-from sfumato.errors import PolicyError
+from sfumato.core.errors import PolicyError
+from sfumato.kinds.tables.minimality_attacks import Downcoding, compatible_pairs
 
 from .small_exhibits import UNDER, letters, random_recoded, recoded
 
@@ -34,10 +33,10 @@ def test_possible_pairs_are_those_of_some_way_to_hand_out_the_rows(seed: int) ->
     ]
     if not ways:
         with pytest.raises(PolicyError, match="right --original"):
-            _ = compatible(exhibit).possible
+            _ = compatible_pairs(exhibit).possible
         return
     by_hand = {(tuple(row), tuple(people[who])) for way in ways for row, who in zip(rows, way, strict=True)}
-    found = compatible(exhibit)
+    found = compatible_pairs(exhibit)
     kinds = [tuple(people[first]) for first in found.people.first]
     classes = [tuple(rows[first]) for first in found.rows.first]
     pairs = zip(found.row[found.possible], found.person[found.possible], strict=True)

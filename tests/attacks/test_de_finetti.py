@@ -8,8 +8,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from sfumato.attacks.de_finetti import DeFinetti, KnownBuckets, known_buckets, learned
-from sfumato.release.release import Trace
+from sfumato.kinds.subtables.attacks import DeFinetti, KnownBuckets, known_buckets, learned
+from sfumato.release.release import Provenance
 
 from .small_exhibits import policy_of, published
 
@@ -90,13 +90,13 @@ def test_people_who_look_alike_are_scored_nearly_as_with_the_trace() -> None:
     exhibit = published(policy, {"g": [str(i) for i in group], "s": [str(i) for i in value]})
     assert exhibit.behind is not None
     attack = DeFinetti(target="", original="")
-    with_trace, without = attack.play(exhibit), attack.play(replace(exhibit, trace=Trace()))
+    with_trace, without = attack.play(exhibit), attack.play(replace(exhibit, trace=Provenance()))
     for figure in ("guesses_right", "guesses_right_blind"):
         assert math.isclose(with_trace[figure], without[figure], abs_tol=0.06), figure
 
 
 def test_few_rows_are_whole_buckets() -> None:
-    from sfumato.attacks.de_finetti import _some_buckets
+    from sfumato.kinds.subtables.attacks import _some_buckets
 
     exhibit = anatomy(0.5)
     known = known_buckets(exhibit, "s")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from sfumato.attacks.membership import MembershipAttack
+from sfumato.kinds.tables.linkage_attacks import MembershipAttack
 
 from .small_exhibits import letters, policy_of, published, recoded
 

@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 
 import sfumato as sf
-from sfumato.attacks._compatible import compatible
-from sfumato.attacks.minimality import Minimality, _groups
 from sfumato.data.generalization import Ranges
+from sfumato.kinds.tables.minimality_attacks import Minimality, _groups, compatible_pairs
 
 from .small_exhibits import TREE, policy_of, published
 
@@ -47,7 +46,7 @@ def test_beliefs_are_those_of_an_enumeration(people: str, values: str) -> None:
     exhibit = exhibit_of(people, values)
     assert set(exhibit.data.text("q").labels) == {"*"}, "the class was not cut"
     attack = Minimality(target="", original="", worlds=4000)
-    (group,) = _groups(exhibit, compatible(exhibit), 100, np.random.default_rng(1))
+    (group,) = _groups(exhibit, compatible_pairs(exhibit), 100, np.random.default_rng(1))
     played = attack.believed(group, list(exhibit.policy.claims), np.random.default_rng(2))
     assert played is not None
     assert played.agrees
@@ -97,10 +96,10 @@ def test_no_class_of_mondrian_has_a_cut_that_would_be_safe(claim: dict) -> None:
 
 
 def test_ranges_are_cut_beside_their_median() -> None:
-    from sfumato.attacks.minimality import KnownGroup
+    from sfumato.kinds.tables.minimality_attacks import KnownClass
 
     leaf = np.array([0, 1, 1, 2, 3])
-    group = KnownGroup((Ranges(("1", "2", "3", "4")),), (leaf,), {}, np.arange(5), {}, {})
+    group = KnownClass((Ranges(("1", "2", "3", "4")),), (leaf,), {}, np.arange(5), {}, {})
     assert [part.tolist() for part in group.cuts()] == [[0, 1, 1, 1, 1], [0, 0, 0, 1, 1]]
 
 

@@ -6,8 +6,8 @@ import itertools
 
 import numpy as np
 
-from sfumato.methods.baskets.kernels.windows import plain_cost
-from sfumato.randomness.kernels.chacha import plain_below
+from sfumato.core.kernels.chacha import plain_below
+from sfumato.kinds.baskets.methods.kernels.rings import plain_cost
 
 
 def plain_length(far, path):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sfumato.data.baskets import Baskets
-from sfumato.data.sets import Sets
+from sfumato.data.item_sets import Sets
 
 
 def random_sets(rng: np.random.Generator, count: int, width: int, density: float = 0.4) -> Sets:

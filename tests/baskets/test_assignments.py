@@ -8,10 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_baskets import regular_targets
 
-from sfumato.errors import Infeasible
-from sfumato.methods.baskets.assignments import assignments, assignments_and_steps
-from sfumato.methods.baskets.rings import members, targets
-from sfumato.randomness import Randomness
+from sfumato.core.errors import Infeasible
+from sfumato.core.randomness import Randomness
+from sfumato.kinds.baskets.methods.nonreciprocal import assignments, assignments_and_steps, ring_members, ring_targets
 
 WALKS = ("truncated", "closed", "backtracking")
 
@@ -30,9 +29,9 @@ def check_disjoint(rounds: np.ndarray, edges: np.ndarray) -> None:
 def test_rings_fall_apart_into_disjoint_assignments(walk: str, count: int, degree: int, seed: int) -> None:
     if count < degree:
         with pytest.raises(Infeasible, match="candidates"):
-            targets(count, degree)
+            ring_targets(count, degree)
         return
-    edges = targets(count, degree)
+    edges = ring_targets(count, degree)
     check_disjoint(assignments(edges, walk, Randomness(seed)), edges)  # type: ignore[arg-type]
 
 
@@ -70,7 +69,7 @@ def test_theorem_as_stated_for_paths(seed: int) -> None:
 @pytest.mark.parametrize("walk", WALKS)
 def test_every_edge_is_equally_likely_for_any_draw(walk: str) -> None:
     """Whatever the walks find, one of k disjoint assignments drawn uniformly makes each edge true with probability 1/k."""
-    edges, weight = targets(7, 3), np.zeros((7, 7))
+    edges, weight = ring_targets(7, 3), np.zeros((7, 7))
     for seed in range(40):
         for owner in assignments(edges, walk, Randomness(seed)):  # type: ignore[arg-type]
             weight[owner, np.arange(7)] += 1 / 3 / 40
@@ -82,17 +81,17 @@ def test_every_edge_is_equally_likely_for_any_draw(walk: str) -> None:
 
 @pytest.mark.parametrize("walk", WALKS)
 def test_assignments_differ_between_draws(walk: str) -> None:
-    edges = targets(12, 4)
+    edges = ring_targets(12, 4)
     seen = {assignments(edges, walk, Randomness(seed)).tobytes() for seed in range(20)}  # type: ignore[arg-type]
     assert len(seen) == 20
 
 
 def test_members_are_the_other_side_of_targets() -> None:
-    edges, back = targets(11, 4), members(11, 4)
+    edges, back = ring_targets(11, 4), ring_members(11, 4)
     assert {(u, int(v)) for u in range(11) for v in edges[u]} == {(int(u), v) for v in range(11) for u in back[v]}
 
 
 def test_the_truncated_walk_takes_fewer_steps_than_the_closed_one() -> None:
-    edges = targets(3000, 8)
+    edges = ring_targets(3000, 8)
     steps = {walk: assignments_and_steps(edges, walk, Randomness(1))[1] for walk in WALKS}  # type: ignore[arg-type]
     assert steps["truncated"] * 1.5 < steps["closed"]

@@ -6,16 +6,15 @@ import numpy as np
 import pytest
 from random_baskets import random_sets
 
-from sfumato.data.sets import Sets
-from sfumato.methods.baskets.balance import turning_rates
-from sfumato.methods.baskets.gray import gray_order
-from sfumato.methods.baskets.kernels.votes import cells, plain_vote
-from sfumato.methods.baskets.rings import members
-from sfumato.methods.baskets.voting import expected_error_rate, vote
+from sfumato.data.item_sets import Sets
+from sfumato.kinds.baskets.methods.kernels.blocks import cells, plain_vote
+from sfumato.kinds.baskets.methods.nonreciprocal import ring_members
+from sfumato.kinds.baskets.methods.record_order import gray_order
+from sfumato.kinds.baskets.methods.voting import expected_error_rate, turning_rates, vote
 
 
 def ring(sets: Sets, k: int) -> np.ndarray:
-    return gray_order(sets)[members(len(sets), k)].astype(np.int32)
+    return gray_order(sets)[ring_members(len(sets), k)].astype(np.int32)
 
 
 @pytest.mark.twin(of=[cells])

@@ -10,10 +10,10 @@ from baselines.greedy import STUCK, greedy_round
 from plain_orders import plain_greedy_round, plain_length, plain_relocate, plain_reverse, plain_shorten, plain_walk_round
 from random_baskets import random_sets
 
-from sfumato.methods.baskets.kernels import tours, votes, walks, windows
-from sfumato.methods.baskets.rings import targets
-from sfumato.randomness import Randomness
-from sfumato.randomness.kernels import chacha
+from sfumato.core.kernels import chacha
+from sfumato.core.randomness import Randomness
+from sfumato.kinds.baskets.methods.kernels import blocks, rings
+from sfumato.kinds.baskets.methods.nonreciprocal import ring_targets
 
 
 def test_the_stream_is_chacha20() -> None:
@@ -38,20 +38,20 @@ def test_choices_are_uniform() -> None:
     assert ((counts - 1000) ** 2 / 1000).sum() < 27.9  # chi-square, 6 degrees of freedom, 1e-4
 
 
-@pytest.mark.twin(of=[walks.truncated_walk])
+@pytest.mark.twin(of=[rings.truncated_walk])
 @pytest.mark.parametrize("limit", [1, 2, 5, 1000])
 @pytest.mark.parametrize("seed", range(4))
 def test_truncated_walk_equals_its_twin(seed: int, limit: int) -> None:
     """Also where patience is short and most places are found by search."""
     key, n, k = Randomness(seed=seed).bytes(32), 23, 4
-    edges, rows = targets(n, k), targets(n, k).tolist()
+    edges, rows = ring_targets(n, k), ring_targets(n, k).tolist()
     stream, words = chacha.open_stream(chacha.key_words(key), 0), chacha.plain_words(key)
     for turn in range(k):
-        owner, _ = walks.truncated_walk(edges, k - turn, stream, limit)
-        assert owner.tolist() == walks.plain_truncated_walk(rows, words, limit)
+        owner, _ = rings.truncated_walk(edges, k - turn, stream, limit)
+        assert owner.tolist() == rings.plain_truncated_walk(rows, words, limit)
 
 
-@pytest.mark.twin(of=[votes.vote])
+@pytest.mark.twin(of=[blocks.vote])
 @pytest.mark.parametrize("turned", [False, True])
 @pytest.mark.parametrize("k", [1, 2, 3, 4, 7])
 def test_votes_equal_the_dense_count(k: int, turned: bool) -> None:
@@ -59,8 +59,8 @@ def test_votes_equal_the_dense_count(k: int, turned: bool) -> None:
     sets = random_sets(rng, 30, 11)
     members = np.stack([rng.permutation(30)[:k] for _ in range(30)]).astype(np.int32)
     rates = rng.random((11, 2 * k + 2)).astype(np.float32) if turned else np.zeros((0, 0), dtype=np.float32)
-    starts, base, doubt_starts, doubt, threshold, distance = votes.vote(sets.starts, sets.items, members, sets.width, rates)
-    want_base, want_doubt, want_distance = votes.plain_vote(sets.dense(), members, rates if turned else None)
+    starts, base, doubt_starts, doubt, threshold, distance = blocks.vote(sets.starts, sets.items, members, sets.width, rates)
+    want_base, want_doubt, want_distance = blocks.plain_vote(sets.dense(), members, rates if turned else None)
     for begin, items, want in ((starts, base, want_base), (doubt_starts, doubt, want_doubt)):
         for row in range(30):
             assert items[begin[row] : begin[row + 1]].tolist() == np.flatnonzero(want[row]).tolist()
@@ -85,13 +85,13 @@ def test_relocation_finds_the_best_place(k: int, block: int) -> None:
     active = np.zeros(26, dtype=bool)
     active[seq[p]] = True  # blocks that contain this record are tried, the first of them begins at p − block + 1
     first = max(lo, p - block + 1)
-    expected = windows.plain_relocate_once(far, seq.copy(), k, lo, hi, first, block)
-    before = windows.plain_cost(far, seq, k)
+    expected = rings.plain_relocate_once(far, seq.copy(), k, lo, hi, first, block)
+    before = rings.plain_cost(far, seq, k)
     only = seq.copy()
-    windows.relocate(far, only, k, lo, hi, block, active)
-    assert windows.plain_cost(far, only, k) <= before + 1e-6
+    rings.relocate(far, only, k, lo, hi, block, active)
+    assert rings.plain_cost(far, only, k) <= before + 1e-6
     if block == 1:
-        assert windows.plain_cost(far, only, k) == pytest.approx(expected, rel=1e-5)
+        assert rings.plain_cost(far, only, k) == pytest.approx(expected, rel=1e-5)
 
 
 @pytest.mark.parametrize("k", [2, 4, 7])
@@ -101,10 +101,10 @@ def test_relocation_only_ever_lowers_the_cost_and_keeps_the_ends(k: int, block: 
     far, seq = _distances(rng, 60), rng.permutation(60)
     lo, hi = k - 1, 60 - k + 1
     ends = seq[:lo].tolist(), seq[hi:].tolist()
-    costs = [windows.plain_cost(far, seq, k)]
+    costs = [rings.plain_cost(far, seq, k)]
     for _ in range(6):
-        windows.relocate(far, seq, k, lo, hi, block, np.ones(60, dtype=bool))
-        costs.append(windows.plain_cost(far, seq, k))
+        rings.relocate(far, seq, k, lo, hi, block, np.ones(60, dtype=bool))
+        costs.append(rings.plain_cost(far, seq, k))
     assert all(later <= earlier + 1e-6 for earlier, later in pairwise(costs))
     assert costs[-1] < costs[0]
     assert sorted(seq.tolist()) == list(range(60))
@@ -118,22 +118,22 @@ def test_the_gain_of_a_reversal_is_exact(k: int) -> None:
     for first, last in ((k, k + 1), (k, k + 4), (3, 36), (5, 20), (10, 39 - k)):
         turned = seq.copy()
         turned[first : last + 1] = turned[first : last + 1][::-1]
-        gain = windows.plain_cost(far, seq, k) - windows.plain_cost(far, turned, k)
-        assert windows._trim(far, seq, k, first, last) == pytest.approx(gain, abs=1e-4)
+        gain = rings.plain_cost(far, seq, k) - rings.plain_cost(far, turned, k)
+        assert rings._trim(far, seq, k, first, last) == pytest.approx(gain, abs=1e-4)
 
 
 def test_reversals_lower_the_cost() -> None:
     rng = np.random.default_rng(3)
     far, seq = _distances(rng, 80), rng.permutation(80)
     close = np.argsort(far, axis=1)[:, :8]
-    before = windows.plain_cost(far, seq, 4)
-    moves = windows.reverse(far, seq, 4, 3, 77, close)
+    before = rings.plain_cost(far, seq, 4)
+    moves = rings.reverse(far, seq, 4, 3, 77, close)
     assert moves > 0
-    assert windows.plain_cost(far, seq, 4) < before
+    assert rings.plain_cost(far, seq, 4) < before
     assert sorted(seq.tolist()) == list(range(80))
 
 
-@pytest.mark.twin(of=[windows.relocate])
+@pytest.mark.twin(of=[rings.relocate])
 @pytest.mark.parametrize(("k", "block"), [(2, 1), (3, 1), (3, 2), (4, 3), (6, 2)])
 @pytest.mark.parametrize("seed", range(3))
 def test_a_pass_of_relocation_equals_its_twin(seed: int, k: int, block: int) -> None:
@@ -141,12 +141,12 @@ def test_a_pass_of_relocation_equals_its_twin(seed: int, k: int, block: int) -> 
     far, seq, (lo, hi) = _whole_distances(rng, 18).astype(np.float32), rng.permutation(18), (k - 1, 18 - k + 1)
     active = rng.random(18) < 0.8
     expected, again, moves = plain_relocate(far, seq.tolist(), k, lo, hi, block, set(np.flatnonzero(active).tolist()))
-    assert windows.relocate(far, seq, k, lo, hi, block, active) == moves > 0
+    assert rings.relocate(far, seq, k, lo, hi, block, active) == moves > 0
     assert seq.tolist() == expected
     assert set(np.flatnonzero(active).tolist()) == again
 
 
-@pytest.mark.twin(of=[windows.reverse])
+@pytest.mark.twin(of=[rings.reverse])
 @pytest.mark.parametrize("k", [2, 3, 5])
 @pytest.mark.parametrize("seed", range(3))
 def test_a_pass_of_reversals_equals_its_twin(seed: int, k: int) -> None:
@@ -154,7 +154,7 @@ def test_a_pass_of_reversals_equals_its_twin(seed: int, k: int) -> None:
     far, seq, (lo, hi) = _whole_distances(rng, 24).astype(np.float32), rng.permutation(24), (k - 1, 24 - k + 1)
     close = np.argsort(far, axis=1, kind="stable")[:, :5]
     expected, moves = plain_reverse(far, seq.tolist(), k, lo, hi, close)
-    assert windows.reverse(far, seq, k, lo, hi, close) == moves > 0
+    assert rings.reverse(far, seq, k, lo, hi, close) == moves > 0
     assert seq.tolist() == expected
 
 
@@ -166,26 +166,26 @@ def _whole_distances(rng: np.random.Generator, size: int) -> np.ndarray:
     return far
 
 
-@pytest.mark.twin(of=[tours.shorten])
+@pytest.mark.twin(of=[blocks.shorten])
 @pytest.mark.parametrize("size", [3, 4, 7, 18])
 @pytest.mark.parametrize("seed", range(5))
 def test_a_tour_is_shortened_as_by_its_twin(seed: int, size: int) -> None:
     far, path = _whole_distances(np.random.default_rng(seed), size).astype(np.int32), np.arange(size)
     expected = plain_shorten(far, path.tolist())
-    saved = tours.shorten(far, path)
+    saved = blocks.shorten(far, path)
     assert path.tolist() == expected
     assert saved == plain_length(far, range(size)) - plain_length(far, expected)
     assert (path[0], path[-1]) == (0, size - 1)
 
 
-@pytest.mark.twin(of=[walks.closed_walk, walks.backtracking_walk])
+@pytest.mark.twin(of=[rings.closed_walk, rings.backtracking_walk])
 @pytest.mark.parametrize("backtracking", [False, True])
 @pytest.mark.parametrize("seed", range(6))
 def test_walks_that_close_equal_their_twin(seed: int, backtracking: bool) -> None:
     key, n, k = Randomness(seed=seed).bytes(32), 19, 4
-    edges, rows = targets(n, k), targets(n, k).tolist()
+    edges, rows = ring_targets(n, k), ring_targets(n, k).tolist()
     stream, words = chacha.open_stream(chacha.key_words(key), 0), chacha.plain_words(key)
-    run = walks.backtracking_walk if backtracking else walks.closed_walk
+    run = rings.backtracking_walk if backtracking else rings.closed_walk
     for turn in range(k):
         starts = np.random.default_rng(turn).permutation(n)
         owner, _ = run(edges, k - turn, starts, stream)

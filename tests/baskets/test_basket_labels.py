@@ -10,14 +10,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_baskets import random_sets
 
-from sfumato.attacks.re_execution import guesses, turns_that_reproduce
-from sfumato.errors import Infeasible
-from sfumato.methods.baskets.assignments import assignments
-from sfumato.methods.baskets.gray import gray_order
-from sfumato.methods.baskets.rings import targets
-from sfumato.methods.baskets.shifts import arrange, spaced, turn
-from sfumato.methods.baskets.withholding import distinct_shown, withhold
-from sfumato.randomness import Randomness
+from sfumato.core.errors import Infeasible
+from sfumato.core.randomness import Randomness
+from sfumato.kinds.baskets.attacks import guesses, turns_that_reproduce
+from sfumato.kinds.baskets.methods.nonreciprocal import (
+    arrange_rings,
+    assignments,
+    distinct_shown,
+    labels_to_suppress,
+    ring_targets,
+    rotate_rings,
+    space_labels,
+)
+from sfumato.kinds.baskets.methods.record_order import gray_order
 
 
 def windows(values: np.ndarray, degree: int) -> np.ndarray:
@@ -42,7 +47,7 @@ def most_shown(labels: np.ndarray, hidden: np.ndarray, degree: int) -> int:
 @settings(max_examples=300, deadline=None)
 def test_nobody_sees_a_label_too_often(labels: list[int], degree: int, most: int, start: int) -> None:
     published = np.array(labels)
-    hidden = withhold(published, degree, most, start % len(labels))
+    hidden = labels_to_suppress(published, degree, most, start % len(labels))
     assert most_shown(published, hidden, degree) <= most
 
 
@@ -52,11 +57,11 @@ def test_withholding_does_not_look_at_who_has_a_label(labels: list[int], start: 
     """Renaming labels renames nothing in the result: it depends on equality of published labels only."""
     published, names = np.array(labels), np.array([3, 5, 0, 2, 4, 1])
     begin = start % len(labels)
-    assert (withhold(published, 4, 1, begin) == withhold(names[published], 4, 1, begin)).all()
+    assert (labels_to_suppress(published, 4, 1, begin) == labels_to_suppress(names[published], 4, 1, begin)).all()
 
 
 def test_nothing_is_withheld_without_need() -> None:
-    assert not withhold(np.array([0, 1, 2, 3, 0, 1, 2, 3]), 4, 1, 5).any()
+    assert not labels_to_suppress(np.array([0, 1, 2, 3, 0, 1, 2, 3]), 4, 1, 5).any()
     assert distinct_shown(np.array([0, 1, 2, 3, 0, 1, 2, 3]), np.zeros(8, dtype=bool), 4) == 4
 
 
@@ -104,7 +109,7 @@ def test_cahd_refuses_what_cannot_be() -> None:
 def test_rings_by_label_keep_neighbours_different(seed: int) -> None:
     rng = np.random.default_rng(seed)
     labels = rng.integers(0, 15, 400)
-    rings = arrange(rng.permutation(400), labels, 4, 64)
+    rings = arrange_rings(rng.permutation(400), labels, 4, 64)
     assert sorted(rings.order.tolist()) == list(range(400))
     for begin, end in zip(rings.bounds[:-1], rings.bounds[1:], strict=True):
         ring = labels[rings.order[begin:end]]
@@ -113,7 +118,7 @@ def test_rings_by_label_keep_neighbours_different(seed: int) -> None:
 
 def test_rings_by_label_refuse_frequent_labels() -> None:
     with pytest.raises(Infeasible, match="too frequent"):
-        arrange(np.arange(40), np.array([0] * 30 + [1] * 10), 2, 20)
+        arrange_rings(np.arange(40), np.array([0] * 30 + [1] * 10), 2, 20)
 
 
 def test_re_execution_breaks_rings_by_label() -> None:
@@ -122,7 +127,7 @@ def test_re_execution_breaks_rings_by_label() -> None:
     different, right, alone = 4, 0, 0
     for _ in range(20):
         pool, labels = rng.permutation(48), rng.integers(0, 10, 48)
-        ring = spaced(pool, labels, different)
+        ring = space_labels(pool, labels, different)
         if ring is None:
             continue
         secret = int(rng.integers(different))
@@ -135,8 +140,8 @@ def test_re_execution_breaks_rings_by_label() -> None:
 
 
 def test_turning_moves_every_record_by_the_secret_amount() -> None:
-    rings = arrange(np.arange(60), np.arange(60) % 7, 3, 20)
-    owner = turn(rings, np.array([2] * (len(rings.bounds) - 1)))
+    rings = arrange_rings(np.arange(60), np.arange(60) % 7, 3, 20)
+    owner = rotate_rings(rings, np.array([2] * (len(rings.bounds) - 1)))
     assert sorted(owner.tolist()) == list(range(60))
     assert owner[2] == 0
 
@@ -147,8 +152,8 @@ def test_re_execution_of_a_label_blind_ring_guesses_no_better_than_promised() ->
     degree, level, right, people = 8, 4, 0, 0
     for seed in range(6):
         labels = rng.integers(0, 40, 400)
-        owner = assignments(targets(400, degree), "truncated", Randomness(seed))[seed % degree]
-        hidden = withhold(labels[owner], degree, degree // level, 3)
+        owner = assignments(ring_targets(400, degree), "truncated", Randomness(seed))[seed % degree]
+        hidden = labels_to_suppress(labels[owner], degree, degree // level, 3)
         shown = np.array([str(label) for label in labels[owner]], dtype=object)
         shown[hidden] = ""
         right += int((guesses(shown, degree, hints=False) == np.array([str(x) for x in labels], dtype=object)).sum())

@@ -11,11 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_baskets import random_sets
 
-from sfumato.data.sets import Sets
-from sfumato.io.baskets import read_fimi
-from sfumato.methods.baskets.gray import entropy_columns, gray_order
-from sfumato.methods.baskets.segments import cut_points, gray_tsp_order
-from sfumato.methods.baskets.window import RingEffort, window_error, window_order
+from sfumato.data.item_sets import Sets
+from sfumato.io.basket_source import read_fimi
+from sfumato.kinds.baskets.methods.nonreciprocal import RingEffort, window_error, window_order
+from sfumato.kinds.baskets.methods.record_order import cut_points, entropy_columns, gray_order, gray_tsp_order
 
 
 def gray_rank(bits: list[bool]) -> int:

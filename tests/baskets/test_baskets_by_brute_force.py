@@ -14,17 +14,13 @@ from random_baskets import random_sets
 from tests.secret import secret
 
 import sfumato as sf
-from sfumato.audit.compatible import Compatibility, edge_fits
-from sfumato.audit.itemsets import fewest_fits
+from sfumato.core.randomness import Randomness
 from sfumato.data.baskets import Baskets
-from sfumato.data.published_baskets import from_table
 from sfumato.data.table import Table
-from sfumato.data.worlds import PublishedBaskets
-from sfumato.methods.baskets.assignments import assignments
-from sfumato.methods.baskets.rings import targets
-from sfumato.methods.baskets.withholding import withhold
-from sfumato.metrics.basket_queries import count, true_count
-from sfumato.randomness import Randomness
+from sfumato.kinds.baskets.evidence import Compatibility, fewest_matching_rows, pairs_compatible
+from sfumato.kinds.baskets.methods.nonreciprocal import assignments, labels_to_suppress, ring_targets
+from sfumato.kinds.baskets.metrics import count, true_count
+from sfumato.kinds.baskets.published_baskets import PublishedBaskets, from_table
 
 NAMES = ("a", "b", "c", "d", "e")
 small_sets = st.lists(st.sets(st.sampled_from(NAMES)), min_size=1, max_size=7)
@@ -44,7 +40,7 @@ def test_compatible_means_being_one_of_the_worlds(
     listed = [[original.set_of(i) in set(worlds.possible(j)) for j in range(rows)] for i in range(len(people))]
     assert known.candidates()[known.person].tolist() == [sum(row) for row in listed]
     pairs = np.array([(i, j) for i in range(len(people)) for j in range(rows)])
-    assert edge_fits(original, worlds, pairs[:, 0], pairs[:, 1]).tolist() == [listed[i][j] for i, j in pairs]
+    assert pairs_compatible(original, worlds, pairs[:, 0], pairs[:, 1]).tolist() == [listed[i][j] for i, j in pairs]
 
 
 @given(small_sets, small_sets, small_sets, st.integers(0, 2), st.integers(1, 3))
@@ -57,7 +53,7 @@ def test_few_items_by_listing_all_item_sets(
     worlds = PublishedBaskets.of(
         [sorted(b) for b in bases[:rows]], [sorted(d) for d in doubts[:rows]], [threshold] * rows, names=NAMES
     )
-    least = fewest_fits(original.sets, worlds.base, worlds.doubt, worlds.threshold, m)
+    least = fewest_matching_rows(original.sets, worlds.base, worlds.doubt, worlds.threshold, m)
     for i, person in enumerate(people):
         fits = [rows]
         for size in range(1, m + 1):
@@ -123,7 +119,7 @@ def draws(count_: int, degree: int, runs: int) -> dict[tuple[int, ...], float]:
     """The chance of each true assignment: k disjoint ones per run, one of them drawn uniformly."""
     chance: dict[tuple[int, ...], float] = defaultdict(float)
     for seed in range(runs):
-        for owner in assignments(targets(count_, degree), "truncated", Randomness(seed)):
+        for owner in assignments(ring_targets(count_, degree), "truncated", Randomness(seed)):
             chance[tuple(owner.tolist())] += 1 / degree / runs
     return dict(chance)
 
@@ -139,7 +135,7 @@ def posteriors(count_: int, degree: int, most: int, labels: tuple[str, ...]) -> 
         for owner, probability in chance.items():
             published = [given_labels[who] for who in owner]
             codes = np.unique(published, return_inverse=True)[1]
-            hidden = withhold(codes, degree, most, 0)
+            hidden = labels_to_suppress(codes, degree, most, 0)
             shown = tuple("" if gone else label for label, gone in zip(published, hidden, strict=True))
             seen[shown].append((probability / len(ways), owner, given_labels))
     found = []

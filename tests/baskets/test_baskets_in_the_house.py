@@ -15,16 +15,14 @@ from tests.command_line import run
 from tests.secret import secret
 
 import sfumato as sf
-from sfumato.attacks.basket_linkage import BasketLinkage
-from sfumato.attacks.few_items import FewItems
-from sfumato.attacks.re_execution import ReExecution, play
-from sfumato.audit.checks.assignments import Assignments
+from sfumato.core.errors import DataError, Infeasible, PolicyError
 from sfumato.data.baskets import Baskets
-from sfumato.data.published_baskets import from_table
-from sfumato.errors import DataError, Infeasible, PolicyError
-from sfumato.io.baskets import BasketSource
-from sfumato.release.exhibit import Exhibit
-from sfumato.release.trace_file import trace_path
+from sfumato.io.basket_source import BasketSource
+from sfumato.kinds.baskets.attacks import BasketLinkage, FewItems, ReExecution, re_execution_play
+from sfumato.kinds.baskets.checks import Assignments
+from sfumato.kinds.baskets.published_baskets import from_table
+from sfumato.release.folder import provenance_path
+from sfumato.release.view import ReleaseView
 
 ROWS = [{"a", "b"}, {"b"}, {"a", "c"}, {"c"}]
 
@@ -117,7 +115,7 @@ def test_what_is_promised_holds_by_the_certificate_and_by_verify(protect: list[o
     assert publication.certificate.holds
     folder = publication.write(tmp_path / "out", report=False)
     assert sf.verify(folder, original=people(seed=seed)).holds
-    trace_path(folder).unlink()
+    provenance_path(folder).unlink()
     audit = sf.verify(folder, original=people(seed=seed))
     assert not audit.violated
     by_share = [claim for claim in publication.policy.claims if claim.model.demand().largest_share < 1]
@@ -173,7 +171,7 @@ def test_a_graph_that_is_not_regular_is_noticed() -> None:
     publication = sf.publish(policy({"k-anonymity": {"k": 4}}), data=baskets, seed=secret(1))
     release = publication.release
     graph = release.trace.assignments
-    bare = Exhibit(release.form, release.parts, publication.policy, original=baskets)
+    bare = ReleaseView(release.form, release.parts, publication.policy, original=baskets)
     true_round = int((graph == release.trace.rows["data"]).all(axis=1).argmax())
     for spoil in ("shared edge", "not one to one", "true one missing", "not compatible"):
         wrong = graph.copy()
@@ -265,7 +263,7 @@ def test_on_a_ring_adversaries_get_what_the_promise_allows() -> None:
     baskets = people(400, labels=12)
     publication = sf.publish(policy({"l-diversity": {"l": 3, "kind": "frequency"}}), data=baskets, seed=secret(2))
     worlds = from_table(publication.exhibit.data)
-    again = play(baskets, worlds, "window", publication.release.form.degree, balance=0.01)
+    again = re_execution_play(baskets, worlds, "window", publication.release.form.degree, balance=0.01)
     assert again["rows_placed_on_the_ring"] == 1.0
     assert again["guesses_right_with_hints:label"] <= 1 / 3 + 0.07
 

@@ -18,22 +18,20 @@ from random_baskets import random_sets
 from tests.secret import secret
 
 import sfumato as sf
-from sfumato.attacks.re_execution import play_blocks
-from sfumato.audit.compatible import on_one_universe
+from sfumato.core.randomness import Randomness
+from sfumato.core.registry import catalogue
 from sfumato.data.baskets import Baskets
-from sfumato.data.published_baskets import from_table
-from sfumato.data.sets import Sets
+from sfumato.data.item_sets import Sets
 from sfumato.data.table import Table
-from sfumato.io.baskets import read_fimi
-from sfumato.methods.base import Method
-from sfumato.methods.baskets.assignments import assignments
-from sfumato.methods.baskets.block_rows import rows_of
-from sfumato.methods.baskets.partition import partition
-from sfumato.methods.baskets.rings import targets
-from sfumato.methods.baskets.shifts import Rings, turn
-from sfumato.randomness import Randomness
-from sfumato.registry import catalogue
-from sfumato.release.exhibit import Exhibit
+from sfumato.io.basket_source import read_fimi
+from sfumato.kinds.baskets.attacks import play_blocks
+from sfumato.kinds.baskets.evidence import align_item_universes
+from sfumato.kinds.baskets.methods.blocks import published_rows_of
+from sfumato.kinds.baskets.methods.nonreciprocal import Rings, assignments, ring_targets, rotate_rings
+from sfumato.kinds.baskets.methods.record_order import partition
+from sfumato.kinds.baskets.published_baskets import from_table
+from sfumato.release.method import Method
+from sfumato.release.view import ReleaseView
 
 Story = tuple[float, tuple[int, ...]]
 """A chance, and the place of every person."""
@@ -48,14 +46,14 @@ def of_blocks(sets: Sets, size: int) -> list[Story]:
 
 def of_ring(sets: Sets, size: int, walk: str = "truncated", runs: int = 20) -> list[Story]:
     """The k disjoint assignments of every run are equally likely."""
-    rounds = [assignments(targets(len(sets), size), walk, Randomness(secret(run))) for run in range(runs)]  # type: ignore[arg-type]
+    rounds = [assignments(ring_targets(len(sets), size), walk, Randomness(secret(run))) for run in range(runs)]  # type: ignore[arg-type]
     return [(1 / runs / size, _places(owner.tolist())) for owners in rounds for owner in owners]
 
 
 def of_turned_rings(sets: Sets, size: int) -> list[Story]:
     """One ring, turned by a secret step below `size`; the arrangement is granted."""
     rings = Rings(np.arange(len(sets)), np.array([0, len(sets)]))
-    return [(1 / size, _places(turn(rings, np.array([step])).tolist())) for step in range(size)]
+    return [(1 / size, _places(rotate_rings(rings, np.array([step])).tolist())) for step in range(size)]
 
 
 def _places(behind: list[int]) -> tuple[int, ...]:
@@ -133,7 +131,7 @@ def guessed(expected: Sets, base: Sets, release: object, insider: np.ndarray, ch
 def made_again(sets: Sets, size: int, shows: str) -> Sets:
     """What the program shows at everybody's place of the order, if nobody had been moved by the secret."""
     blocks = partition(sets, size)
-    return rows_of(sets, blocks, shows).base.take(np.argsort(blocks.order))  # type: ignore[arg-type]
+    return published_rows_of(sets, blocks, shows).base.take(np.argsort(blocks.order))  # type: ignore[arg-type]
 
 
 read_once = cache(read_fimi)
@@ -156,7 +154,7 @@ def test_by_sampling_on_real_baskets(name: str, count: int, method: dict[str, ob
     made = sf.publish(sf.Policy.parse(tree), data=baskets, seed=secret(4))
     assert made.certificate.holds
     form, table = made.release.form, Table(made.release.parts["data"].table)
-    sets, worlds = on_one_universe(baskets, from_table(table, form.separator, beside=form.made))
+    sets, worlds = align_item_universes(baskets, from_table(table, form.separator, beside=form.made))
     expected = [sets, made_again(sets, form.degree, form.shows)] if "blocks" in method else [sets]
     for insiders in (0, 1, count // 10) if "blocks" in method else (0,):
         insider = chance.permutation(count) < insiders
@@ -165,7 +163,7 @@ def test_by_sampling_on_real_baskets(name: str, count: int, method: dict[str, ob
             assert right <= promised + 4 * np.sqrt(promised)
             assert insiders > 1 or promised <= (count - insiders) / 4 + 1 / 3
     if "blocks" in method:
-        exhibit = Exhibit(made.release.form, made.release.parts, made.policy, original=baskets)
+        exhibit = ReleaseView(made.release.form, made.release.parts, made.policy, original=baskets)
         figures = play_blocks(exhibit, 0.0)
         assert figures["rows_found"] <= figures["promised"] + 1e-12 and figures["people_beyond_the_promise"] == 0
 
@@ -175,7 +173,7 @@ def test_a_tenth_of_a_real_ring_tells_more_than_is_promised_without_insiders(pub
     baskets = read_fimi(public / "data" / "set_valued" / "chess.dat.gz")
     order, count = np.arange(len(baskets)), len(baskets)
     for size, least in ((2, 1.0), (4, 0.3)):
-        owner = assignments(targets(count, size), "truncated", Randomness(secret(9)))[0][order]
+        owner = assignments(ring_targets(count, size), "truncated", Randomness(secret(9)))[0][order]
         offset = (np.argsort(owner) - np.arange(count)) % count
         insider = np.random.default_rng(1).random(count) < 0.1
         guess = Counter(offset[insider].tolist()).most_common(1)[0][0]

@@ -6,9 +6,19 @@ import numpy as np
 import pytest
 from random_baskets import random_sets
 
-from sfumato.methods.baskets.distances import hamming_matrix, relative_matrix
-from sfumato.methods.baskets.kernels import common_items, dealing, exchange
-from sfumato.methods.baskets.partition import BlockEffort, Partition, block_error, cut, partition, start_order
+from sfumato.kinds.baskets.methods.kernels import blocks as common_items
+from sfumato.kinds.baskets.methods.kernels import blocks as dealing
+from sfumato.kinds.baskets.methods.kernels import blocks as exchange
+from sfumato.kinds.baskets.methods.record_order import (
+    BlockEffort,
+    Partition,
+    block_error,
+    block_starts,
+    hamming_matrix,
+    partition,
+    relative_matrix,
+    start_order,
+)
 
 
 def piece(seed: int, count: int, size: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -98,7 +108,7 @@ def test_blocks_have_at_least_their_size_and_everybody_once(count: int, size: in
 
 def test_the_search_lowers_the_error_and_jobs_change_nothing() -> None:
     sets = random_sets(np.random.default_rng(1), 400, 16)
-    starts = cut(400, 4)
+    starts = block_starts(400, 4)
     effort = BlockEffort(piece=120)
     one, two = partition(sets, 4, effort=effort), partition(sets, 4, jobs=2, effort=effort)
     assert (one.order == two.order).all()

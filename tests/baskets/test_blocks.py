@@ -17,20 +17,18 @@ from tests.secret import secret
 
 import sfumato as sf
 from sfumato.audit.certify import certify
-from sfumato.audit.checks.blocks import BlocksAlike
+from sfumato.core.errors import Infeasible
+from sfumato.core.randomness import Randomness
 from sfumato.data.baskets import Baskets
-from sfumato.data.published_baskets import from_table
 from sfumato.data.table import Table
-from sfumato.errors import Infeasible
-from sfumato.methods.baskets import forecast as forecasting
-from sfumato.methods.baskets.block_rows import rows_of
-from sfumato.methods.baskets.blocks import _matched
-from sfumato.methods.baskets.forecast import forecast
-from sfumato.methods.baskets.partition import BlockEffort, partition
-from sfumato.randomness import Randomness
-from sfumato.release.exhibit import Exhibit
+from sfumato.kinds.baskets.checks import BlocksAlike
+from sfumato.kinds.baskets.methods import blocks as forecasting
+from sfumato.kinds.baskets.methods.blocks import _matched, forecast, published_rows_of
+from sfumato.kinds.baskets.methods.record_order import BlockEffort, partition
+from sfumato.kinds.baskets.published_baskets import from_table
+from sfumato.release.folder import provenance_path
 from sfumato.release.release import Part
-from sfumato.release.trace_file import trace_path
+from sfumato.release.view import ReleaseView
 
 
 def people(count: int = 120, labels: int = 9, seed: int = 1, density: float = 0.4) -> Baskets:
@@ -69,7 +67,7 @@ def test_what_is_promised_holds_by_the_certificate_and_by_verify(
     assert all(finding.grade == "exact" for finding in publication.findings[: len(protect)])
     folder = publication.write(tmp_path / "out", report=False)
     assert sf.verify(folder, original=baskets).holds
-    trace_path(folder).unlink()
+    provenance_path(folder).unlink()
     audit = sf.verify(folder, original=baskets)
     assert not audit.violated
     assert all("private trace" in finding.reason for finding in audit.open)
@@ -82,7 +80,7 @@ def known_everything(sets: Baskets, size: int, shows: str) -> dict[tuple[object,
     Returns, for each release, the rows of all people (as place numbers) that lead to it; labels are one of each kind per person.
     """
     blocks = partition(sets.sets, size)
-    rows = rows_of(sets.sets, blocks, shows)  # type: ignore[arg-type]
+    rows = published_rows_of(sets.sets, blocks, shows)  # type: ignore[arg-type]
     groups = [blocks.order[a:b] for a, b in zip(blocks.starts[:-1], blocks.starts[1:], strict=True)]
     seen = defaultdict(list)
     for labels in product("xy", repeat=len(sets)):
@@ -182,7 +180,7 @@ def test_rows_that_are_true_baskets_are_not_dealt() -> None:
     baskets = people(60, density=0.3)
     publication = sf.publish(policy({"k-anonymity": {"k": 5}}, items="dealt"), data=baskets, seed=secret(1))
     release = publication.release
-    exhibit = Exhibit(release.form, release.parts, publication.policy, original=baskets, trace=release.trace)
+    exhibit = ReleaseView(release.form, release.parts, publication.policy, original=baskets, trace=release.trace)
     assert BlocksAlike().examine(exhibit).holds
     own = [" ".join(sorted(baskets.set_of(int(record)))) for record in release.trace.rows["data"]]
     table = release.parts["data"].table
@@ -200,7 +198,7 @@ def test_a_chance_of_hiding_that_is_too_small_is_noticed() -> None:
     publication = sf.publish(policy(claim, labels="whole", items="vote"), data=baskets, seed=secret(4))
     release = publication.release
     assert all(chance > 0 for chance in release.trace.chances["label"].values())
-    exhibit = Exhibit(release.form, release.parts, publication.policy, original=baskets, trace=release.trace)
+    exhibit = ReleaseView(release.form, release.parts, publication.policy, original=baskets, trace=release.trace)
     assert certify(exhibit)[0].holds
     careless = {"label": dict.fromkeys(release.trace.chances["label"], 0.0)}
     assert not certify(replace(exhibit, trace=replace(release.trace, chances=careless)))[0].holds
@@ -231,7 +229,7 @@ def test_a_forecast_is_near_what_comes(monkeypatch: pytest.MonkeyPatch) -> None:
     seen = forecast(baskets.sets, 5)
     assert seen.looked_at < 2600
     blocks = partition(baskets.sets, 5, effort=BlockEffort(piece=600, steps=60))
-    voted = rows_of(baskets.sets, blocks, "vote")
+    voted = published_rows_of(baskets.sets, blocks, "vote")
     mine = baskets.sets.take(blocks.order)
     rate = (mine.hamming(voted.base) / np.maximum(mine.sizes, 1)).mean()
     assert seen.vote.error_rate == pytest.approx(rate, rel=0.15)
@@ -264,7 +262,7 @@ def test_labels_that_are_hidden_everywhere_may_be_any_of_the_data(claim: dict[st
     assert set(publication.release.parts["data"]["label"].to_pylist()) == {""}
     folder = publication.write(tmp_path / "out", report=False)
     assert sf.verify(folder, original=baskets).holds
-    trace_path(folder).unlink()
+    provenance_path(folder).unlink()
     audit = sf.verify(folder, original=baskets)
     assert not audit.violated
     assert all("private trace" in finding.reason for finding in audit.open)

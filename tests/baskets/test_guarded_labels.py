@@ -10,10 +10,10 @@ from random_baskets import random_sets
 from tests.secret import secret
 
 import sfumato as sf
+from sfumato.core.errors import Infeasible
 from sfumato.data.baskets import Baskets
-from sfumato.errors import Infeasible
-from sfumato.methods.baskets.kernels.guarding import guard, plain_guard
-from sfumato.methods.baskets.withholding import guarded, withhold
+from sfumato.kinds.baskets.methods.kernels.rings import guard, plain_guard
+from sfumato.kinds.baskets.methods.nonreciprocal import labels_to_suppress, labels_to_suppress_guarded
 
 
 def guess(rule: object, share: list[float], count: int, degree: int) -> tuple[float, float]:
@@ -54,8 +54,8 @@ def test_nobody_guesses_better_than_one_in_l(level: float, degree: int, count: i
 def test_plain_withholding_is_guessed_better_than_that() -> None:
     """What the guard mends: at l = 2 a withheld label is the one shown before it, and some people's label is certain."""
     share = [0.25, 0.25, 0.25, 0.25]
-    assert guess(lambda labels: withhold(labels, 2, 1, 0), share, 5, 2)[0] == pytest.approx(1.0)
-    assert guess(lambda labels: withhold(labels, 4, 2, 0), share, 6, 4)[0] > 0.5 + 0.05
+    assert guess(lambda labels: labels_to_suppress(labels, 2, 1, 0), share, 5, 2)[0] == pytest.approx(1.0)
+    assert guess(lambda labels: labels_to_suppress(labels, 4, 2, 0), share, 6, 4)[0] > 0.5 + 0.05
 
 
 @pytest.mark.twin(of=[guard])
@@ -73,7 +73,10 @@ def test_the_kernel_equals_its_twin(seed: int) -> None:
 def test_the_scan_may_begin_anywhere() -> None:
     labels = np.random.default_rng(1).integers(0, 9, 50)
     for start in (0, 7, 49):
-        assert (guarded(labels, 6, 2.0, start) == np.roll(guarded(np.roll(labels, -start), 6, 2.0, 0), start)).all()
+        assert (
+            labels_to_suppress_guarded(labels, 6, 2.0, start)
+            == np.roll(labels_to_suppress_guarded(np.roll(labels, -start), 6, 2.0, 0), start)
+        ).all()
 
 
 def policy(level: int) -> sf.Policy:

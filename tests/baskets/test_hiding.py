@@ -9,9 +9,9 @@ from math import factorial, prod
 import numpy as np
 import pytest
 
-from sfumato.audit.hidden_labels import LabelLaw, hidden_copies, hidden_whole
-from sfumato.methods.baskets.block_labels import _hidden_in
-from sfumato.methods.baskets.hiding import Hiding, Rule
+from sfumato.kinds.baskets.block_evidence import LabelDistribution, belief_when_block_hidden, belief_when_labels_hidden
+from sfumato.kinds.baskets.methods.blocks import _hidden_in
+from sfumato.kinds.baskets.methods.label_hiding import LabelHidingRule, Rule
 
 LAWS = [
     ([0.4, 0.3, 0.2, 0.1], 4, 2.0),
@@ -25,7 +25,7 @@ LAWS = [
 ]
 
 
-def stories(share: list[float], size: int, hiding: Hiding) -> dict[tuple[int, ...], list[tuple[float, tuple[int, ...]]]]:
+def stories(share: list[float], size: int, hiding: LabelHidingRule) -> dict[tuple[int, ...], list[tuple[float, tuple[int, ...]]]]:
     """For everything an outsider may see of a block (labels sorted, −1 hidden): the labels it may come from, with their weights."""
     seen = defaultdict(list)
     listed = list(product(range(len(share)), repeat=size))
@@ -53,7 +53,7 @@ def belief(seen: dict[tuple[int, ...], list[tuple[float, tuple[int, ...]]]], ins
 @pytest.mark.parametrize("rule", ["whole", "sparing"])
 @pytest.mark.parametrize(("share", "size", "level"), LAWS)
 def test_nobody_believes_a_label_above_one_in_l(share: list[float], size: int, level: float, rule: Rule) -> None:
-    hiding = Hiding.of(np.array(share), size, level, rule)
+    hiding = LabelHidingRule.of(np.array(share), size, level, rule)
     assert belief(stories(share, size, hiding)) <= 1 / level + 1e-9
 
 
@@ -63,7 +63,7 @@ def test_nobody_believes_a_label_at_higher_levels(level: int, most: float, rule:
     """Every multiset of labels with its chance: in any order a block of these labels is shown and hidden alike."""
     share = np.append(most / level, np.full(level + 2, (1 - most / level) / (level + 2)))
     listed = np.array(list(combinations_with_replacement(range(level + 3), level)))
-    hiding = Hiding.of(share, level, float(level), rule)
+    hiding = LabelHidingRule.of(share, level, float(level), rule)
     seen: dict[tuple[int, ...], np.ndarray] = defaultdict(lambda: np.zeros(level + 3))
     hidden = {word: _hidden_in(listed, hiding, np.full(len(listed), word)) for word in (1.0, -1.0)}
     for row, labels in enumerate(listed.tolist()):
@@ -81,41 +81,43 @@ def test_nobody_believes_a_label_at_higher_levels(level: int, most: float, rule:
     ("share", "size", "level"), [([0.4, 0.3, 0.2, 0.1], 5, 2.0), ([0.2] * 5, 6, 2.5), ([0.3, 0.3, 0.4], 6, 2.0)]
 )
 def test_insiders_do_not_help(share: list[float], size: int, level: float, insiders: int) -> None:
-    hiding = Hiding.of(np.array(share), size, level, "whole", insiders)
+    hiding = LabelHidingRule.of(np.array(share), size, level, "whole", insiders)
     assert belief(stories(share, size, hiding), insiders) <= 1 / level + 1e-9
 
 
 def test_without_the_chance_hiding_gives_labels_away() -> None:
     """The test can fail: hiding only the blocks that break is believed above 1/l."""
     share = [0.4, 0.3, 0.2, 0.1]
-    least = Hiding.of(np.array(share), 4, 2.0)
+    least = LabelHidingRule.of(np.array(share), 4, 2.0)
     assert least.chance > 0
-    careless = Hiding(least.shares, 4, 2.0, least.most, 0.0)
+    careless = LabelHidingRule(least.shares, 4, 2.0, least.most, 0.0)
     assert belief(stories(share, 4, careless)) > 0.5 + 1e-6
-    slightly = Hiding(least.shares, 4, 2.0, least.most, least.chance * 0.9)
+    slightly = LabelHidingRule(least.shares, 4, 2.0, least.most, least.chance * 0.9)
     assert belief(stories(share, 4, slightly)) > 0.5 + 1e-6
 
 
 def test_sparing_is_not_taken_where_it_leaves_a_frequent_label_behind() -> None:
     """Found by listing: with these shares the blocks that stay hidden whole are believed at 0.336 even when all others are."""
-    assert Hiding.of(np.array([0.33, 0.3, 0.2, 0.17]), 6, 3.0, "sparing").rule == "whole"
+    assert LabelHidingRule.of(np.array([0.33, 0.3, 0.2, 0.17]), 6, 3.0, "sparing").rule == "whole"
 
 
 @pytest.mark.parametrize("rule", ["whole", "sparing"])
 @pytest.mark.parametrize(("share", "size", "level"), LAWS)
 def test_the_audit_counts_the_same_belief(share: list[float], size: int, level: float, rule: Rule) -> None:
-    hiding = Hiding.of(np.array(share), size, level, rule)
+    hiding = LabelHidingRule.of(np.array(share), size, level, rule)
     seen = stories(share, size, hiding)
-    law = LabelLaw(np.array(share), size, hiding.most, level, sparing=hiding.rule == "sparing")
+    law = LabelDistribution(np.array(share), size, hiding.most, level, sparing=hiding.rule == "sparing")
     whole = seen.pop((-1,) * size, [])
-    found = hidden_whole(law, hiding.chance)
+    found = belief_when_block_hidden(law, hiding.chance)
     assert found.chance == pytest.approx(sum(weight for weight, _ in whole), abs=1e-12)
     if whole:
         assert found.belief == pytest.approx(belief({(): whole}), rel=1e-9)
     for shown, listed in seen.items():
         copies = shown.count(-1)
         if copies:
-            believed = hidden_copies(law, np.array(sorted({label for label in shown if label >= 0})), copies) * copies / size
+            believed = (
+                belief_when_labels_hidden(law, np.array(sorted({label for label in shown if label >= 0})), copies) * copies / size
+            )
             hidden_only = [(weight, labels) for weight, labels in listed]
             most = max(
                 sum(weight for weight, labels in hidden_only if labels[0] == label) / sum(weight for weight, _ in hidden_only)
@@ -127,19 +129,19 @@ def test_the_audit_counts_the_same_belief(share: list[float], size: int, level: 
 
 def test_the_audit_counts_the_same_belief_beside_an_insider() -> None:
     share = [0.4, 0.3, 0.2, 0.1]
-    hiding = Hiding.of(np.array(share), 5, 2.0, "whole", 1)
+    hiding = LabelHidingRule.of(np.array(share), 5, 2.0, "whole", 1)
     whole = stories(share, 5, hiding)[(-1,) * 5]
-    law = LabelLaw(np.array(share), 5, hiding.most, 2.0)
+    law = LabelDistribution(np.array(share), 5, hiding.most, 2.0)
     for known in range(4):
         mine = [(weight, labels) for weight, labels in whole if labels[1] == known]
-        assert hidden_whole(law, hiding.chance, (known,)).belief == pytest.approx(belief({(): mine}), rel=1e-9)
+        assert belief_when_block_hidden(law, hiding.chance, (known,)).belief == pytest.approx(belief({(): mine}), rel=1e-9)
 
 
 @pytest.mark.parametrize(("level", "withheld"), [(2, 0.0012), (4, 0.013), (6, 0.049), (8, 0.109), (10, 0.188)])
 def test_so_many_labels_are_hidden(level: int, withheld: float) -> None:
     """The law of `benchmarks/baskets_hints.py`, blocks of 2l: no more than the first prototype of the rule *whole* hid."""
     share = 1 / np.arange(3, 473) ** 0.9
-    hiding = Hiding.of(share / share.sum(), 2 * level, float(level), "sparing")
+    hiding = LabelHidingRule.of(share / share.sum(), 2 * level, float(level), "sparing")
     labels = np.random.default_rng(level).choice(470, size=(8_000, 2 * level), p=share / share.sum())
     hidden = _hidden_in(labels, hiding, np.random.default_rng(1).random(len(labels)))
     assert hidden.mean() <= withheld

@@ -7,13 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sfumato.data import splitting
-from sfumato.data.baskets import Baskets
-from sfumato.data.published_baskets import from_table, to_table
-from sfumato.data.splitting import split_columns
+from sfumato.core.errors import DataError
+from sfumato.data import baskets
+from sfumato.data.baskets import Baskets, split_item_columns
 from sfumato.data.table import Table
-from sfumato.data.worlds import PublishedBaskets
-from sfumato.errors import DataError
+from sfumato.kinds.baskets.published_baskets import PublishedBaskets, from_table, to_table
 
 cells = st.lists(st.text(alphabet="ab1 ,\t", max_size=8), min_size=1, max_size=9)
 
@@ -25,11 +23,11 @@ def listed(sets: object, names: tuple[str, ...]) -> list[set[str]]:
 @given(cells, st.sampled_from([" ", ",", "\t"]), st.booleans(), st.integers(1, 5))
 @settings(max_examples=200, deadline=None)
 def test_splitting_in_pieces_equals_splitting_rows(rows: list[str], separator: str, loose: bool, piece: int) -> None:
-    before, splitting._ROWS = splitting._ROWS, piece
+    before, baskets._ROWS = baskets._ROWS, piece
     try:
-        (sets,), names = split_columns([pa.chunked_array([rows])], separator, loose=loose)
+        (sets,), names = split_item_columns([pa.chunked_array([rows])], separator, loose=loose)
     finally:
-        splitting._ROWS = before
+        baskets._ROWS = before
     if loose and separator.isspace():
         want = [row.split() for row in rows]
     elif loose:
@@ -41,7 +39,7 @@ def test_splitting_in_pieces_equals_splitting_rows(rows: list[str], separator: s
 
 
 def test_two_columns_share_one_universe() -> None:
-    (first, second), names = split_columns([pa.chunked_array([["b", "a b"]]), pa.chunked_array([["c a", ""]])], " ")
+    (first, second), names = split_item_columns([pa.chunked_array([["b", "a b"]]), pa.chunked_array([["c a", ""]])], " ")
     assert names == ("b", "a", "c")
     assert listed(first, names) == [{"b"}, {"a", "b"}]
     assert listed(second, names) == [{"c", "a"}, set()]
@@ -54,7 +52,7 @@ def test_items_with_blanks_survive_a_release() -> None:
 
 
 def test_numbers_are_items_too_and_lists_of_lists_are_not() -> None:
-    (sets,), names = split_columns([pa.chunked_array([[7, 12, None]])], " ")
+    (sets,), names = split_item_columns([pa.chunked_array([[7, 12, None]])], " ")
     assert listed(sets, names) == [{"7"}, {"12"}, set()]
     with pytest.raises(DataError, match="no text"):
-        split_columns([pa.chunked_array([[{"a": 1}]])], " ")
+        split_item_columns([pa.chunked_array([[{"a": 1}]])], " ")

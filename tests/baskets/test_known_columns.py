@@ -13,17 +13,16 @@ import pytest
 from tests.secret import secret
 
 import sfumato as sf
-from sfumato.attacks.re_execution import play_blocks
+from sfumato.core.errors import PolicyError, SfumatoError
 from sfumato.data.baskets import Baskets
 from sfumato.data.generalization import Ranges
 from sfumato.data.hierarchy import Hierarchy
-from sfumato.errors import PolicyError, SfumatoError
-from sfumato.estimation.basket_counts import answer, parse_question
-from sfumato.methods.baskets.block_rows import rows_of
-from sfumato.methods.baskets.blocks import BasketBlocking, _cells
-from sfumato.methods.baskets.partition import partition
-from sfumato.policy.beside_items import coded, everything_known, of_values
-from sfumato.release.exhibit import Exhibit
+from sfumato.kinds.baskets.attacks import play_blocks
+from sfumato.kinds.baskets.known_columns import generalization_and_codes, items_with_known_columns, of_values
+from sfumato.kinds.baskets.methods.blocks import BasketBlocking, _cells, published_rows_of
+from sfumato.kinds.baskets.methods.record_order import partition
+from sfumato.release.view import ReleaseView
+from sfumato.workflow.estimate import answer, parse_question
 
 ITEMS = ("bread", "milk", "beer", "nappies", "wine", "tea")
 REGIONS = {"*": {"north": ["n1", "n2"], "south": ["s1", "s2", "s3"]}}
@@ -130,9 +129,9 @@ def test_cells_are_as_small_as_their_block() -> None:
 def test_every_secret_is_as_likely_whatever_is_published(shows: str) -> None:
     """Whoever knows all items and columns, and the rows of m others of the block, finds a row with 1/(g − m)."""
     baskets, asked = people(6, seed=8), policy({"k-anonymity": {"k": 3}})
-    blocks = partition(everything_known(asked, baskets), 3)
-    rows = rows_of(baskets.sets, blocks, shows)  # type: ignore[arg-type]
-    cells = [_cells(*coded(asked, baskets, name), blocks).tolist() for name in ("age", "region")]
+    blocks = partition(items_with_known_columns(asked, baskets), 3)
+    rows = published_rows_of(baskets.sets, blocks, shows)  # type: ignore[arg-type]
+    cells = [_cells(*generalization_and_codes(asked, baskets, name), blocks).tolist() for name in ("age", "region")]
     groups = [blocks.order[a:b].tolist() for a, b in zip(blocks.starts[:-1], blocks.starts[1:], strict=True)]
     seen = defaultdict(list)
     for labels in product("xy", repeat=6):
@@ -157,9 +156,9 @@ def test_every_secret_is_as_likely_whatever_is_published(shows: str) -> None:
 def test_near_people_stand_together() -> None:
     """Blocks cut from both show narrower cells than blocks cut from items, at little cost in items."""
     baskets, asked = people(400, seed=5), policy({"k-anonymity": {"k": 4}})
-    domain, codes = coded(asked, baskets, "age")
+    domain, codes = generalization_and_codes(asked, baskets, "age")
     width = []
-    for known in (everything_known(asked, baskets), baskets.sets):
+    for known in (items_with_known_columns(asked, baskets), baskets.sets):
         blocks = partition(known, 4)
         low, high = (side.reduceat(codes[blocks.order], blocks.starts[:-1]) for side in (np.minimum, np.maximum))
         width.append(float(domain.width(low, high + 1).mean()))
@@ -169,7 +168,7 @@ def test_near_people_stand_together() -> None:
 def test_the_program_run_again_finds_no_more_than_promised() -> None:
     baskets = people(120)
     made = sf.publish(policy({"k-anonymity": {"k": 5}}), data=baskets, seed=secret(2))
-    figures = play_blocks(Exhibit(made.release.form, made.release.parts, made.policy, original=baskets), 0.0)
+    figures = play_blocks(ReleaseView(made.release.form, made.release.parts, made.policy, original=baskets), 0.0)
     assert figures["rows_found"] <= 0.2 + 1e-12 and figures["people_beyond_the_promise"] == 0
 
 

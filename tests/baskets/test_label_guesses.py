@@ -10,13 +10,13 @@ from tests.command_line import run
 from tests.secret import secret
 
 import sfumato as sf
-from sfumato.attacks.labels import LabelGuess
-from sfumato.audit.joint_guess import joint_guess
+from sfumato.core.errors import AuditRefused
 from sfumato.data.baskets import Baskets
-from sfumato.data.sets import Sets
-from sfumato.errors import AuditRefused
-from sfumato.estimation import basket_answer
-from sfumato.metrics.basket_queries import true_count
+from sfumato.data.item_sets import Sets
+from sfumato.kinds.baskets.attacks import LabelGuess
+from sfumato.kinds.baskets.block_evidence import joint_guess
+from sfumato.kinds.baskets.metrics import true_count
+from sfumato.workflow.estimate import basket_answer
 
 
 def patients(count: int, strength: float, seed: int = 3) -> Baskets:

@@ -11,15 +11,15 @@ import pytest
 from tests.secret import secret
 
 import sfumato as sf
-from sfumato.attacks.join import JoinAttack
 from sfumato.audit.certify import certify
+from sfumato.audit.join_attack import JoinAttack
+from sfumato.core.errors import Infeasible, PolicyError
 from sfumato.data.baskets import Baskets
-from sfumato.data.sets import Sets
-from sfumato.errors import Infeasible, PolicyError
-from sfumato.history.home_blocks import misplaced, seats
-from sfumato.ledger import Ledger
-from sfumato.release.past import History, PastRelease
-from sfumato.spine.foresight import foresee
+from sfumato.data.item_sets import Sets
+from sfumato.history.ledger import Ledger
+from sfumato.kinds.baskets.block_history import blocks_of_records, describe_block_violations
+from sfumato.release.past_releases import History, PastRelease
+from sfumato.workflow.forecast import forecast_publish
 
 
 def people(ids, labels, seed=1, items=8):
@@ -54,7 +54,7 @@ def believed(releases, everybody, alphabet):
     """P(label of a person) over all ways to give out labels that agree with what blocks of these releases show."""
     rules = []
     for past in releases:
-        block, shown = seats(past)
+        block, shown = blocks_of_records(past)
         text = past.memory.values.text("label")
         true = [text.labels[code] for code in text.codes]
         members = defaultdict(list)
@@ -158,12 +158,12 @@ def test_people_who_are_moved_to_other_blocks_are_found(tmp_path):
     labels = np.array(["a", "b", "c", "d"] * 250)
     book, found = published(tmp_path, [range(40), range(44)], labels, [{"k-anonymity": {"k": 4}}])
     history = Ledger(book).history()
-    assert not list(misplaced(history))
-    block, _ = seats(history.releases[-1])
+    assert not list(describe_block_violations(history))
+    block, _ = blocks_of_records(history.releases[-1])
     rows = history.releases[-1].memory.rows.copy()
     one, other = 0, int(np.flatnonzero(block != block[0])[0])
     rows[[one, other]] = rows[[other, one]]
-    assert list(misplaced(forged(history, rows)))
+    assert list(describe_block_violations(forged(history, rows)))
     exhibit = found[1][0].exhibit
     object.__setattr__(exhibit, "history", forged(exhibit.history, rows))
     exhibit._kept.clear()
@@ -186,10 +186,10 @@ def test_labels_that_changed_blocks_that_are_too_small_and_people_who_left_are_r
         (policy(ROWS, leaving="counterfeits", items="vote"), "leaving: withhold"),
     ):
         with pytest.raises(PolicyError, match=word):
-            foresee(wrong, ledger=book)
+            forecast_publish(wrong, ledger=book)
     tree = policy(ROWS).document.tree | {"method": {"nonreciprocal": {}}}
     with pytest.raises(PolicyError, match="ledger"):
-        foresee(sf.Policy.parse(tree), ledger=book)
+        forecast_publish(sf.Policy.parse(tree), ledger=book)
 
 
 def test_check_says_who_stays_and_a_file_is_enough(tmp_path):
@@ -199,7 +199,7 @@ def test_check_says_who_stays_and_a_file_is_enough(tmp_path):
     rows = [f"{who},{' '.join(sorted(data.set_of(i)))},{data.labels['label'][i]}" for i, who in enumerate(data.labels["who"])]
     (tmp_path / "baskets.csv").write_text("who,items,label\n" + "\n".join(rows) + "\n", encoding="utf-8")
     tree = policy(ROWS).document.tree | {"data": {"kind": "baskets", "source": str(tmp_path / "baskets.csv"), "items": "items"}}
-    said = " ".join(foresee(sf.Policy.parse(tree), ledger=book).sentences())
+    said = " ".join(forecast_publish(sf.Policy.parse(tree), ledger=book).sentences())
     assert "stay in their" in said
     assert "without labels" in said
     assert "10 are new" in said

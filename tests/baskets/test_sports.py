@@ -10,18 +10,16 @@ from random_baskets import table_3_1
 from tests.secret import secret
 
 import sfumato as sf
-from sfumato.audit.compatible import Compatibility
+from sfumato.core.randomness import Randomness
 from sfumato.data.baskets import Baskets
-from sfumato.data.published_baskets import from_table
 from sfumato.data.table import Table
-from sfumato.data.worlds import PublishedBaskets
-from sfumato.methods.base import Task
-from sfumato.methods.baskets.gray import gray_order
-from sfumato.methods.baskets.rings import members
-from sfumato.methods.baskets.segments import gray_tsp_order
-from sfumato.methods.baskets.voting import vote
-from sfumato.randomness import Randomness
-from sfumato.spine.plan import plan
+from sfumato.kinds.baskets.evidence import Compatibility
+from sfumato.kinds.baskets.methods.nonreciprocal import ring_members
+from sfumato.kinds.baskets.methods.record_order import gray_order, gray_tsp_order
+from sfumato.kinds.baskets.methods.voting import vote
+from sfumato.kinds.baskets.published_baskets import PublishedBaskets, from_table
+from sfumato.release.method import Task
+from sfumato.workflow.plan import plan
 
 TABLE_3_3 = [
     ("1101", "1011", 2), ("1110", "1101", 2), ("0111", "1011", 2), ("0111", "1101", 2), ("1100", "0011", 1), ("1110", "0111", 2),
@@ -55,7 +53,7 @@ def test_tour_lengths(sports: Baskets) -> None:
 
 def test_the_ring_is_table_3_4_and_the_vote_is_table_3_3(sports: Baskets) -> None:
     order = gray_tsp_order(sports.sets)
-    back = order[members(6, 3)]
+    back = order[ring_members(6, 3)]
     votes = vote(sports.sets, back.astype(np.int32))
     for place, record in enumerate(order):
         assert set((back[place] + 1).tolist()) == TABLE_3_4[int(record) + 1]

@@ -16,18 +16,17 @@ from tests.secret import secret
 
 import sfumato as sf
 from sfumato.audit.certify import judge_claims
-from sfumato.audit.overlap import overlaps
-from sfumato.cli.verify import command, headline
 from sfumato.data.baskets import Baskets
-from sfumato.data.published_baskets import from_table, to_table
 from sfumato.data.table import Table
-from sfumato.data.worlds import PublishedBaskets
-from sfumato.forms.baskets import Basket
+from sfumato.kinds.baskets.evidence import possible_overlaps
+from sfumato.kinds.baskets.form import Basket
+from sfumato.kinds.baskets.published_baskets import PublishedBaskets, from_table, to_table
 from sfumato.release.certificate import Certificate, Finding, Records
-from sfumato.release.exhibit import Exhibit
+from sfumato.release.folder import provenance_path
 from sfumato.release.release import Part
-from sfumato.release.trace_file import trace_path
-from sfumato.spine.verify import Audit
+from sfumato.release.view import ReleaseView
+from sfumato.ui.cli.verify import command, headline
+from sfumato.workflow.verify import Audit
 
 NAMES = tuple("abcd")
 few = st.lists(st.sets(st.sampled_from(NAMES), max_size=3), min_size=2, max_size=5)
@@ -58,7 +57,7 @@ def test_overlap_by_listing_worlds(bases: list[set[str]], doubts: list[set[str]]
         [sorted(b) for b in bases[:rows]], [sorted(d) for d in doubts[:rows]], thresholds[:rows], names=NAMES
     )
     listed = [set(worlds.possible(row)) for row in range(rows)]
-    found = overlaps(worlds, np.arange(rows)).toarray()
+    found = possible_overlaps(worlds, np.arange(rows)).toarray()
     for i, j in product(range(rows), repeat=2):
         assert found[i, j] == bool(listed[i] & listed[j])
 
@@ -68,14 +67,14 @@ def test_overlap_never_loses_a_candidate() -> None:
     baskets = people(60)
     release = sf.publish(policy({"k-anonymity": {"k": 4}}), data=baskets, seed=secret(2)).release
     worlds = from_table(Table(release.parts["data"].table))
-    near = overlaps(worlds, np.arange(60)).toarray()
+    near = possible_overlaps(worlds, np.arange(60)).toarray()
     for row, person in enumerate(release.trace.rows["data"]):
         compatible = [j for j in range(60) if baskets.set_of(int(person)) in set(worlds.possible(j))]
         assert all(near[row, j] for j in compatible)
 
 
 def judged(worlds: PublishedBaskets, *protect: dict[str, object]) -> Finding:
-    evidence = Exhibit(Basket(separator=" "), {"data": Part(to_table(worlds))}, policy(*protect))
+    evidence = ReleaseView(Basket(separator=" "), {"data": Part(to_table(worlds))}, policy(*protect))
     return judge_claims(evidence)[0]
 
 
@@ -117,7 +116,7 @@ def test_the_first_line_and_the_document_name_what_is_open(tmp_path: Path) -> No
     verdict = sf.verify(folder, original=baskets)
     assert verdict.holds and verdict.complete
     assert headline(verdict) == "the release holds"
-    trace_path(folder).unlink()
+    provenance_path(folder).unlink()
     verdict = sf.verify(folder, original=baskets)
     assert not verdict.violated and [finding.model for finding in verdict.open] == ["l-diversity"]
     assert "1 claim needs more evidence" in headline(verdict, with_original=True)
@@ -139,14 +138,14 @@ def test_what_was_not_judged_survives_writing_and_reading() -> None:
 
 def test_many_people_are_sampled_and_the_grade_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The sample still finds what is wrong with many rows, and never calls itself exact."""
-    from sfumato.audit.checks import worlds as one_to_one
-    from sfumato.audit.readings import baskets as reading
+    from sfumato.kinds.baskets import checks as one_to_one
+    from sfumato.kinds.baskets import evidence as reading
 
     baskets = people(900)
     folder = sf.publish(policy({"k-anonymity": {"k": 3}}), data=baskets, seed=secret(1)).write(tmp_path / "out", report=False)
     monkeypatch.setattr(reading, "EXACT_UP_TO", 600)
     monkeypatch.setattr(one_to_one, "EXACT_UP_TO", 600)
-    trace_path(folder).unlink()
+    provenance_path(folder).unlink()
     found = {finding.model: finding for finding in sf.verify(folder, original=baskets).findings}
     assert found["k-anonymity"].holds and found["k-anonymity"].grade.startswith("estimate (500 of 900")
     assert found["one-to-one"].verdict is None

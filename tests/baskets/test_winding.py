@@ -11,9 +11,8 @@ from itertools import product
 
 import pytest
 
-from sfumato.methods.baskets.assignments import assignments
-from sfumato.methods.baskets.rings import targets
-from sfumato.randomness import Randomness
+from sfumato.core.randomness import Randomness
+from sfumato.kinds.baskets.methods.nonreciprocal import assignments, ring_targets
 
 
 def matchings(count: int, degree: int) -> list[tuple[int, ...]]:
@@ -52,7 +51,7 @@ def test_one_known_match_helps_with_everybody_on_a_ring(count: int, degree: int)
 @pytest.mark.parametrize("walk", ["truncated", "closed"])
 def test_what_the_program_draws_on_a_ring_of_two_is_one_bit(walk: str) -> None:
     for seed in range(5):
-        rounds = assignments(targets(30, 2), walk, Randomness(seed))  # type: ignore[arg-type]
+        rounds = assignments(ring_targets(30, 2), walk, Randomness(seed))  # type: ignore[arg-type]
         offsets = {tuple((place - who) % 30 for place, who in enumerate(owner.tolist())) for owner in rounds}
         assert offsets == {(0,) * 30, (1,) * 30}
 

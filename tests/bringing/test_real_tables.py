@@ -10,12 +10,11 @@ import pyarrow as pa
 import pytest
 
 import sfumato as sf
-from sfumato.discover.base import discover
-from sfumato.errors import DataError
-from sfumato.io.baskets import BasketSource
-from sfumato.io.graph import parse_edges
-from sfumato.io.settings import suggested
-from sfumato.io.table import TableSource
+from sfumato.core.errors import DataError
+from sfumato.io.basket_source import BasketSource
+from sfumato.io.graph_source import parse_edges
+from sfumato.io.table_source import TableSource, suggested
+from sfumato.workflow.discover.discover import discover
 from tests.command_line import run
 
 GERMAN = "name;pay;debt;born;note\nAnn;1,5;1.234,5;31.12.1999;'a;b'\nBéa;2,25;2.000;01.02.2000;NA\nCem;NA;12;03.04.2001;x\n"

@@ -7,7 +7,7 @@ from literal import Line, Tree
 
 from sfumato.data.generalization import Ranges
 from sfumato.data.hierarchy import Hierarchy
-from sfumato.methods.recoding.problem import RecodingProblem, Sensitive
+from sfumato.kinds.tables.methods.recoding_problem import RecodingProblem, Sensitive
 
 
 @dataclass

@@ -9,9 +9,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from random_problems import draw
 
-from sfumato.methods.recoding.greedy_clustering import cluster
-from sfumato.methods.recoding.problem import Requirement
-from sfumato.models.alpha_k import AlphaK
+from sfumato.kinds.tables.methods.greedy_clustering import cluster
+from sfumato.kinds.tables.methods.recoding_problem import Requirement
+from sfumato.models.alpha_k_anonymity import AlphaK
 from sfumato.models.k_anonymity import KAnonymity
 from sfumato.models.l_diversity import LDiversity
 from sfumato.models.p_sensitivity import PSensitivity

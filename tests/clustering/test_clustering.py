@@ -9,10 +9,10 @@ from benchmarks_adult import QUASI, TABLE_6, WEIGHTS, adult, ntil, problem
 from random_problems import draw
 from tests.stand_in.people import DECADES, REGIONS
 
-from sfumato.errors import PolicyError
-from sfumato.methods.recoding.greedy_clustering import cluster, implied
-from sfumato.methods.recoding.problem import Requirement
-from sfumato.models.alpha_k import AlphaK
+from sfumato.core.errors import PolicyError
+from sfumato.kinds.tables.methods.greedy_clustering import cluster, implied
+from sfumato.kinds.tables.methods.recoding_problem import Requirement
+from sfumato.models.alpha_k_anonymity import AlphaK
 from sfumato.models.k_anonymity import KAnonymity
 from sfumato.models.l_diversity import LDiversity
 from sfumato.models.p_sensitivity import PSensitivity

@@ -5,14 +5,22 @@ import pytest
 from plain_index import PlainGathering, plain_best_cell, plain_box, plain_join_round, plain_nearest, plain_side
 from random_problems import draw
 
-from sfumato.methods.recoding.greedy_clustering import Layout
-from sfumato.methods.recoding.joining import _boxes
-from sfumato.methods.recoding.kernels.boxes import BOX, enclose, free, widen, widen_column, widened
-from sfumato.methods.recoding.kernels.diversity import ask_for_diversity, forget_group, meet, open_root, spend, suffices
-from sfumato.methods.recoding.kernels.group_joining import join_round
-from sfumato.methods.recoding.kernels.point_index import best_cell, nearest, take
-from sfumato.methods.recoding.pricing import columns_of
-from sfumato.methods.recoding.problem import Requirement
+from sfumato.kinds.tables.methods.class_merging import _boxes
+from sfumato.kinds.tables.methods.greedy_clustering import Layout
+from sfumato.kinds.tables.methods.kernels.cell_costs import BOX, enclose, free, join_round, widen, widen_column, widened
+from sfumato.kinds.tables.methods.kernels.greedy_clustering import (
+    ask_for_diversity,
+    best_cell,
+    forget_group,
+    meet,
+    nearest,
+    open_root,
+    spend,
+    suffices,
+    take,
+)
+from sfumato.kinds.tables.methods.recoding_costs import columns_of
+from sfumato.kinds.tables.methods.recoding_problem import Requirement
 from sfumato.models.k_anonymity import KAnonymity
 from sfumato.models.p_sensitivity import PSensitivity
 

@@ -9,8 +9,8 @@ import pytest
 from literal import greedy_cpka
 from random_problems import draw
 
-from sfumato.methods.recoding.greedy_clustering import cluster
-from sfumato.methods.recoding.problem import Requirement
+from sfumato.kinds.tables.methods.greedy_clustering import cluster
+from sfumato.kinds.tables.methods.recoding_problem import Requirement
 from sfumato.models.k_anonymity import KAnonymity
 from sfumato.models.p_sensitivity import PSensitivity
 

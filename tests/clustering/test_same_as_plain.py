@@ -6,10 +6,10 @@ from baselines.plain_clustering import plain_gather
 from random_problems import draw
 
 from sfumato.data.hierarchy import Hierarchy
-from sfumato.methods.recoding.greedy_clustering import Layout
-from sfumato.methods.recoding.kernels.greedy_clustering import gather
-from sfumato.methods.recoding.pricing import columns_of
-from sfumato.methods.recoding.problem import RecodingProblem, Requirement, Sensitive
+from sfumato.kinds.tables.methods.greedy_clustering import Layout
+from sfumato.kinds.tables.methods.kernels.greedy_clustering import gather
+from sfumato.kinds.tables.methods.recoding_costs import columns_of
+from sfumato.kinds.tables.methods.recoding_problem import RecodingProblem, Requirement, Sensitive
 from sfumato.models.k_anonymity import KAnonymity
 from sfumato.models.p_sensitivity import PSensitivity
 

@@ -10,7 +10,7 @@ import pytest
 from bookshop import make_bookshop
 
 from sfumato.data.database import Database
-from sfumato.discover.databases import read_database
+from sfumato.workflow.discover.databases import read_database
 
 FOLDER = Path(__file__).parents[2] / ".." / "shared" / "data" / "relational"
 OURS = "bookshop"

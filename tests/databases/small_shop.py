@@ -66,7 +66,7 @@ def write_policy(folder: Path, source: str, target: str, text: str = POLICY, nam
 
 def sfumato(*arguments: str) -> subprocess.CompletedProcess[str]:
     """A command as a user runs it, without the price of a new process."""
-    from sfumato.cli import main
+    from sfumato.ui.cli import main
 
     out, err = io.StringIO(), io.StringIO()
     code: object = 0

@@ -15,29 +15,29 @@ from tests.secret import secret
 
 import sfumato as sf
 from sfumato.audit.certify import certify
-from sfumato.release.exhibit import Exhibit
-from sfumato.release.release import Part, Trace
-from sfumato.spine.load import load_release
+from sfumato.release.release import Part, Provenance
+from sfumato.release.view import ReleaseView
+from sfumato.workflow.database_load import load_release
 
 Change = Callable[[list[Any]], list[Any]]
 
 
 @pytest.fixture(scope="module")
-def evidence(tmp_path_factory: pytest.TempPathFactory) -> Exhibit:
+def evidence(tmp_path_factory: pytest.TempPathFactory) -> ReleaseView:
     folder = tmp_path_factory.mktemp("shop")
     text = POLICY.replace("columns:", "  consistent: [[customer.email, newsletter.email]]\ncolumns:")
     publication = sf.publish(write_policy(folder, make_shop(folder / "shop.db"), "''", text), seed=secret(3))
     return publication.exhibit
 
 
-def changed(evidence: Exhibit, table: str, column: str, change: Change) -> Exhibit:
+def changed(evidence: ReleaseView, table: str, column: str, change: Change) -> ReleaseView:
     frame = evidence.parts[table].table
     values = pa.array(change(frame.column(column).to_pylist()), pa.string())
     place = frame.column_names.index(column)
     return replace(evidence, parts={**evidence.parts, table: Part(frame.set_column(place, column, values))})
 
 
-def found(evidence: Exhibit) -> set[str]:
+def found(evidence: ReleaseView) -> set[str]:
     return {finding.model for finding in certify(evidence) if not finding.holds}
 
 
@@ -45,13 +45,13 @@ def first(value: Any) -> Change:
     return lambda values: [value, *values[1:]]
 
 
-def original(evidence: Exhibit, table: str, column: str) -> Change:
+def original(evidence: ReleaseView, table: str, column: str) -> Change:
     assert evidence.behind is not None
     frame, rows = evidence.original.tables[table].frame, evidence.behind[table]
     return lambda _: frame.column(column).take(pa.array(rows)).to_pylist()
 
 
-def test_the_release_itself_holds(evidence: Exhibit) -> None:
+def test_the_release_itself_holds(evidence: ReleaseView) -> None:
     assert found(evidence) == set()
 
 
@@ -71,16 +71,16 @@ def test_the_release_itself_holds(evidence: Exhibit) -> None:
         ("newsletter", "email", lambda values: values[::-1], "linked columns"),
     ],
 )
-def test_a_changed_cell_is_found(evidence: Exhibit, table: str, column: str, change: Change, check: str) -> None:
+def test_a_changed_cell_is_found(evidence: ReleaseView, table: str, column: str, change: Change, check: str) -> None:
     assert check in found(changed(evidence, table, column, change))
 
 
 @pytest.mark.parametrize(("table", "column"), [("customer", "name"), ("orders", "ordered"), ("customer", "id")])
-def test_original_values_are_found(evidence: Exhibit, table: str, column: str) -> None:
+def test_original_values_are_found(evidence: ReleaseView, table: str, column: str) -> None:
     assert "unchanged values" in found(changed(evidence, table, column, original(evidence, table, column)))
 
 
-def test_a_few_original_values_among_many_are_found(evidence: Exhibit) -> None:
+def test_a_few_original_values_among_many_are_found(evidence: ReleaseView) -> None:
     def some(values: list[Any]) -> list[Any]:
         old = original(evidence, "orders", "ordered")(values)
         return [o if place % 20 == 0 else new for place, (o, new) in enumerate(zip(old, values, strict=True))]
@@ -88,23 +88,25 @@ def test_a_few_original_values_among_many_are_found(evidence: Exhibit) -> None:
     assert "unchanged values" in found(changed(evidence, "orders", "ordered", some))
 
 
-def test_a_lost_row_and_a_lost_table_are_found(evidence: Exhibit) -> None:
+def test_a_lost_row_and_a_lost_table_are_found(evidence: ReleaseView) -> None:
     assert evidence.behind is not None
     shorter = Part(evidence.parts["orders"].table.slice(1))
     behind = {**evidence.behind, "orders": np.asarray(evidence.behind["orders"])[1:]}
-    assert "tables and row counts" in found(replace(evidence, parts={**evidence.parts, "orders": shorter}, trace=Trace(behind)))
+    assert "tables and row counts" in found(
+        replace(evidence, parts={**evidence.parts, "orders": shorter}, trace=Provenance(behind))
+    )
     without = {name: part for name, part in evidence.parts.items() if name != "newsletter"}
     assert "tables and row counts" in found(replace(evidence.as_published(), parts=without))
 
 
-def test_a_row_published_twice_is_found(evidence: Exhibit) -> None:
+def test_a_row_published_twice_is_found(evidence: ReleaseView) -> None:
     assert evidence.behind is not None
     rows = np.asarray(evidence.behind["orders"]).copy()
     rows[0] = rows[1]
-    assert "kept cells" in found(replace(evidence, trace=Trace({**evidence.behind, "orders": rows})))
+    assert "kept cells" in found(replace(evidence, trace=Provenance({**evidence.behind, "orders": rows})))
 
 
-def test_a_schema_without_its_constraints_is_found(evidence: Exhibit) -> None:
+def test_a_schema_without_its_constraints_is_found(evidence: ReleaseView) -> None:
     tree = [{key: value for key, value in table.items() if key != "foreign_keys"} for table in evidence.form.declared]
     assert "tables and row counts" in found(replace(evidence, form=evidence.form.with_public(schema=tree)))
 

@@ -11,15 +11,15 @@ from collections.abc import Callable
 import pytest
 from postgres_server import session
 
-from sfumato.audit.rules import Judge
 from sfumato.io.sql import read_schema
-from sfumato.io.sql.conditions import carried_condition, default_for
-from sfumato.policy.rules import parse
-from sfumato.policy.sql_checks import rule_text
+from sfumato.io.sql.dialects import default_for, translate_condition
+from sfumato.policy.constraint_language import parse
+from sfumato.policy.constraint_language.evaluation import ConstraintEvaluator
+from sfumato.policy.declared_constraints import rule_text
 
 ROWS = list(itertools.product([None, -1, 0, 1, 2], repeat=2))
 CELLS = [{name: ["" if cell is None else str(cell)] for name, cell in zip("aB", row, strict=True)} for row in ROWS]
-JUDGES = [Judge({"t": row}) for row in CELLS]
+JUDGES = [ConstraintEvaluator({"t": row}) for row in CELLS]
 
 
 def broken(rule: str) -> int:
@@ -91,7 +91,7 @@ def test_postgresql_its_rules_and_sqlite_agree(fresh: Callable[[], str], rows: s
         said = 0
         for check in checks:
             found = connection.execute(f"SELECT count(*) FROM t WHERE NOT ({check.sql})").fetchone()  # type: ignore[call-overload]
-            there = carried_condition(check.sql, ("a", "B"), "postgresql", "sqlite")
+            there = translate_condition(check.sql, ("a", "B"), "postgresql", "sqlite")
             assert there is not None, check.sql
             assert in_sqlite(rows, there) == found[0], (check.sql, there)
             text = rule_text(check.sql, "t", ("a", "B"))
@@ -163,7 +163,7 @@ def test_a_name_that_no_quotes_can_hold_is_not_said(names: tuple[str, str]) -> N
 def test_what_is_too_long_or_too_deep_is_nothing(sql: str) -> None:
     assert rule_text(sql, "t", ("a",)) is None
     if "9999" not in sql:
-        assert carried_condition(sql, ("a",), "postgresql", "sqlite") is None
+        assert translate_condition(sql, ("a",), "postgresql", "sqlite") is None
 
 
 OTHER = {"postgresql": "sqlite", "sqlite": "postgresql"}
@@ -188,7 +188,7 @@ OTHER = {"postgresql": "sqlite", "sqlite": "postgresql"}
     ],
 )  # fmt: skip
 def test_conditions_cross_over_or_stay_behind(sql: str, target: str, there: str | None) -> None:
-    assert carried_condition(sql, ("Unit Price", "name"), OTHER[target], target) == there
+    assert translate_condition(sql, ("Unit Price", "name"), OTHER[target], target) == there
 
 
 @pytest.mark.parametrize(

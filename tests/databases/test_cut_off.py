@@ -15,11 +15,11 @@ import pyarrow as pa
 import pytest
 from postgres_server import session
 
+from sfumato.core.errors import DataError
 from sfumato.data.database import Database
 from sfumato.data.table import Table
-from sfumato.errors import DataError
-from sfumato.io.sql import bulk, create_tables, load, read_rows, read_schema, server_findings
-from sfumato.io.sql.journal import JOURNAL
+from sfumato.io.sql import bulk_load, create_tables, load, read_rows, read_schema, server_findings
+from sfumato.io.sql.load_journal import JOURNAL
 
 SCHEMA = """
 CREATE TABLE town (id INTEGER PRIMARY KEY, name TEXT NOT NULL, mayor INTEGER NOT NULL REFERENCES person (id));
@@ -44,7 +44,7 @@ def towns(tmp_path_factory: pytest.TempPathFactory) -> Database:
 @pytest.fixture(autouse=True)
 def _small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     """Three pieces for the people."""
-    monkeypatch.setattr(bulk, "ROWS_AT_ONCE", 600)
+    monkeypatch.setattr(bulk_load, "ROWS_AT_ONCE", 600)
 
 
 @pytest.fixture(params=["postgresql", "sqlite"])

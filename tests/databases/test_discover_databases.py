@@ -9,20 +9,18 @@ from known_databases import NAMES, PUBLIC, database_of, url_of
 from plain_rules import holds
 from tests.secret import secret
 
-from sfumato.audit.rules import Judge
-from sfumato.cli import main
+from sfumato.core.registry import catalogue
 from sfumato.data.database import Database
-from sfumato.discover.base import Suggestion, discover
-from sfumato.discover.declared import declared_by
-from sfumato.discover.proposal import OFTEN, Proposal
-from sfumato.discover.rules import rules_of_database
-from sfumato.discover.writing import policy_text
-from sfumato.io.base import Source
+from sfumato.io.source import Source
+from sfumato.policy.constraint_language import parse
+from sfumato.policy.constraint_language.evaluation import ConstraintEvaluator
+from sfumato.policy.constraint_language.syntax_tree import References
 from sfumato.policy.policy import Policy
-from sfumato.policy.read import parse_yaml
-from sfumato.policy.rules import parse
-from sfumato.policy.rules.tree import References
-from sfumato.registry import catalogue
+from sfumato.policy.yaml_document import parse_yaml
+from sfumato.ui.cli import main
+from sfumato.workflow.discover.constraints import proposals_of_schema, rules_of_database
+from sfumato.workflow.discover.discover import Suggestion, discover, policy_text
+from sfumato.workflow.discover.proposal import OFTEN, Proposal
 
 WITHOUT_EVIDENCE = {
     "bookshop": set(),
@@ -88,7 +86,7 @@ def plain(database: Database) -> dict:
 @pytest.mark.parametrize("name", NAMES)
 def test_declared_keys_are_found_from_the_rows_alone(name, folder):
     database = database_of(name, folder)
-    declared = {each.rule for each in declared_by(database.schema, {})}
+    declared = {each.rule for each in proposals_of_schema(database.schema, {})}
     found = {each.rule for each in proposed(name, folder, declared=False) if each.active}
     assert declared - found == WITHOUT_EVIDENCE[name]
     links = {rule for rule in found if " references " in rule}
@@ -116,7 +114,7 @@ def test_columns_without_values_are_named_but_not_switched_on(folder):
 def test_declared_constraints_come_first_and_marked(name, folder):
     database = database_of(name, folder)
     found = proposed(name, folder)
-    declared = [each.rule for each in declared_by(database.schema, {})]
+    declared = [each.rule for each in proposals_of_schema(database.schema, {})]
     assert sorted(each.rule for each in found[: len(declared)]) == sorted(declared)
     assert all(each.declared and each.active for each in found[: len(declared)])
     assert not any(each.declared for each in found[len(declared) :])
@@ -130,7 +128,7 @@ def test_the_written_policy_reads_back_and_every_rule_holds(name, folder):
     assert list(policy.keep) == [each.rule for each in suggestion.proposals if each.active]
     links = [rule.body for rule in map(parse, policy.keep) if isinstance(rule.body, References)]
     texts = {table: {column: rows.text(column) for column in rows.names} for table, rows in database.tables.items()}
-    judge = Judge(texts, references=links)
+    judge = ConstraintEvaluator(texts, references=links)
     assert [rule for rule in policy.keep if judge.broken(parse(rule))] == []
 
 
@@ -162,7 +160,7 @@ def test_an_existing_policy_is_told_what_it_overlooks(folder):
 def test_the_written_policy_publishes_as_it_is(name, folder, tmp_path):
     if "database" not in catalogue("io", Source):
         pytest.skip("needs the kind 'database'")
-    from sfumato.spine.publish import publish
+    from sfumato.workflow.publish import publish
 
     written = tmp_path / "policy.yaml"
     written.write_text(policy_text(suggested(name, folder)), encoding="utf-8")
@@ -249,7 +247,7 @@ def test_wrong_sources_are_clear_errors(arguments, code, said, tmp_path, monkeyp
 
 
 def test_a_login_in_the_url_is_not_written(folder):
-    from sfumato.discover.databases import discover_database
+    from sfumato.workflow.discover.databases import discover_database
 
     where = {"source": "postgresql://somebody:sesame@host/shop"}
     text = policy_text(discover_database(database_of("bookshop", folder), where=where))

@@ -4,9 +4,8 @@ import psycopg
 import pytest
 from postgres_server import session
 
-from sfumato.cli import main
-from sfumato.discover.base import discover
-from sfumato.discover.writing import policy_text
+from sfumato.ui.cli import main
+from sfumato.workflow.discover.discover import discover, policy_text
 
 SCHEMA = """
 CREATE TYPE mood AS ENUM ('calm', 'busy');

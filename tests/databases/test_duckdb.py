@@ -13,7 +13,7 @@ from database_cases import REAL, WIDE, assert_same_rows, real, whole
 from postgres_server import session
 from tests.command_line import run
 
-from sfumato.errors import DataError
+from sfumato.core.errors import DataError
 from sfumato.io.sql import load, read_schema, same_database, server_findings
 
 SHOP = """

@@ -14,11 +14,11 @@ from database_cases import WIDE, assert_same_rows, whole
 from postgres_server import session
 from tests.command_line import run
 
+from sfumato.core.errors import DataError
 from sfumato.data.database import Schema, TableFacts
-from sfumato.errors import DataError
 from sfumato.io.sql import load, read_schema
-from sfumato.io.sql.address import address_of
-from sfumato.io.sql.programs import environment_of, program
+from sfumato.io.sql.addresses import address_of
+from sfumato.io.sql.postgres_dumps import environment_of, program
 
 Fresh = Callable[[], str]
 

@@ -11,7 +11,7 @@ from shops import asked, copy
 from small_shop import POLICY, make_shop, sfumato, write_policy
 
 import sfumato as sf
-from sfumato.errors import DataError, Infeasible, PolicyError
+from sfumato.core.errors import DataError, Infeasible, PolicyError
 from sfumato.io.sql import load, read_rows, read_schema
 
 

@@ -78,7 +78,7 @@ def seen(name: str, policy: str) -> None:
 
 
 def test_a_school_is_nobody() -> None:
-    from sfumato.data.personal import personal
+    from sfumato.data.personal_columns import personal_kind
 
-    assert [personal("name", table) for table in ("schools", "teams", "hr.company")] == ["", "", ""]
-    assert [personal("name", table) for table in ("pupils", "hr.employee", "user_profiles")] == ["name", "name", "name"]
+    assert [personal_kind("name", table) for table in ("schools", "teams", "hr.company")] == ["", "", ""]
+    assert [personal_kind("name", table) for table in ("pupils", "hr.employee", "user_profiles")] == ["name", "name", "name"]

@@ -15,8 +15,8 @@ from test_cut_off import in_child
 from tests.secret import secret
 
 import sfumato as sf
-from sfumato.errors import DataError
-from sfumato.spine.load import is_unfinished, load_release
+from sfumato.core.errors import DataError
+from sfumato.workflow.database_load import is_unfinished, load_release
 
 TABLES = {"customer": 60, "orders": 239, "newsletter": 9}
 

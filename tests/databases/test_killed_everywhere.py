@@ -23,10 +23,10 @@ from postgres_server import session
 from test_cut_off import in_child
 
 from sfumato.data.database import Database
-from sfumato.io.sql import Loaded, bulk, connect, load, server_findings
-from sfumato.io.sql.journal import ASIDE, JOURNAL, record
-from sfumato.io.sql.modes import Clone, Create, Fill
-from sfumato.io.sql.prepare import join_crew
+from sfumato.io.sql import Loaded, bulk_load, connect, load, server_findings
+from sfumato.io.sql.load_journal import ASIDE, JOURNAL, record
+from sfumato.io.sql.target_modes import Clone, Create, Fill
+from sfumato.io.sql.target_preparation import join_parallel_load
 
 TABLES = """
 CREATE TABLE town (id INTEGER PRIMARY KEY, name VARCHAR(20) NOT NULL);
@@ -144,7 +144,7 @@ def _steps(kind: str, count: int) -> list[int]:
 
 @pytest.mark.parametrize("place", ["create", "fill", "clone"], indirect=True)
 def test_killed_while_several_tables_are_loaded_at_once(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bulk, "ROWS_AT_ONCE", 1)
+    monkeypatch.setattr(bulk_load, "ROWS_AT_ONCE", 1)
     told: list[str] = []
     place.load(complete := place.target(), lambda _, sentence: told.append(sentence), 2)
     place.assert_complete(complete)
@@ -161,7 +161,7 @@ def test_killed_while_several_tables_are_loaded_at_once(place: Place, monkeypatc
 
 def _dies_when_both_are_loading(place: Place, target: str) -> None:
     """Two tables wait for each other inside of their transactions, each with a row on its way; then the process dies."""
-    both, sent, plainly = threading.Barrier(2), threading.local(), bulk.csv_piece
+    both, sent, plainly = threading.Barrier(2), threading.local(), bulk_load.csv_piece
 
     def piece(batch: pa.RecordBatch) -> memoryview:
         sent.rows = getattr(sent, "rows", 0) + 1
@@ -170,7 +170,7 @@ def _dies_when_both_are_loading(place: Place, target: str) -> None:
             os.kill(os.getpid(), signal.SIGKILL)
         return plainly(batch)
 
-    bulk.csv_piece = piece
+    bulk_load.csv_piece = piece
     place.load(target, jobs=2)
 
 
@@ -227,10 +227,10 @@ def test_a_session_that_a_killed_run_left_behind_is_waited_for(fresh: Callable[[
     cut_off = in_child(lambda: load(target, data.schema, data.tables, fingerprint="f", mode=Fill(), progress=dies))
     assert cut_off == signal.SIGKILL
     with connect(target, write=True) as left, ThreadPoolExecutor(1) as crew:
-        join_crew(left)
+        join_parallel_load(left)
         left.run("BEGIN")
         left.run("INSERT INTO a VALUES (1), (2)")
-        digest = hashlib.sha256(bulk.csv_piece(data.tables["a"].frame.to_batches()[0])).hexdigest()
+        digest = hashlib.sha256(bulk_load.csv_piece(data.tables["a"].frame.to_batches()[0])).hexdigest()
         record(left, "f", "a", 2, digest)
         waiting = crew.submit(run)
         while not left.rows("SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"):

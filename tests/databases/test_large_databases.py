@@ -23,19 +23,26 @@ from small_shop import make_shop, sfumato, write_policy
 from tests.secret import SEED
 
 import sfumato as sf
-from sfumato.audit.databases import dangling, differing, distinct, repeated
-from sfumato.audit.plain_values import moments, whole_numbers
-from sfumato.audit.rule_values import _days, _numbers
-from sfumato.audit.sources.database import source_seen
-from sfumato.audit.surviving import _rows_of
-from sfumato.audit.survivors import survivors
-from sfumato.data.shelf import Shelf, laid, memory_bound, numbered, rows_at_once, shelved
-from sfumato.data.watch import Mapped, let_go, resident
-from sfumato.errors import DataError
+from sfumato.core.errors import DataError
+from sfumato.data.memory_map import (
+    MappedFile,
+    MappedTableBuilder,
+    drop_unused_pages,
+    map_column,
+    map_numbers,
+    map_row_numbers,
+    memory_bound,
+    resident,
+    rows_per_step,
+)
 from sfumato.io.sql import load, read_rows, read_schema
+from sfumato.kinds.testdata.database_source_audit import source_seen
+from sfumato.kinds.testdata.database_view import count_differing_rows, count_distinct, dangling, repeated
+from sfumato.kinds.testdata.leaked_values import _rows_of, match_original_values
+from sfumato.policy.constraint_language.evaluated_values import _days, _numbers, moments, whole_numbers
+from sfumato.policy.constraint_language.syntax_tree import ColumnValue
 from sfumato.policy.policy import Policy
-from sfumato.policy.rules.tree import ColumnValue
-from sfumato.spine.load import load_release
+from sfumato.workflow.database_load import load_release
 
 TINY = 20 * 2048  # twenty rows at once
 
@@ -52,7 +59,7 @@ def arrow(values: list[str | None]) -> pa.ChunkedArray:
 def test_what_is_counted_in_pieces_is_what_the_definitions_say() -> None:
     rng = random.Random(7)
     with memory_bound(TINY):
-        assert rows_at_once() == 20
+        assert rows_per_step() == 20
         for _ in range(8):
             a, b, c, d = (column(rng, rng.randint(60, 90), rng.choice([1, 9, 300])) for _ in range(4))
             b, d = (b * 4)[: len(a)], (d * 4)[: len(c)]
@@ -60,10 +67,10 @@ def test_what_is_counted_in_pieces_is_what_the_definitions_say() -> None:
             left, right = [arrow(a), arrow(b)], [arrow(c), arrow(d)]
             present = [row for row in one if None not in row]
             assert repeated(left) == len(present) - len(set(present))
-            assert distinct(left) == len(set(one))
+            assert count_distinct(left) == len(set(one))
             assert dangling(left, right) == sum(row not in set(two) for row in present)
             more, less = Counter(one) - Counter(two), Counter(two) - Counter(one)
-            assert differing(left, right) == (more.total(), less.total())
+            assert count_differing_rows(left, right) == (more.total(), less.total())
 
 
 def test_values_read_at_once_are_those_read_one_by_one() -> None:
@@ -86,18 +93,18 @@ def test_the_shelf_gives_back_what_was_put_there() -> None:
     rng = random.Random(9)
     texts = [rng.choice([None, "", "ü", "a,b", "x" * 90]) for _ in range(700)]
     with memory_bound(0):
-        shelf = Shelf(["n", "t"])
+        shelf = MappedTableBuilder(["n", "t"])
         for start in range(0, 700, 97):
             piece = texts[start : start + 97]
             shelf.put(pa.table({"n": pa.array([str(start)] * len(piece)), "t": pa.array(piece, pa.string()).slice(0)}))
         table = shelf.table()
         assert table.column("t").to_pylist() == texts
         assert table.column("t").num_chunks == 1
-        assert shelved(pa.array(texts).slice(3, 50)).to_pylist() == texts[3:53]
-        assert laid(np.arange(50)).tolist() == list(range(50))
-        assert numbered(50).tolist() == list(range(50))
+        assert map_column(pa.array(texts).slice(3, 50)).to_pylist() == texts[3:53]
+        assert map_numbers(np.arange(50)).tolist() == list(range(50))
+        assert map_row_numbers(50).tolist() == list(range(50))
     with memory_bound(TINY):
-        assert numbered(70).tolist() == list(range(70))
+        assert map_row_numbers(70).tolist() == list(range(70))
 
 
 def test_pages_of_files_are_let_go_while_somebody_works() -> None:
@@ -105,14 +112,14 @@ def test_pages_of_files_are_let_go_while_somebody_works() -> None:
     with tempfile.TemporaryFile() as file:
         file.write(bytes(size))
         file.flush()
-        pages = Mapped(file.fileno(), size)
+        pages = MappedFile(file.fileno(), size)
     before = resident()[1]
 
     def held() -> int:
         return resident()[1] - before
 
     assert not any(pages[place] for place in range(0, size, mmap.PAGESIZE)) and held() > size // 2
-    let_go()
+    drop_unused_pages()
     assert held() < size // 8
     assert not any(pages[place] for place in range(0, size, mmap.PAGESIZE)) and held() > size // 2, "they come back"
     with memory_bound(64 << 20):
@@ -132,7 +139,7 @@ def test_old_values_are_found_in_pieces_as_at_once() -> None:
     meant = {name: sum(any(card in value for card in cards) for value in values) for name, (values, _) in kept.items()}
     for bound in (TINY, 1 << 30):
         with memory_bound(bound):
-            assert {one.kept.name: one.cells for one in survivors(old, shown)} == meant
+            assert {one.kept.name: one.cells for one in match_original_values(old, shown)} == meant
             found = _rows_of(arrow([*cards[:20], None, "gone"]), arrow([None, *cards]))
             assert found.to_pylist() == [*range(1, 21), None, None]
 
@@ -166,7 +173,7 @@ keep: ["orders.placed <= orders.sent", "orders.kind determines orders.rate", "or
 
 
 def test_a_release_does_not_depend_on_the_memory(shop: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sfumato.methods.replacing.databases.memory._CODE", 0)
+    monkeypatch.setattr("sfumato.kinds.testdata.methods.relational._CODE", 0)
     for memory in ("1.5 MB", "2 GB"):
         (tmp_path / "p.yaml").write_text(POLICY.format(source=shop, memory=memory))
         out = tmp_path / memory[0]

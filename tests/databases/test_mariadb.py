@@ -14,8 +14,8 @@ from mariadb_server import maria_session
 from postgres_server import session
 from tests.command_line import run
 
+from sfumato.core.errors import DataError
 from sfumato.data.database import Database
-from sfumato.errors import DataError
 from sfumato.io.sql import load, read_schema, same_database, server_findings
 
 Fresh = Callable[[], str]

@@ -14,11 +14,11 @@ from database_cases import whole
 from modes_elsewhere import PLAIN, assert_alive, cursor_of, maker, migrated, run, source_of
 from test_cut_off import in_child
 
+from sfumato.core.errors import DataError, PolicyError
 from sfumato.data.table import Table
-from sfumato.errors import DataError, PolicyError
-from sfumato.io.database import DatabaseSource
+from sfumato.io.database_source import DatabaseSource
 from sfumato.io.sql import load
-from sfumato.io.sql.journal import ASIDE, JOURNAL
+from sfumato.io.sql.load_journal import ASIDE, JOURNAL
 
 SLOW = bool(os.environ.get("SFUMATO_SLOW"))
 """Killed at every step, not only at the beginning of one kind, in the middle and at the end."""

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from postgres_server import session
 
-from sfumato.errors import DataError
+from sfumato.core.errors import DataError
 from sfumato.io.sql import read_sql
 
 ROWS = [{"a": 1, "B c": "x"}, {"a": None, "B c": "y"}]

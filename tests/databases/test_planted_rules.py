@@ -9,18 +9,17 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from plain_rules import holds
 
+from sfumato.core.registry import catalogue
 from sfumato.data.database import ColumnFacts, Database, Schema, TableFacts
 from sfumato.data.table import Table
-from sfumato.discover.base import discover
-from sfumato.discover.proposal import OFTEN, SURE
-from sfumato.discover.rules import proposals, rules_of_database, rules_that_hold
-from sfumato.discover.templates.base import Template
-from sfumato.discover.templates.linear import written
-from sfumato.discover.view import DataView
-from sfumato.discover.writing import policy_text
 from sfumato.policy.policy import Policy
-from sfumato.policy.read import parse_yaml
-from sfumato.registry import catalogue
+from sfumato.policy.yaml_document import parse_yaml
+from sfumato.workflow.discover.column_profiles import DataView
+from sfumato.workflow.discover.constraints import proposals, rules_of_database, rules_that_hold
+from sfumato.workflow.discover.discover import discover, policy_text
+from sfumato.workflow.discover.numeric_templates import written
+from sfumato.workflow.discover.proposal import OFTEN, SURE
+from sfumato.workflow.discover.templates import Template
 
 
 def table(columns: dict[str, list]) -> Table:
@@ -88,7 +87,7 @@ def test_planted_rules_break_with_one_record(seed):
     columns["state"][last] = "odd"
     columns["block"][last], columns["spot"][last] = columns["block"][0], columns["spot"][0]
     view = DataView.of({None: table(columns)})
-    templates = catalogue("discover.templates", Template).values()
+    templates = catalogue("templates", Template).values()
     found = {each.rule for template in templates for each in template().propose(view)}  # before the audit's evaluator has its say
     assert not found & WANTED
     assert not any("gross" in rule and "net" in rule for rule in found)

@@ -14,7 +14,7 @@ import sqlalchemy as sa
 from database_cases import WIDE, real, whole
 from postgres_server import Server, session
 
-from sfumato.errors import DataError
+from sfumato.core.errors import DataError
 from sfumato.io.sql import connect, load, read_rows, read_schema, read_sql, same_database
 
 Fresh = Callable[[], str]

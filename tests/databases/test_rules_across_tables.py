@@ -10,13 +10,13 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from sfumato.core.errors import PolicyError
+from sfumato.core.randomness import Randomness
 from sfumato.data.database import ColumnFacts, Database, ForeignKey, Schema, TableFacts
 from sfumato.data.table import Table
-from sfumato.errors import PolicyError
-from sfumato.methods.base import Task
-from sfumato.methods.replacing.relational import Relational
+from sfumato.kinds.testdata.methods.relational import Relational
 from sfumato.policy.policy import Policy
-from sfumato.randomness import Randomness
+from sfumato.release.method import Task
 
 KINDS = {"id": "integer", "region_id": "integer", "invoice_id": "integer", "issued": "date", "due": "date", "shipped": "date"}
 SHAPE = {

@@ -10,13 +10,13 @@ import pytest
 from mariadb_server import fresh_mariadb, maria_session, mariadb  # noqa: F401
 from postgres_server import fresh, postgres, session  # noqa: F401
 
-from sfumato.audit.rules import Judge
-from sfumato.discover.base import discover
-from sfumato.discover.databases import read_database, read_sampled
 from sfumato.io.sql import connect
-from sfumato.io.sql.sampling import RowCounter
-from sfumato.methods.base import silent
-from sfumato.policy.rules import parse
+from sfumato.io.sql.rows import RowCounter
+from sfumato.policy.constraint_language import parse
+from sfumato.policy.constraint_language.evaluation import ConstraintEvaluator
+from sfumato.release.method import no_progress
+from sfumato.workflow.discover.databases import read_database, read_sampled
+from sfumato.workflow.discover.discover import discover
 
 ROWS, MOST = 6_000, 1_000
 
@@ -45,7 +45,7 @@ def visits(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 def test_what_sampled_rows_refer_to_and_the_largest_key_are_there(visits: str) -> None:
-    data, sampled = read_sampled(visits, silent, "", MOST)
+    data, sampled = read_sampled(visits, no_progress, "", MOST)
     assert set(sampled) == {"visit", "patient"}
     there = data.tables["patient"].column("id").to_pylist()
     assert len(there) == len(set(there)) < 2_000
@@ -59,7 +59,7 @@ def test_what_is_switched_on_is_true_of_all_rows(visits: str) -> None:
     whole = read_database(visits)
     tables = {name: {column: table.text(column) for column in table.names} for name, table in whole.tables.items()}
     active = [each.rule for each in found.proposals if each.active]
-    assert [rule for rule in active if Judge(tables).broken(parse(rule))] == []
+    assert [rule for rule in active if ConstraintEvaluator(tables).broken(parse(rule))] == []
     assert any("visit.came" in rule and "visit.went" in rule for rule in active), active
     assert not [rule for rule in active if "visit.ward in" in rule or rule == "unique(visit.code)"]
     assert any("confirmed the rules" in reason for reason in found.reasons)

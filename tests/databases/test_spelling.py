@@ -13,7 +13,7 @@ from postgres_server import session
 
 from sfumato.data.table import Table
 from sfumato.io.sql import load, read_rows, read_schema
-from sfumato.io.sql.storage import decode, encode, stored_column, text_column
+from sfumato.io.sql.sqlite_storage import decode, encode, stored_column, text_column
 
 DECLARED = ("", "BLOB", "TEXT", "NUMERIC", "INTEGER", "REAL")
 KINDS = ("BLOB", "BLOB", "TEXT", "NUMERIC", "INTEGER", "REAL")

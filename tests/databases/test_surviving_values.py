@@ -13,12 +13,10 @@ import pytest
 from small_shop import sfumato
 from tests.secret import SEED
 
-from sfumato.audit.derived_columns import read_off
-from sfumato.audit.plain_text import folded_all
-from sfumato.audit.survivors import BETWEEN, split_words, survivors
 from sfumato.data.check_digits import luhn_digit
-from sfumato.discover.derivations import equation
-from sfumato.policy.rules.tree import ColumnValue
+from sfumato.kinds.testdata.leaked_values import BETWEEN, columns_that_reveal, fold_texts, match_original_values, split_words
+from sfumato.policy.constraint_language.syntax_tree import ColumnValue
+from sfumato.workflow.discover.leak_remedies import equation
 
 PEOPLE = [
     f"{first}{number} {last}" for number, (first, last) in enumerate([("Carla", "Schmidt"), ("Boris", "Ovchin"), ("Mae", "Li")] * 8)
@@ -161,12 +159,12 @@ def test_an_equation_that_misses_one_row_is_none():
 
 
 def test_card_numbers_are_seen_by_their_check_digit():
-    from sfumato.data.personal import personal
+    from sfumato.data.personal_columns import personal_kind
 
     cards = [body + luhn_digit(body) for body in (f"4539{n:011d}" for n in range(1000, 200000, 7919))]
-    assert personal("reference", "payments", "text", cards) == "card"
+    assert personal_kind("reference", "payments", "text", cards) == "card"
     wrong = [card[:-1] + str((int(card[-1]) + 1) % 10) for card in cards]
-    assert personal("reference", "payments", "text", wrong) == ""
+    assert personal_kind("reference", "payments", "text", wrong) == ""
 
 
 ODD = {
@@ -185,8 +183,8 @@ def test_a_value_is_found_however_it_is_written(case):
     value, kind, cell = ODD[case]
     old = {ColumnValue("name", "t"): pa.array([value, "Wen Zel"])}
     seen = {ColumnValue("c", "u"): (pa.chunked_array([[cell, None, "nothing", "\\x00ff"]]), kind)}
-    assert [(one.cells, one.replaced.name) for one in survivors(old, seen)] == [(1, "name")]
-    assert survivors({ColumnValue("name", "t"): pa.array(["Wen Zel"])}, seen) == []
+    assert [(one.cells, one.replaced.name) for one in match_original_values(old, seen)] == [(1, "name")]
+    assert match_original_values({ColumnValue("name", "t"): pa.array(["Wen Zel"])}, seen) == []
 
 
 def test_what_is_made_of_a_value_is_found_in_its_row():
@@ -208,7 +206,7 @@ def test_what_is_made_of_a_value_is_found_in_its_row():
     }
     sample = pa.table({name: values for name, (_, values, _) in kept.items()})
     kinds = {name: kind for name, (kind, _, _) in kept.items()}
-    found = {one.kept.name: one.replaced.name for one in read_off("t", old, sample, kinds, 60)}
+    found = {one.kept.name: one.replaced.name for one in columns_that_reveal("t", old, sample, kinds, 60)}
     assert found == {name: source for name, (_, _, source) in kept.items() if source}
 
 
@@ -254,5 +252,5 @@ def test_plain_texts_are_split_into_the_same_words_as_any() -> None:
     for trial in range(300):
         known = signs if trial % 2 else signs[:-7]
         texts = ["".join(draw.choices(known, k=draw.randrange(9))) for _ in range(draw.randrange(5))]
-        read = folded_all(pa.array(texts, pa.string()))
+        read = fold_texts(pa.array(texts, pa.string()))
         assert split_words(read).equals(pc.split_pattern_regex(read, BETWEEN)), texts

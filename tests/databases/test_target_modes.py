@@ -12,7 +12,7 @@ from foreign_schemas import FOLDER, filled
 from postgres_server import Server, session
 from small_shop import sfumato
 
-from sfumato.io.sql import bulk
+from sfumato.io.sql import bulk_load
 
 
 def migrated(name: str, url: str) -> str:
@@ -134,7 +134,7 @@ if os.environ.get("SFUMATO_SLOW"):
 def test_a_load_cut_off_goes_on(mode, after, tmp_path, postgres: Server, sources: Sources, monkeypatch) -> None:
     target = postgres.database() if mode != "fill" else migrated("shop", postgres.database())
     policy = sources.policy("shop", target, mode, tmp_path, monkeypatch)
-    copied, real = [], bulk._copy
+    copied, real = [], bulk_load._copy
 
     def cut(link, table, frame, steps):
         if len(copied) == after:
@@ -142,12 +142,12 @@ def test_a_load_cut_off_goes_on(mode, after, tmp_path, postgres: Server, sources
         copied.append(table.name)
         return real(link, table, frame, steps)
 
-    monkeypatch.setattr(bulk, "_copy", cut)
+    monkeypatch.setattr(bulk_load, "_copy", cut)
     with pytest.raises(BaseException) as ended:
         code, told = published(policy, tmp_path)
         raise SystemExit(code)
     assert ended.value.code not in (0, None) if isinstance(ended.value, SystemExit) else True
-    monkeypatch.setattr(bulk, "_copy", real)
+    monkeypatch.setattr(bulk_load, "_copy", real)
     code, told = published(policy, tmp_path)
     assert code == 0, told
     assert asked(target, "SELECT count(*) FROM order_lines") == [(780,)]

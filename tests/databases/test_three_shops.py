@@ -19,7 +19,7 @@ from shops import POLICIES, QUERIES, asked, column, copy, session
 from tests.secret import secret
 
 import sfumato as sf
-from sfumato.spine.load import load_release
+from sfumato.workflow.database_load import load_release
 
 DECLARED = "FROM pg_constraint WHERE conrelid <> 0 AND connamespace = 'public'::regnamespace"
 LEFT_OUT = {("sakila", "sqlite"), ("northwind", "postgresql")} if not os.environ.get("SFUMATO_SLOW") else set()

@@ -10,7 +10,7 @@ from small_shop import write_policy
 from tests.secret import secret
 
 import sfumato as sf
-from sfumato.spine.load import load_release
+from sfumato.workflow.database_load import load_release
 
 TABLES = """
 CREATE TYPE mood AS ENUM ('sad', 'ok', 'happy');

@@ -13,10 +13,10 @@ from small_shop import ACCEPTED, POLICY, make_shop, sfumato, write_policy
 from tests.secret import secret
 
 import sfumato as sf
-from sfumato.errors import Infeasible
-from sfumato.policy.sql_checks import rule_text
-from sfumato.spine.load import load_release
-from sfumato.spine.preview import preview
+from sfumato.core.errors import Infeasible
+from sfumato.policy.declared_constraints import rule_text
+from sfumato.workflow.database_load import load_release
+from sfumato.workflow.forecast import preview
 
 SECRET = "a secret of more than sixteen signs"
 

@@ -6,9 +6,8 @@ import pytest
 from tests.secret import secret
 
 import sfumato as sf
-from sfumato.discover.base import discover
-from sfumato.discover.writing import policy_text
 from sfumato.policy.policy import Policy
+from sfumato.workflow.discover.discover import discover, policy_text
 
 GOODS = ["milk", "bread", "eggs", "tea", "rice", "soap", "salt", "fish", "figs", "corn"]
 

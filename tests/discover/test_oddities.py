@@ -6,13 +6,13 @@ import pyarrow as pa
 import pytest
 
 from sfumato.data.table import Table
-from sfumato.discover.oddities import oddities
-from sfumato.io.table import TableSource
+from sfumato.io.table_source import TableSource
+from sfumato.workflow.discover.data_quality import find_oddities
 
 
 def said(**columns: list[str]) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
-    for oddity in oddities(Table(pa.table(columns))):
+    for oddity in find_oddities(Table(pa.table(columns))):
         found.setdefault(oddity.column, []).append(oddity.what)
     return found
 
@@ -55,10 +55,10 @@ def test_every_setting_mends_what_it_was_offered_for() -> None:
         "rent": ["1,500.5", "2,000.1", "7.5"],
         "born": ["31.12.1999", "01.02.2000", "05.06.2001"],
     }
-    found = [oddity for oddity in oddities(Table(pa.table(columns))) if oddity.setting]
+    found = [oddity for oddity in find_oddities(Table(pa.table(columns))) if oddity.setting]
     settings: dict[str, object] = {}
     for oddity in found:
         settings |= oddity.setting
-    again = oddities(TableSource(**settings).read(pa.table(columns)))
+    again = find_oddities(TableSource(**settings).read(pa.table(columns)))
     assert {key for oddity in found for key in oddity.setting} == {"missing", "decimal_comma", "thousands", "date_format"}
     assert [oddity for oddity in again if oddity.setting] == []

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 import sfumato as sf
-from sfumato.data.numbers import number, span
-from sfumato.errors import DataError, PolicyError
-from sfumato.io.hierarchies import build_generalization, by_nature
-from sfumato.io.known_lists import LISTS, known, path_in, reference
+from sfumato.core.errors import DataError, PolicyError
+from sfumato.data.text_values import parse_interval, parse_number
+from sfumato.io.hierarchy_files import build_generalization, by_nature
+from sfumato.io.known_hierarchies import LISTS, known, path_in, reference
 from tests.secret import SEED
 
 LADDER = {Decimal(times).scaleb(power) for times in (1, 5) for power in range(-8, 12)}
@@ -27,8 +27,8 @@ def test_every_group_of_numbers_is_a_round_interval_around_its_values(seed: int)
     tree = build_generalization(None, [*values, *texts, *rng.choice([[], [""]])], column="x")
     for path in tree.paths():
         for label in path[1:-1]:
-            low, high, closed = span(label)  # type: ignore[misc]
-            value = number(path[0])
+            low, high, closed = parse_interval(label)  # type: ignore[misc]
+            value = parse_number(path[0])
             assert value is not None
             assert low <= value <= high if closed else low <= value < high
             assert (high - low + 1 if closed else high - low).normalize() in {step.normalize() for step in LADDER}

@@ -10,11 +10,10 @@ import pytest
 
 import sfumato as sf
 from sfumato.data.table import Table
-from sfumato.discover.base import discover
-from sfumato.discover.fitting_hierarchies import fitting
-from sfumato.discover.writing import policy_text
-from sfumato.policy.read import parse_yaml
-from sfumato.risks.roles import looks_of
+from sfumato.policy.yaml_document import parse_yaml
+from sfumato.workflow.discover.column_roles import fit_hierarchy
+from sfumato.workflow.discover.discover import discover, policy_text
+from sfumato.workflow.risk.column_roles import infer_column_roles
 from tests.command_line import run
 
 RNG = random.Random(11)
@@ -108,14 +107,14 @@ def test_hierarchies_fit(source: Path) -> None:
     ],
 )
 def test_what_fits_which_values(name: str, values: list[str], expected: object) -> None:
-    found = fitting(name, values, [9] * len(values))
+    found = fit_hierarchy(name, values, [9] * len(values))
     assert (None if found is None else found.hierarchy) == expected
 
 
 def test_ranges_that_few_people_share_are_not_written_into_a_policy() -> None:
     bins = ["0-9", "10-19", "20-29", "90-99"]
-    assert fitting("age", bins, [50, 50, 50, 1]) is None
-    assert fitting("age", bins, [50, 50, 50, 5]) is not None
+    assert fit_hierarchy("age", bins, [50, 50, 50, 1]) is None
+    assert fit_hierarchy("age", bins, [50, 50, 50, 5]) is not None
 
 
 def test_no_rare_value_stands_in_the_draft(source: Path) -> None:
@@ -128,7 +127,7 @@ def test_no_rare_value_stands_in_the_draft(source: Path) -> None:
 
 
 def test_a_login_is_not_written_down() -> None:
-    from sfumato.discover.base import WITHHELD, _named
+    from sfumato.workflow.discover.discover import WITHHELD, _named
 
     assert _named("postgresql://me:secret@host/db", "people") == {"source": WITHHELD, "table": "people"}
     assert _named("sqlite:///people.db", "people") == {"source": "sqlite:///people.db", "table": "people"}
@@ -156,7 +155,12 @@ def test_a_number_of_its_own_in_every_row_is_no_measurement() -> None:
     """Row numbers of a table that lost some rows are no run; published as sensitive they would say who is who."""
     gaps = [str(1000 + 7 * n + n % 3) for n in range(300)]
     data = {"rownames": gaps, "x": list(reversed(gaps)), "salary": gaps, "amount": [str(n // 2 * 13) for n in range(300)]}
-    assert [look.role for look in looks_of(Table(pa.table(data)))] == ["identifier", "identifier", "sensitive", "sensitive"]
+    assert [look.role for look in infer_column_roles(Table(pa.table(data)))] == [
+        "identifier",
+        "identifier",
+        "sensitive",
+        "sensitive",
+    ]
 
 
 def test_two_columns_that_say_the_same_have_one_role() -> None:
@@ -165,4 +169,4 @@ def test_two_columns_that_say_the_same_have_one_role() -> None:
         "flag": ["yn"[n % 2] for n in range(40)],
         "sex": ["fm"[n % 3 % 2] for n in range(40)],
     }
-    assert [look.role for look in looks_of(Table(pa.table(data)))] == ["sensitive", "sensitive", "quasi-identifier"]
+    assert [look.role for look in infer_column_roles(Table(pa.table(data)))] == ["sensitive", "sensitive", "quasi-identifier"]

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 import sfumato as sf
-from sfumato.engines.spark import SparkEngine
-from sfumato.engines.spark_session import start
+from sfumato.engines.spark.engine import SparkEngine
+from sfumato.engines.spark.session import start
 from tests.engines.people import COLUMNS, csv_folder, parquet_folder, people, policy
 from tests.engines.settings import ARCHIVE, INTERPRETED, SMALL
 

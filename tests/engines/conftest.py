@@ -85,7 +85,7 @@ def submitted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Submitted]:
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     require_java()
-    from sfumato.engines.spark_session import start
+    from sfumato.engines.spark.session import start
 
     warehouse = tmp_path_factory.mktemp("warehouse")
     more = INTERPRETED | (HIVE if os.environ.get("SFUMATO_SLOW") else {}) | {"spark.sql.warehouse.dir": str(warehouse)}

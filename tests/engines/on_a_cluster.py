@@ -6,8 +6,8 @@ import sys
 from pathlib import Path
 
 import sfumato as sf
-from sfumato.engines.spark import SparkEngine
-from sfumato.engines.spark_session import start
+from sfumato.engines.spark.engine import SparkEngine
+from sfumato.engines.spark.session import start
 from tests.engines.people import people, policy
 from tests.engines.troubled import after, failing, killing
 from tests.secret import SEED

@@ -13,16 +13,16 @@ import pyarrow.parquet as pq
 import pytest
 
 import sfumato as sf
-from sfumato.audit.checks.truthful_buckets import TruthfulBuckets
-from sfumato.audit.readings.anatomy import AnatomyReading
+from sfumato.core.errors import AuditRefused, Infeasible
 from sfumato.data.table import Table
-from sfumato.engines.base import Secret
-from sfumato.engines.spark import SparkEngine
-from sfumato.errors import AuditRefused, Infeasible
-from sfumato.forms.anatomy import AnatomyForm
-from sfumato.release.exhibit import Exhibit
+from sfumato.engines.protocol import RunSecret
+from sfumato.engines.spark.engine import SparkEngine
+from sfumato.engines.spark.workflow.anatomy import layout_of
+from sfumato.kinds.subtables.checks import TruthfulBuckets
+from sfumato.kinds.subtables.evidence import AnatomyReading
+from sfumato.kinds.subtables.form import AnatomyForm
 from sfumato.release.release import Part
-from sfumato.spine.dealing import layout_of
+from sfumato.release.view import ReleaseView
 from tests.engines.people import people, policy
 from tests.engines.same import require_same
 from tests.engines.troubled import failing, of_the_next
@@ -71,7 +71,7 @@ def test_without_the_trace_nobody_knows_who_stands_where() -> None:
     data = Part(pa.table({"age": ["30"], "town": ["Ulm"], "bucket": ["1"]}), np.array([4]))
     lists = Part(pa.table({"bucket": ["1", "1"], "value": ["flu", "gout"], "count": [1, 1]}), np.array([2, 2]))
     own = Table(pa.table({"age": ["30"] * 2, "town": ["Ulm"] * 2, "illness": ["flu", "gout"]}), counts=np.array([2, 2]))
-    exhibit = Exhibit(AnatomyForm(), {"data": data, "sensitive": lists}, _asked(), original=own)
+    exhibit = ReleaseView(AnatomyForm(), {"data": data, "sensitive": lists}, _asked(), original=own)
     assert TruthfulBuckets().examine(exhibit).open
     assert TruthfulBuckets().examine(replace(exhibit, strangers=0, misplaced=0)).holds
     assert not TruthfulBuckets().examine(replace(exhibit, strangers=0, misplaced=2)).holds
@@ -84,7 +84,7 @@ def test_without_the_trace_nobody_knows_who_stands_where() -> None:
 def test_a_deal_is_the_same_however_often_tasks_run(spark: Any) -> None:
     """People who are alike have keys of their own: else they would lie beside each other, and buckets would tell more than they
     list. No plan shows a secret."""
-    engine, table, secret = SparkEngine(spark), pa.concat_tables([people(10, seed=34)] * 6), Secret(b"\x05" * 32)
+    engine, table, secret = SparkEngine(spark), pa.concat_tables([people(10, seed=34)] * 6), RunSecret(b"\x05" * 32)
     frame, values = spark.createDataFrame(table), sorted(set(table.column("illness").to_pylist()))
     found = []
     for rows in (frame.coalesce(1), failing(frame.repartition(3), times=1)):

@@ -11,11 +11,11 @@ import pyarrow as pa
 import pytest
 
 import sfumato as sf
-from sfumato.engines import spark_draws
-from sfumato.engines.base import NUMBER, Secret
-from sfumato.engines.spark import SparkEngine
-from sfumato.errors import AuditRefused, Infeasible, PolicyError
-from sfumato.methods.replacing.drawn_apart import DrawnApart
+from sfumato.core.errors import AuditRefused, Infeasible, PolicyError
+from sfumato.engines.protocol import NUMBER, RunSecret
+from sfumato.engines.spark import engine as spark_draws
+from sfumato.engines.spark.engine import SparkEngine
+from sfumato.kinds.testdata.methods.remote_shares import IndependentDraws
 from tests.engines.people import COLUMNS, people, rows_of
 from tests.engines.troubled import failing
 from tests.secret import SEED
@@ -37,7 +37,7 @@ def _share(ages: list[str], numbers: list[int]) -> pa.Table:
 
 def test_shares_fit_together_however_they_are_cut() -> None:
     """Keys of all shares together are those of the whole, all different; a full domain is used up."""
-    make = DrawnApart(_asked(60), SECRET, 60)
+    make = IndependentDraws(_asked(60), SECRET, 60)
     ages = [str(20 + place) for place in range(60)]
     whole = make(_share(ages, list(range(60))))
     parts = [make(_share(ages[a:b], list(range(a, b)))) for a, b in ((0, 7), (7, 40), (40, 60))]
@@ -46,12 +46,12 @@ def test_shares_fit_together_however_they_are_cut() -> None:
     assert sorted(map(int, keys)) == list(range(1, 61))
     assert make(_share(ages[7:40], list(range(7, 40)))) == parts[1]
     assert all(int(new) >= int(age) for part in [whole] for new, age in zip(part["ward"].to_pylist(), ages, strict=True))
-    assert DrawnApart(_asked(60), SECRET[::-1], 60)(_share(ages, list(range(60))))["name"] != whole["name"]
+    assert IndependentDraws(_asked(60), SECRET[::-1], 60)(_share(ages, list(range(60))))["name"] != whole["name"]
 
 
 def test_draws_of_shares_are_uniform() -> None:
     """By counting: every legal value equally often, within four standard deviations."""
-    make = DrawnApart(_asked(100_000), SECRET, 20_000)
+    make = IndependentDraws(_asked(100_000), SECRET, 20_000)
     made = [make(_share(["90"] * 500, list(range(first, first + 500)))) for first in range(0, 20_000, 500)]
     counts = Counter(value for part in made for value in part["ward"].to_pylist())
     assert set(counts) == {str(value) for value in range(90, 100)}
@@ -61,7 +61,7 @@ def test_draws_of_shares_are_uniform() -> None:
 
 def test_too_few_keys_are_refused() -> None:
     with pytest.raises(Infeasible, match="only 50 different values are possible for 60 records"):
-        DrawnApart(_asked(50), SECRET, 60).planned(pa.table({"age": ["30"]}))
+        IndependentDraws(_asked(50), SECRET, 60).planned(pa.table({"age": ["30"]}))
 
 
 def test_keys_that_hang_on_each_other_are_not_dealt_to_shares() -> None:
@@ -70,7 +70,7 @@ def test_keys_that_hang_on_each_other_are_not_dealt_to_shares() -> None:
     keep = ["unique(name)", "unique(name, ward)"]
     policy = sf.Policy.parse({"version": 1, "columns": columns, "keep": keep, "method": {"obfuscation": {}}})
     with pytest.raises(PolicyError, match="hang on other records"):
-        DrawnApart(policy, SECRET, 20).planned(pa.table({"age": ["30"] * 20}))
+        IndependentDraws(policy, SECRET, 20).planned(pa.table({"age": ["30"] * 20}))
 
 
 def test_values_are_drawn_where_records_lie(spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -100,10 +100,10 @@ def test_a_task_that_runs_again_draws_the_same(spark: Any, monkeypatch: pytest.M
     """Failing tasks and other partitions change no row and no key of the order in which rows are written."""
     monkeypatch.setattr(spark_draws, "SHARE", 70)
     engine, asked, frame = SparkEngine(spark), _asked(400), spark.createDataFrame(people(200, seed=61))
-    kept, make = ["age", "town", "illness"], DrawnApart(asked, SECRET, 200)
+    kept, make = ["age", "town", "illness"], IndependentDraws(asked, SECRET, 200)
 
     def drawn(source: Any) -> list[tuple[str, ...]]:
-        shares = engine.shares(engine.rows(asked, source), kept, Secret(SECRET), 200)
+        shares = engine.shares(engine.rows(asked, source), kept, RunSecret(SECRET), 200)
         return sorted(tuple(row) for row in shares.made(asked.published, make).collect())
 
     quiet = drawn(frame.coalesce(1))

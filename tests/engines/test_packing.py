@@ -6,10 +6,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from sfumato.data.table import Table, as_text, narrow
-from sfumato.engines.spark_packing import ordered, packed, unpacked
+from sfumato.data.table import Table, as_text, encode_compactly
+from sfumato.engines.spark.rows import packed, sort_rows, unpacked
+from sfumato.engines.spark.workflow.draft import match_to_provenance
 from sfumato.release.release import Part
-from sfumato.spine.beside import laid_beside_trace
 
 TOWNS = ["Ulm", "", "Köln, am Rhein", "Bonn", "Aachen"]
 
@@ -39,7 +39,7 @@ def test_partitions_are_put_together(seed: int = 3) -> None:
     ]
     found = unpacked([packed(table.to_batches(max_chunksize=4), ["town", "ward"]) for table in tables])
     assert found.to_pylist() == [row for table in tables for row in table.to_pylist()]
-    laid = ordered(found, ["n"], ["ward", "town"]).to_pylist()
+    laid = sort_rows(found, ["n"], ["ward", "town"]).to_pylist()
     assert laid == sorted(found.to_pylist(), key=lambda row: (-row["n"], row["ward"], row["town"]))
 
 
@@ -48,7 +48,7 @@ def test_few_bytes_say_what_texts_say(texts: int) -> None:
     """As few bytes as hold all codes, and codes to calculate with for whoever asks; labels in the order in which they come."""
     draw = np.random.default_rng(texts)
     towns = [f"town {place}" for place in [*draw.permutation(texts), *draw.integers(0, texts, 50)]]
-    plain, held = Table(pa.table({"town": towns})), narrow(pa.table({"town": pa.array(towns).dictionary_encode()}))
+    plain, held = Table(pa.table({"town": towns})), encode_compactly(pa.table({"town": pa.array(towns).dictionary_encode()}))
     assert held.column("town").type.index_type.bit_width == (8 if texts <= 128 else 16 if texts <= 32_768 else 32)
     found, wanted = Table(held).text("town"), plain.text("town")
     assert found.labels == wanted.labels
@@ -59,17 +59,17 @@ def test_few_bytes_say_what_texts_say(texts: int) -> None:
 
 
 def test_what_is_taken_of_few_bytes_is_put_in_order_again() -> None:
-    held = narrow(pa.table({"town": ["Ulm", "Bonn", "Ulm", "Köln"]}))
-    again = Table(narrow(held.take(pa.array([3, 1, 1])))).text("town")
+    held = encode_compactly(pa.table({"town": ["Ulm", "Bonn", "Ulm", "Köln"]}))
+    again = Table(encode_compactly(held.take(pa.array([3, 1, 1])))).text("town")
     assert again.labels == ("Köln", "Bonn")
     assert again.codes.tolist() == [0, 1, 1]
 
 
 def test_what_was_found_is_laid_beside_who_stands_behind_it() -> None:
     """Texts that stand for other rows than before are numbered as these rows name them; a row too many has nobody behind it."""
-    found = Part(narrow(pa.table({"town": ["Aachen", "Bonn", "Ulm"], "ward": ["a", "a", "b"]})), np.array([2, 1, 4]))
-    made = Part(narrow(pa.table({"town": ["Ulm", "Ulm", "Aachen"], "ward": ["b", "b", "a"]})), np.array([3, 1, 2]))
-    seen, behind = laid_beside_trace(found, made, np.array([7, 8, 9]))
+    found = Part(encode_compactly(pa.table({"town": ["Aachen", "Bonn", "Ulm"], "ward": ["a", "a", "b"]})), np.array([2, 1, 4]))
+    made = Part(encode_compactly(pa.table({"town": ["Ulm", "Ulm", "Aachen"], "ward": ["b", "b", "a"]})), np.array([3, 1, 2]))
+    seen, behind = match_to_provenance(found, made, np.array([7, 8, 9]))
     assert seen.counts is not None
     rows = sorted(zip(behind.tolist(), seen.counts.tolist(), seen.table.column("town").to_pylist(), strict=True))
     assert rows == [(-1, 1, "Bonn"), (7, 3, "Ulm"), (8, 1, "Ulm"), (9, 2, "Aachen")]

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 import yaml
 
-from sfumato.errors import PolicyError
+from sfumato.core.errors import PolicyError
+from sfumato.engines.spark.workflow.publish import MOST_ROWS, collect_rows
 from sfumato.policy.policy import Policy
-from sfumato.spine.cluster import MOST_ROWS, brought
-from sfumato.spine.foresight import foresee
+from sfumato.workflow.forecast import forecast_publish
 from tests.command_line import run
 from tests.engines.people import COLUMNS
 
@@ -58,7 +58,7 @@ CASES: dict[str, tuple[dict[str, Any], str]] = {
 @pytest.mark.parametrize("case", CASES)
 def test_check_says_what_needs_rows_and_why(case: str) -> None:
     more, reason = CASES[case]
-    told = " ".join(foresee(Policy.parse(ASKED | more), elsewhere=True).sentences())
+    told = " ".join(forecast_publish(Policy.parse(ASKED | more), elsewhere=True).sentences())
     assert reason in told
     assert f"brought to the driver, at most {MOST_ROWS:,}" in told
 
@@ -66,20 +66,20 @@ def test_check_says_what_needs_rows_and_why(case: str) -> None:
 def test_what_is_no_table_is_refused() -> None:
     baskets = {"version": 1, "data": {"kind": "baskets"}, "protect": [{"k-anonymity": {"k": 5}}]}
     with pytest.raises(PolicyError, match="cannot run with --engine spark: only tables"):
-        foresee(Policy.parse(baskets), elsewhere=True)
+        forecast_publish(Policy.parse(baskets), elsewhere=True)
 
 
 def test_more_rows_than_the_driver_takes_are_refused() -> None:
     engine = SimpleNamespace(size=lambda rows: MOST_ROWS + 1)
     with pytest.raises(PolicyError, match="more than the 5,000,000"):
-        brought(engine, None, Policy.parse(ASKED), "optimal needs rows")
+        collect_rows(engine, None, Policy.parse(ASKED), "optimal needs rows")
 
 
 def test_check_says_that_rows_stay(tmp_path: Path) -> None:
     file = tmp_path / "policy.yaml"
     for method in ("anatomy", "guardian", "utility-aware", "single-attribute"):
         hidden = {"method": {method: {}}, "protect": ["age -> illness : 2-diversity"]}
-        assert "rows stayed where they lie" in " ".join(foresee(Policy.parse(ASKED | hidden), elsewhere=True).sentences())
+        assert "rows stayed where they lie" in " ".join(forecast_publish(Policy.parse(ASKED | hidden), elsewhere=True).sentences())
     for rule in (
         "ward >= age",
         "unique(ward)",
@@ -88,7 +88,7 @@ def test_check_says_that_rows_stay(tmp_path: Path) -> None:
         "mean(ward where age > 30) <= 50",
     ):
         drawn = {"method": {"obfuscation": {}}, "columns": NEW, "protect": [], "keep": [rule]}
-        assert "rows stayed where they lie" in " ".join(foresee(Policy.parse(ASKED | drawn), elsewhere=True).sentences())
+        assert "rows stayed where they lie" in " ".join(forecast_publish(Policy.parse(ASKED | drawn), elsewhere=True).sentences())
     file.write_text(yaml.safe_dump(ASKED | {"method": {"mondrian": {}}}))
     told = run("check", str(file), "--engine", "spark")
     assert told.returncode == 0

@@ -13,24 +13,31 @@ import pyarrow as pa
 import pytest
 
 import sfumato as sf
+from sfumato.core.errors import AuditRefused, Infeasible, PolicyError
+from sfumato.core.registry import find
 from sfumato.data.generalization import Ranges
 from sfumato.data.hierarchy import Hierarchy
-from sfumato.engines.base import COUNT, IDENTITY
-from sfumato.engines.spark import SparkEngine
-from sfumato.engines.spark_regions import FIRST, LABEL, LAST
-from sfumato.errors import AuditRefused, Infeasible, PolicyError
-from sfumato.methods.base import Method
-from sfumato.methods.recoding.base import stated_claims
-from sfumato.methods.recoding.global_recoding import Global
-from sfumato.methods.recoding.mondrian import Mondrian
-from sfumato.methods.recoding.problem import Requirement
-from sfumato.methods.recoding.regions import ColumnTally, RegionCut, best_cut, routed
+from sfumato.engines.protocol import COUNT, IDENTITY
+from sfumato.engines.spark.engine import SparkEngine
+from sfumato.engines.spark.regions import FIRST, LABEL, LAST
+from sfumato.engines.spark.workflow import publish
+from sfumato.engines.spark.workflow.region_recoding import (
+    ColumnTally,
+    RegionCut,
+    _cut,
+    best_cut,
+    route_to_regions,
+    solved,
+    unfit_for_regions,
+)
+from sfumato.kinds.tables.methods.full_domain import Global
+from sfumato.kinds.tables.methods.mondrian import Mondrian
+from sfumato.kinds.tables.methods.recoding import stated_requirements
+from sfumato.kinds.tables.methods.recoding_problem import Requirement
 from sfumato.models.k_anonymity import KAnonymity
 from sfumato.models.p_sensitivity import PSensitivity
 from sfumato.policy.generalizations import generalization_of
-from sfumato.registry import find
-from sfumato.spine import cluster
-from sfumato.spine.regions import _cut, solved, unfit_for_regions
+from sfumato.release.method import Method
 from tests.engines.people import COLUMNS, people, policy, rows_of
 from tests.secret import SEED
 
@@ -84,7 +91,7 @@ def test_the_children_of_a_node_are_cut_apart() -> None:
 def test_regions_are_leaves_of_a_tree() -> None:
     codes = [np.array([0, 4, 5, 9]), np.array([1, 0, 1, 0])]
     cuts = [RegionCut(0, 0, np.repeat([1, 2], 5)), RegionCut(1, 1, np.array([3, 4]))]
-    assert routed(cuts, codes).tolist() == [4, 3, 2, 2]
+    assert route_to_regions(cuts, codes).tolist() == [4, 3, 2, 2]
 
 
 @pytest.mark.parametrize("seed", range(40 if os.environ.get("SFUMATO_SLOW") else 16))
@@ -119,16 +126,16 @@ def in_regions(seed: int) -> tuple[Counter[tuple[str, ...]], int]:
     sizes, waiting = {0: len(counts)}, [0]
     while waiting:
         region = waiting.pop()
-        inside = np.flatnonzero(routed(cuts, codes) == region)
+        inside = np.flatnonzero(route_to_regions(cuts, codes) == region)
         tallies = [_weighed(column[inside], ill[inside], counts[inside]) for column in codes]
-        ground = tuple(domains.values()), stated_claims(asked), {"illness": tuple(kinds)}
+        ground = tuple(domains.values()), stated_requirements(asked), {"illness": tuple(kinds)}
         waiting += _cut(region, tallies, cuts, sizes, int(draw.integers(5, 60)), ground)
     assert sum(sizes.values()) == len(counts)
     whole = classes.rename_columns([*names, COUNT]).append_column(IDENTITY, pa.array(ids))
     columns = {name: c.model_copy(update={"hierarchy": domains.get(name, c.hierarchy)}) for name, c in asked.columns.items()}
     bound, method = replace(asked, columns=columns), find("methods", Method, asked.method.name)()
     published: Counter[tuple[str, ...]] = Counter()
-    place = routed(cuts, codes)
+    place = route_to_regions(cuts, codes)
     for region in np.unique(place):
         shares = solved(bound, method, b"\x01" * 32, names, ("age", "town"), whole.take(pa.array(np.flatnonzero(place == region))))
         for share in shares.to_pylist():
@@ -171,7 +178,7 @@ def test_a_table_in_regions_holds_and_is_what_it_would_be_as_a_whole(spark: Any,
 
 def test_a_region_that_lies_is_found(spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The audit on the cluster does not take the method's word: labels that do not cover their class are refused."""
-    true = cluster.solver
+    true = publish.solver
 
     def lying(*given: Any) -> Any:
         solve = true(*given)
@@ -182,7 +189,7 @@ def test_a_region_that_lies_is_found(spark: Any, tmp_path: Path, monkeypatch: py
 
         return lie
 
-    monkeypatch.setattr(cluster, "solver", lying)
+    monkeypatch.setattr(publish, "solver", lying)
     engine = SparkEngine(spark, tmp_path, most_classes=50, region_classes=1000)
     with pytest.raises(AuditRefused, match="truthfulness"):
         sf.publish(policy(), data=spark.createDataFrame(people(300, seed=6)), engine=engine)

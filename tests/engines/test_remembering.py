@@ -13,12 +13,12 @@ import pyarrow.parquet as pq
 import pytest
 
 import sfumato as sf
+from sfumato.core.errors import AuditRefused, DataError, LedgerError
 from sfumato.engines.local import HERE
-from sfumato.engines.spark import SparkEngine
-from sfumato.errors import AuditRefused, DataError, LedgerError
-from sfumato.ledger import Ledger
-from sfumato.ledger.forgetting import forget
-from sfumato.spine.foresight import foresee
+from sfumato.engines.spark.engine import SparkEngine
+from sfumato.history.ledger import Ledger
+from sfumato.history.ledger.forgetting import forget
+from sfumato.workflow.forecast import forecast_publish
 from tests.engines.people import AGE, people
 from tests.secret import SEED
 
@@ -90,7 +90,7 @@ def test_verify_reads_everything_itself(series: Any, spark: Any) -> None:
     assert (place / "people.ledger.people").stat().st_mode & 0o077 == 0
     with pytest.raises(LedgerError, match="made where its rows lie"):
         sf.publish(asked(), data=last, ledger=book)
-    told = " ".join(foresee(asked(), ledger=book, elsewhere=True).sentences())
+    told = " ".join(forecast_publish(asked(), ledger=book, elsewhere=True).sentences())
     assert "3 earlier release(s)" in told
     assert "brought to the driver" not in told
 
@@ -132,12 +132,12 @@ def test_people_who_are_seated_wrongly_are_found(spark: Any, tmp_path: Path) -> 
 
 def test_a_release_that_forgets_the_past_is_refused(spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A method that mixes people of different pasts keeps every claim in its own release, and none over all of them."""
-    from sfumato.methods.continuing import Continuation
-    from sfumato.methods.recoding import base
+    from sfumato.history.constrain.constraints import HistoryConstraint
+    from sfumato.kinds.tables.methods import recoding
 
     first, second, _ = quarters(240)
     published([first], tmp_path / "here", asked(), None)
-    monkeypatch.setattr(base, "continued", lambda task: Continuation.first(task.data))
+    monkeypatch.setattr(recoding, "constrain_task", lambda task: HistoryConstraint.first(task.data))
     with pytest.raises(AuditRefused, match=r"over 2 releases"):
         sf.publish(asked(), data=spark.createDataFrame(second), engine=spark, ledger=tmp_path / "here" / "people.ledger")
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import sfumato as sf
-from sfumato.errors import DataError
+from sfumato.core.errors import DataError
 from tests.engines.people import people
 
 APART = {"columns", "combinations"}

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import sfumato as sf
-from sfumato.errors import DataError, PlaceError, PolicyError, SfumatoError
+from sfumato.core.errors import DataError, PlaceError, PolicyError, SfumatoError
 from tests.engines.people import COLUMNS, people
 
 ASKED = {"version": 1, "columns": COLUMNS, "protect": [{"k-anonymity": {"k": 5}}], "method": {"mondrian": {}}}

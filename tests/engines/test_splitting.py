@@ -12,17 +12,17 @@ import pyarrow as pa
 import pytest
 
 import sfumato as sf
+from sfumato.core.errors import AuditRefused
 from sfumato.data.table import Table
-from sfumato.decomposition.published_subtables import read_tables
-from sfumato.engines.base import Secret
-from sfumato.engines.spark import SparkEngine
-from sfumato.errors import AuditRefused
-from sfumato.forms.subtables import SubTables
-from sfumato.methods.subtables.bucketizing import bucket_numbers
-from sfumato.methods.subtables.guardian import Guardian
+from sfumato.engines.protocol import RunSecret
+from sfumato.engines.spark.engine import SparkEngine
+from sfumato.engines.spark.workflow.subtables import choose_subtables
+from sfumato.kinds.subtables.form import SubTables
+from sfumato.kinds.subtables.joint_estimate import read_tables
+from sfumato.kinds.subtables.methods.buckets import bucket_numbers
+from sfumato.kinds.subtables.methods.guardian import Guardian
 from sfumato.models.l_diversity import LDiversity
 from sfumato.release.folder import part_files
-from sfumato.spine.splitting import split_columns
 from tests.engines.people import people, policy
 from tests.engines.same import require_same
 from tests.engines.troubled import of_the_next
@@ -82,7 +82,7 @@ def test_no_order_links_two_tables(spark: Any) -> None:
     """Rows of the same columns under the keys of two tables stand in different orders, and no plan shows a key."""
     engine = SparkEngine(spark)
     rows = engine.rows(policy(), spark.createDataFrame(people(60, seed=43)))
-    keys = [Secret(Secret(b"\x05" * 32).key("table", part).encode()).key("order of rows") for part in ("table-1", "table-2")]
+    keys = [RunSecret(RunSecret(b"\x05" * 32).key("table", part).encode()).key("order of rows") for part in ("table-1", "table-2")]
     frames = [engine.projected(rows, ["age", "town"], key) for key in keys]
     orders = [[row[:2] for row in frame.sort("\x1fkey").collect()] for frame in frames]
     assert orders[0] != orders[1]
@@ -99,7 +99,7 @@ def _classes(table: pa.Table, names: list[str]) -> Table:
 def test_tables_chosen_from_classes_are_those_chosen_from_rows(seed: int) -> None:
     asked = policy("guardian", protect=RULES)
     table = people(80, seed=50 + seed)
-    names = split_columns(asked)
+    names = choose_subtables(asked)
     assert names == ["age", "town", "illness", "ward"]
     of_rows, _ = Guardian().tables_of(asked, Table(table))
     of_classes, _ = Guardian().tables_of(asked, _classes(table, names))

@@ -15,12 +15,12 @@ import pyarrow.parquet as pq
 import pytest
 
 import sfumato as sf
-from sfumato.engines import spark as spark_engine
-from sfumato.engines import spark_classes
-from sfumato.engines.base import Recoding, Secret
-from sfumato.engines.spark import SparkEngine, laid_out
-from sfumato.errors import AuditRefused, DataError, ReleaseError
-from sfumato.ledger import Ledger
+from sfumato.core.errors import AuditRefused, DataError, ReleaseError
+from sfumato.engines.protocol import Recoding, RunSecret
+from sfumato.engines.spark import engine as spark_engine
+from sfumato.engines.spark import rows as spark_classes
+from sfumato.engines.spark.engine import SparkEngine, laid_out
+from sfumato.history.ledger import Ledger
 from sfumato.release.release import Part
 from tests.engines.people import COLUMNS, csv_folder, parquet_folder, people, policy
 from tests.engines.troubled import after, changing, failing
@@ -53,7 +53,7 @@ def operators(frame: Any) -> list[str]:
 def test_the_secret_order_comes_last(spark: Any) -> None:
     """Trap 1: an optimizer drops a sort before a join or an exchange; the one that hides where rows were is the last of all."""
     engine, rows, recoding = _as_it_is(spark)
-    secret = Secret(b"\x07" * 32)
+    secret = RunSecret(b"\x07" * 32)
     frame = laid_out(engine.recode(rows, recoding, ["age", "town", "illness", "ward"], secret), 2)
     done = [name for name in operators(frame) if name]
     assert done[:3] == ["Project", "Sort", "Exchange"]
@@ -76,7 +76,7 @@ def test_a_task_that_runs_again_writes_the_same_rows(spark: Any, tmp_path: Path,
 def test_another_secret_gives_another_order(spark: Any) -> None:
     engine, rows, recoding = _as_it_is(spark)
     orders = [
-        [tuple(row) for row in laid_out(engine.recode(rows, recoding, KNOWN, Secret(bytes([key]) * 32)), 1).collect()]
+        [tuple(row) for row in laid_out(engine.recode(rows, recoding, KNOWN, RunSecret(bytes([key]) * 32)), 1).collect()]
         for key in (7, 7, 8)
     ]
     assert orders[0] == orders[1] != orders[2]

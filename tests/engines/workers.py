@@ -15,7 +15,7 @@ import pyspark.sql.pandas.serializers
 import pyspark.worker  # noqa: F401
 from pyspark.daemon import manager
 
-import sfumato.engines.spark_packing  # noqa: F401
+import sfumato.engines.spark.rows  # noqa: F401
 import tests.engines.troubled  # noqa: F401
 
 

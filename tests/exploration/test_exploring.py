@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 import sfumato as sf
-from sfumato.errors import PolicyError
-from sfumato.exploration import explore as exploring
-from sfumato.exploration.points import Point, dominates, judged
-from sfumato.exploration.variants import Variant, levels_of, variants
+from sfumato.core.errors import PolicyError
+from sfumato.workflow.explore import explore as exploring
+from sfumato.workflow.explore.exploration import Point, dominates, mark_dominated
+from sfumato.workflow.explore.variants import Variant, levels_of, variants
 from tests.command_line import run
 
 TREE = {
@@ -87,7 +87,7 @@ def test_domination_by_the_definition() -> None:
             all(a <= b for a, b in costs) and any(a < b for a, b in costs) and set(one.variant.without) <= set(two.variant.without)
         )
         assert dominates(one, two, safer) == truth
-    marked = judged(points, safer)
+    marked = mark_dominated(points, safer)
     assert [p.dominated for p in marked] == [any(dominates(o, p, safer) for o in points) for p in points]
     assert any(p.dominated for p in marked)
     assert not all(p.dominated for p in marked)
@@ -136,7 +136,7 @@ def test_the_budget_ends_it_and_the_folder_goes_on(folder: Path, monkeypatch: py
     assert {point.status for point in first.points} == {"not run"}
     assert first.chosen is None
     made: list[str] = []
-    original = exploring.tried
+    original = exploring.try_variant
 
     def counting(policy: sf.Policy, variant: Variant, data: object) -> Point:
         if len(made) == 2:
@@ -144,16 +144,16 @@ def test_the_budget_ends_it_and_the_folder_goes_on(folder: Path, monkeypatch: py
         made.append(str(variant))
         return original(policy, variant, data)
 
-    monkeypatch.setattr(exploring, "tried", counting)
+    monkeypatch.setattr(exploring, "try_variant", counting)
     stopped = sf.explore(policy, sweep=SWEEP, folder=out)
     assert stopped.stopped
     assert [point.status for point in stopped.points].count("published") == 2
-    monkeypatch.setattr(exploring, "tried", original)
+    monkeypatch.setattr(exploring, "try_variant", original)
     rest = sf.explore(policy, sweep=SWEEP, folder=out)
     assert not rest.stopped
     assert [point.status for point in rest.points] == ["published"] * 6
     assert rest.points[:2] == tuple(p for p in rest.points if str(p.variant) in made)
-    monkeypatch.setattr(exploring, "tried", None)
+    monkeypatch.setattr(exploring, "try_variant", None)
     assert sf.explore(policy, sweep=SWEEP, folder=out) == rest
 
 

@@ -9,14 +9,13 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from sfumato.core.errors import PolicyError
 from sfumato.data.table import Table
-from sfumato.errors import PolicyError
-from sfumato.exploration.comparison import compare
-from sfumato.exploration.explore import explore
-from sfumato.exploration.limits import why_coarse
-from sfumato.exploration.variants import Sweep
 from sfumato.policy.policy import Policy
-from sfumato.spine.publish import publish
+from sfumato.workflow.explore.comparison import compare, why_coarse
+from sfumato.workflow.explore.explore import explore
+from sfumato.workflow.explore.variants import Sweep
+from sfumato.workflow.publish import publish
 
 TOWNS = {"*": {"South": ["Ulm", "Augsburg"], "North": ["Kiel", "Emden"]}}
 

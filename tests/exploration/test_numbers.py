@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sfumato.errors import PolicyError
-from sfumato.exploration.numbers import SETTINGS, explore_numbers, figures, found
+from sfumato.core.errors import PolicyError
+from sfumato.workflow.explore.numeric_methods import SETTINGS, explore_numbers, figures, found
 from tests.command_line import run
 
 ROLES = {

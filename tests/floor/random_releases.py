@@ -9,7 +9,7 @@ from typing import Any
 
 import sfumato as sf
 from sfumato.audit.certify import judge_claims
-from sfumato.policy.public import public_policy
+from sfumato.policy.policy import public_policy
 from sfumato.release.folder import read_folder
 from tests.secret import secret
 

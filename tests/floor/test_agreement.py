@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 import sfumato as sf
-from sfumato.audit import floor
-from sfumato.data.linkage import Linkage, Spread
+from sfumato.audit import recount
+from sfumato.data.linkage import Linkage, ValueDistribution
 from sfumato.models.l_diversity import LDiversity
 from tests.floor.random_releases import audited, published, random_claim, random_columns, random_model, random_table
 
@@ -25,17 +25,17 @@ CHUNKS, EACH = 10 if os.environ.get("SFUMATO_SLOW") else 1, 14
 def agreed(folder: Path) -> int:
     """Claims that were counted; the floor agrees with the certificate in the folder."""
     findings = json.loads((folder / "certificate.json").read_text())["findings"]
-    assert floor.disagreements(folder, findings) == []
-    counts = floor.recount(folder)
+    assert recount.disagreements(folder, findings) == []
+    counts = recount.recount(folder)
     assert all(each.reaches for each in counts if each.counted)
     return sum(each.counted for each in counts)
 
 
-def agreed_with_the_audit(folder: Path, tree: dict[str, Any]) -> list[floor.Recount]:
+def agreed_with_the_audit(folder: Path, tree: dict[str, Any]) -> list[recount.Recount]:
     """Other claims on the same files, most of which do not hold."""
     findings = audited(folder, tree)
-    assert floor.disagreements(folder, findings) == []
-    counts = floor.recount(folder)
+    assert recount.disagreements(folder, findings) == []
+    counts = recount.recount(folder)
     for each, finding in zip(counts, findings, strict=True):
         if each.counted and each.exact:
             assert each.reaches == finding["holds"], (each, finding)
@@ -132,7 +132,7 @@ def test_recursive_diversity_of_mixtures_is_not_won_by_the_last_bit() -> None:
         fits = [ranked[0] < Fraction(str(c)) * sum(ranked[place:]) for place in range(len(ranked))]
         equal += any(ranked[0] == Fraction(str(c)) * sum(ranked[place:]) for place in range(len(ranked)))
         start, place = np.array([0, len(parts)]), np.arange(len(parts))
-        spread = Spread(start, place, np.array([float(part) for part in parts]), tuple(map(str, place)))
+        spread = ValueDistribution(start, place, np.array([float(part) for part in parts]), tuple(map(str, place)))
         link = Linkage(np.array([1]), np.array([1]), {"s": spread})
         assert LDiversity(l=1, kind="recursive", c=c).achieved(link)["l"] == sum(fits)
     assert equal > 50

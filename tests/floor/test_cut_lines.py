@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from sfumato.audit.floor import files
-from sfumato.audit.floor.files import Bag, Folder, read_part
-from sfumato.audit.floor.groups import looking_alike
-from sfumato.errors import ReleaseError
+from sfumato.audit.recount import files
+from sfumato.audit.recount.equivalence_classes import looking_alike
+from sfumato.audit.recount.files import Folder, RowMultiset, read_part
+from sfumato.core.errors import ReleaseError
 
 CELLS = ["", "a", "bb", "30-39", "*", "é", "\u2028", " "]
 ODD = ['x,"y', "line\nfeed", "carriage\rreturn", '"', "a,b"]
@@ -83,6 +83,6 @@ def test_the_manifest_is_compared_with_what_was_counted(tmp_path: Path) -> None:
 
 
 def test_known_rows_are_counted_without_a_file() -> None:
-    part = Bag(("a", "b"), Counter({("1", "x"): 2, ("1", "y"): 1}))
+    part = RowMultiset(("a", "b"), Counter({("1", "x"): 2, ("1", "y"): 1}))
     assert list(part.alike(["a"]).values()) == [3]
     assert part.total == 3

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from sfumato.audit import floor
-from sfumato.errors import ReleaseError
+from sfumato.audit import recount
+from sfumato.core.errors import ReleaseError
 
 Rows = list[list[str]]
 
@@ -30,7 +30,7 @@ def folder(path: Path, policy: str, form: str = "recoded table", public: dict[st
 
 
 def achieved(path: Path) -> list[dict[str, Any]]:
-    return [each.achieved for each in floor.recount(path)]
+    return [each.achieved for each in recount.recount(path)]
 
 
 # -- recoded tables ---------------------------------------------------------------------------------------------------------------
@@ -61,14 +61,14 @@ protect:
 
 def test_the_homogeneity_attack_is_seen(tmp_path: Path) -> None:
     """Figure 2 is 4-anonymous and nothing else."""
-    counts = floor.recount(folder(tmp_path, COLUMNS + LADDER, data=[HEAD, *FOUR_ANONYMOUS]))
+    counts = recount.recount(folder(tmp_path, COLUMNS + LADDER, data=[HEAD, *FOUR_ANONYMOUS]))
     assert [each.reaches for each in counts] == [True, False, False, False, False, False, False]
     assert achieved(tmp_path)[:4] == [{"k": 4}, {"p": 1}, {"l": 1, "kind": "distinct"}, {"l": 1.0, "kind": "frequency"}]
 
 
 def test_the_three_diverse_table(tmp_path: Path) -> None:
     """Figure 3 is 3-diverse and, as the paper says, entropy 2.8-diverse; (2, 1, 1) has 2 < 1.5 · 2 but not 2 < 1.5 · 1."""
-    counts = floor.recount(folder(tmp_path, COLUMNS + LADDER, data=[HEAD, *THREE_DIVERSE]))
+    counts = recount.recount(folder(tmp_path, COLUMNS + LADDER, data=[HEAD, *THREE_DIVERSE]))
     assert all(each.reaches for each in counts)
     found = achieved(tmp_path)
     assert found[:4] == [{"k": 4}, {"p": 3}, {"l": 3, "kind": "distinct"}, {"l": 2.0, "kind": "frequency"}]
@@ -84,7 +84,7 @@ def test_the_salaries_of_the_t_closeness_paper(tmp_path: Path) -> None:
     for number, (table, distance) in enumerate([(diverse, 0.375), (close, 1 / 6)]):
         (tmp_path / str(number)).mkdir()
         rows = [[zip_code, f"{pay}000"] for zip_code, group in table.items() for pay in group]
-        (each,) = floor.recount(folder(tmp_path / str(number), policy, data=[["zip", "pay"], *rows]))
+        (each,) = recount.recount(folder(tmp_path / str(number), policy, data=[["zip", "pay"], *rows]))
         assert each.achieved == {"t": pytest.approx(distance), "distance": "ordered"}
         assert each.reaches == (distance < 0.2)
 
@@ -101,7 +101,7 @@ def test_recursive_diversity_is_strict_and_exact(tmp_path: Path) -> None:
 def test_equal_distance(tmp_path: Path) -> None:
     """Half of |1 − ½| + |0 − ½|."""
     policy = "columns: {q: quasi-identifier, s: sensitive}\nprotect: [{t-closeness: {t: 0.5}}, {t-closeness: {t: 0.49}}]\n"
-    counts = floor.recount(folder(tmp_path, policy, data=[["q", "s"], ["a", "x"], ["b", "y"]]))
+    counts = recount.recount(folder(tmp_path, policy, data=[["q", "s"], ["a", "x"], ["b", "y"]]))
     assert [(each.achieved["t"], each.reaches) for each in counts] == [(0.5, True), (0.5, False)]
 
 
@@ -117,7 +117,7 @@ def test_one_column_of_nothing(tmp_path: Path) -> None:
     folder(tmp_path, "columns: {q: quasi-identifier}\nprotect: [{k-anonymity: {k: 2}}]\n", data=[["q"], ["a"]])
     (tmp_path / "data.csv").write_text('q\n\n""\na\n')
     assert achieved(tmp_path) == [{"k": 1}]
-    assert "data.csv has 3 rows, the manifest says 1" in floor.disagreements(tmp_path, [])
+    assert "data.csv has 3 rows, the manifest says 1" in recount.disagreements(tmp_path, [])
 
 
 # -- claims -----------------------------------------------------------------------------------------------------------------------
@@ -148,7 +148,7 @@ WAYS_ROWS = [["1", "x", "a", "5", "u"], ["1", "x", "b", "5", "u"], ["2", "x", "a
 
 
 def test_claims_in_all_ways_to_write_them(tmp_path: Path) -> None:
-    counts = floor.recount(folder(tmp_path, WAYS, data=[WAYS_HEAD, *WAYS_ROWS]))
+    counts = recount.recount(folder(tmp_path, WAYS, data=[WAYS_HEAD, *WAYS_ROWS]))
     assert [(each.given, each.hide) for each in counts] == [
         (("age", "no"), ()),
         (("age", "no"), ("ill", "pay")),
@@ -179,8 +179,8 @@ def test_claims_in_all_ways_to_write_them(tmp_path: Path) -> None:
 def test_a_policy_that_says_two_things_is_not_read(tmp_path: Path) -> None:
     folder(tmp_path, WAYS + "protect: [{k-anonymity: {k: 1}}]\n", data=[WAYS_HEAD, *WAYS_ROWS])
     with pytest.raises(ReleaseError, match=r"policy\.yaml cannot be read"):
-        floor.recount(tmp_path)
-    assert floor.disagreements(tmp_path, []) == ["the floor cannot read the folder: policy.yaml cannot be read"]
+        recount.recount(tmp_path)
+    assert recount.disagreements(tmp_path, []) == ["the floor cannot read the folder: policy.yaml cannot be read"]
 
 
 # -- anatomy ----------------------------------------------------------------------------------------------------------------------
@@ -194,7 +194,7 @@ def test_anatomy_is_the_bucket_and_mixtures_of_buckets(tmp_path: Path) -> None:
     listed = [["bucket", "value", "count"], ["1", "a", "1"], ["1", "b", "1"], ["2", "a", "2"], ["2", "c", "1"]]
     policy = ANATOMY + "  - l-diversity: {l: 1.5, kind: frequency}\n  - p-sensitivity: {p: 2}\n  - k-anonymity: {k: 2}\n"
     policy += "  - l-diversity: {l: 1, kind: recursive, c: 2}\n  - t-closeness: {t: 0.3}\n"
-    counts = floor.recount(folder(tmp_path, policy, "anatomy", data=data, sensitive=listed))
+    counts = recount.recount(folder(tmp_path, policy, "anatomy", data=data, sensitive=listed))
     assert [each.achieved for each in counts[:4]] == [
         {"l": 1.5, "kind": "frequency"},
         {"p": 2},
@@ -223,7 +223,7 @@ def test_a_mixture_that_is_equal_is_not_less(tmp_path: Path) -> None:
 def test_buckets_that_do_not_add_up_reach_nothing(entry: list[str], why: str, tmp_path: Path) -> None:
     data = [["age", "bucket"], ["30", "1"], ["31", "1"]]
     listed = [["bucket", "value", "count"], ["1", "a", "1"], ["1", "b", "1"], entry]
-    (each,) = floor.recount(folder(tmp_path, ANATOMY + "  - p-sensitivity: {p: 1}\n", "anatomy", data=data, sensitive=listed))
+    (each,) = recount.recount(folder(tmp_path, ANATOMY + "  - p-sensitivity: {p: 1}\n", "anatomy", data=data, sensitive=listed))
     assert each.reaches is False
     assert each.achieved == {}
     assert why in each.why or "bucket" in each.why
@@ -240,7 +240,7 @@ def test_a_guardian_shows_its_buckets(tmp_path: Path) -> None:
     hidden = [["bucket", "value", "count", "column"], ["1", "x", "2", "b"], ["1", "y", "1", "b"], ["2", "z", "1", "b"]]
     second = [["c", "b"], ["u", "x"], ["u", "x"], ["v", "y"], ["v", "z"]]
     policy = TABLES + 'protect: ["a -> b : 1.5-diversity", "a -> d : 9-diversity", "a -> c : 1.2-diversity"]\n'
-    counts = floor.recount(folder(tmp_path, policy, "sub-tables", table_1=first, table_1_sensitive=hidden, table_2=second))
+    counts = recount.recount(folder(tmp_path, policy, "sub-tables", table_1=first, table_1_sensitive=hidden, table_2=second))
     assert [each.achieved for each in counts] == [{"l": 1.5, "kind": "frequency"}, {"published": 0}, {}]
     assert [each.reaches for each in counts] == [True, True, False]
 
@@ -250,7 +250,7 @@ def test_one_guardian_alone(tmp_path: Path) -> None:
     hidden = [["bucket", "value", "count", "column"], ["1", "x", "2", "b"], ["1", "y", "1", "b"], ["2", "z", "1", "b"]]
     second = [["c"], *[[value] for value in "uuvvv"]]
     policy = TABLES + 'protect: ["a -> b : 1.5-diversity", "a, b -> c : 1.6-diversity"]\n'
-    counts = floor.recount(folder(tmp_path, policy, "sub-tables", table_1=first, table_1_sensitive=hidden, table_2=second))
+    counts = recount.recount(folder(tmp_path, policy, "sub-tables", table_1=first, table_1_sensitive=hidden, table_2=second))
     assert counts[0].achieved == {"l": 1.5, "kind": "frequency"}  # a = 2 has ⅔ + ½ of x, ⅓ + ¼ of y, 1 + ¼ of z: 3 / 1¼ is more
     assert counts[1].achieved["l"] == pytest.approx(5 / 3)
     assert [each.reaches for each in counts] == [True, True]
@@ -259,11 +259,11 @@ def test_one_guardian_alone(tmp_path: Path) -> None:
 def test_what_outsiders_know_joins_tables(tmp_path: Path) -> None:
     first, second = [["a"], ["1"], ["2"]], [["b", "c"], ["x", "u"], ["y", "v"]]
     policy = TABLES + 'protect: ["a -> c : 2-diversity"]\n'
-    (apart,) = floor.recount(folder(tmp_path, policy, "sub-tables", table_1=first, table_2=second))
+    (apart,) = recount.recount(folder(tmp_path, policy, "sub-tables", table_1=first, table_2=second))
     assert apart.achieved == {"l": 2.0, "kind": "frequency"}
-    (joined,) = floor.recount(folder(tmp_path, policy + 'knows: ["a -> b"]\n', "sub-tables", table_1=first, table_2=second))
+    (joined,) = recount.recount(folder(tmp_path, policy + 'knows: ["a -> b"]\n', "sub-tables", table_1=first, table_2=second))
     assert joined.reaches is False
-    (given_away,) = floor.recount(folder(tmp_path, policy + 'knows: ["a -> c"]\n', "sub-tables", table_1=first, table_2=second))
+    (given_away,) = recount.recount(folder(tmp_path, policy + 'knows: ["a -> c"]\n', "sub-tables", table_1=first, table_2=second))
     assert given_away.reaches is False
 
 
@@ -276,10 +276,10 @@ def test_people_with_the_same_number_of_ties(tmp_path: Path) -> None:
     policy = (
         "data: {kind: graph}\nprotect: [{k-degree-anonymity: {k: 2}}, {structural-attack: {planted: 2, success_at_most: 0.1}}]\n"
     )
-    ties, attack = floor.recount(folder(tmp_path, policy, "graph", {"nodes": 5}, edges=edges))
+    ties, attack = recount.recount(folder(tmp_path, policy, "graph", {"nodes": 5}, edges=edges))
     assert (ties.achieved, ties.reaches) == ({"k": 1}, False)
     assert str(attack) == "structural-attack: not counted: it is a bound on what planted accounts can do, no count"
-    ties, _ = floor.recount(folder(tmp_path, policy, "graph", {"nodes": 4}, edges=edges))
+    ties, _ = recount.recount(folder(tmp_path, policy, "graph", {"nodes": 4}, edges=edges))
     assert (ties.achieved, ties.reaches) == ({"k": 2}, True)
 
 
@@ -289,7 +289,7 @@ def test_replaced_columns_are_not_counted_and_kept_ones_are(tmp_path: Path) -> N
         "protect: [{k-anonymity: {k: 2}}, {given: [age, pay], hide: ill, by: {l-diversity: {l: 2}}}, 'age -> pay : 2-diversity']\n"
     )
     rows = [["age", "pay", "ill"], ["30", "1", "a"], ["30", "2", "b"]]
-    k, kept, replaced = floor.recount(folder(tmp_path, policy, "replaced table", data=rows))
+    k, kept, replaced = recount.recount(folder(tmp_path, policy, "replaced table", data=rows))
     assert (k.achieved, kept.achieved) == ({"k": 2}, {"l": 2, "kind": "distinct"})
     assert not replaced.counted
     assert "rules" in replaced.why
@@ -309,7 +309,7 @@ def test_replaced_columns_are_not_counted_and_kept_ones_are(tmp_path: Path) -> N
 )
 def test_what_is_not_counted_says_why(policy: str, form: str, why: str, tmp_path: Path) -> None:
     rows = [["q", "s"], ["a", "x"]]
-    (each,) = floor.recount(folder(tmp_path, "columns: {q: quasi-identifier, s: sensitive}\n" + policy, form, data=rows))
+    (each,) = recount.recount(folder(tmp_path, "columns: {q: quasi-identifier, s: sensitive}\n" + policy, form, data=rows))
     assert not each.counted
     assert why in each.why
     assert str(each).startswith(f"{each.model}: not counted: ")
@@ -357,14 +357,14 @@ FILES = {"model": "files", "given": [], "hide": [], "required": {"damaged": 0}, 
     ],
 )
 def test_what_a_certificate_may_not_say(findings: list[dict[str, Any]], said: list[str], tmp_path: Path) -> None:
-    found = floor.disagreements(folder(tmp_path, SIMPLE, data=SIMPLE_ROWS), findings)
+    found = recount.disagreements(folder(tmp_path, SIMPLE, data=SIMPLE_ROWS), findings)
     assert len(found) == len(said), found
     assert all(part in sentence for part, sentence in zip(said, found, strict=True)), found
 
 
 def test_a_finding_that_holds_beside_files_that_do_not(tmp_path: Path) -> None:
     folder(tmp_path, SIMPLE.replace("k: 2", "k: 9"), data=SIMPLE_ROWS)
-    said = floor.disagreements(tmp_path, [K | {"required": {"k": 9}}, ENTROPY])
+    said = recount.disagreements(tmp_path, [K | {"required": {"k": 9}}, ENTROPY])
     assert said == ["claim 1, k-anonymity: said to hold, but the files do not reach k 9"]
 
 
@@ -372,27 +372,27 @@ def test_a_finding_that_holds_beside_files_that_do_not(tmp_path: Path) -> None:
 def test_files_that_cannot_be_read_reach_nothing(content: str, tmp_path: Path) -> None:
     folder(tmp_path, SIMPLE, data=SIMPLE_ROWS)
     (tmp_path / "data.csv").write_text(content)
-    assert [each.reaches for each in floor.recount(tmp_path)] == [False, False]
-    assert floor.disagreements(tmp_path, [K, ENTROPY])
+    assert [each.reaches for each in recount.recount(tmp_path)] == [False, False]
+    assert recount.disagreements(tmp_path, [K, ENTROPY])
 
 
 def test_a_table_without_rows_and_columns_without_a_role_reach_nothing(tmp_path: Path) -> None:
     folder(tmp_path, SIMPLE, data=SIMPLE_ROWS[:1])
-    assert [each.reaches for each in floor.recount(tmp_path)] == [False, False]
+    assert [each.reaches for each in recount.recount(tmp_path)] == [False, False]
     folder(tmp_path, SIMPLE.replace("{l-d", "'z -> y : 2-diversity', {l-d"), "replaced table", data=SIMPLE_ROWS)
-    assert floor.recount(tmp_path)[1].reaches is False
+    assert recount.recount(tmp_path)[1].reaches is False
 
 
 @pytest.mark.parametrize("name", ["manifest.json", "policy.yaml", "data.csv"])
 def test_a_folder_without_a_file_is_refused(name: str, tmp_path: Path) -> None:
     folder(tmp_path, SIMPLE, data=SIMPLE_ROWS)
     (tmp_path / name).unlink()
-    assert floor.disagreements(tmp_path, [K, ENTROPY])
+    assert recount.disagreements(tmp_path, [K, ENTROPY])
 
 
 def test_text_has_no_order(tmp_path: Path) -> None:
     policy = "columns: {q: quasi-identifier, s: sensitive}\nprotect: [{t-closeness: {t: 1, distance: ordered}}]\n"
-    (each,) = floor.recount(folder(tmp_path, policy, data=SIMPLE_ROWS))
+    (each,) = recount.recount(folder(tmp_path, policy, data=SIMPLE_ROWS))
     assert (each.reaches, each.why) == (False, "values without an order have no ordered distance")
-    (each,) = floor.recount(folder(tmp_path, policy.replace("ordered}", "ordered, order: [y, x]}"), data=SIMPLE_ROWS))
+    (each,) = recount.recount(folder(tmp_path, policy.replace("ordered}", "ordered, order: [y, x]}"), data=SIMPLE_ROWS))
     assert each.reaches

@@ -14,19 +14,19 @@ import pyarrow as pa
 import pytest
 
 import sfumato as sf
-from sfumato.audit import floor
-from sfumato.audit.floor.definitions import NotCounted
-from sfumato.audit.floor.files import read_people
-from sfumato.audit.floor.fitting import labels_for
+from sfumato.audit import recount
+from sfumato.audit.recount.definitions import NotRecounted
+from sfumato.audit.recount.files import read_people
+from sfumato.audit.recount.population import labels_for
+from sfumato.core.errors import AuditRefused, ReleaseError
 from sfumato.data.hierarchy import Hierarchy
 from sfumato.data.table import Table
-from sfumato.errors import AuditRefused, ReleaseError
-from sfumato.io.coding import Coding
-from sfumato.io.hierarchies import build_generalization, save_hierarchy
+from sfumato.io.hierarchy_files import build_generalization, save_hierarchy
+from sfumato.io.value_coding import Coding
 from sfumato.models import delta_presence
 from sfumato.models.k_map import KMap
 from sfumato.policy import generalizations
-from sfumato.policy.population import SampledPopulation
+from sfumato.policy.sections import SampledPopulation
 from sfumato.release.certificate import Finding
 from tests.floor.test_mutations import method
 from tests.secret import secret
@@ -136,10 +136,10 @@ def test_the_floor_counts_what_verify_says(separator: str, tmp_path: Path) -> No
         seen = sf.verify(out, population=tmp_path / "everybody.csv")
         assert seen.holds
         said = [finding.to_json() for finding in seen.findings]
-        assert floor.disagreements(out, said, None, tmp_path / "everybody.csv") == []
-        assert all(each.counted is False for each in floor.recount(out))
+        assert recount.disagreements(out, said, None, tmp_path / "everybody.csv") == []
+        assert all(each.counted is False for each in recount.recount(out))
         wrong = [said[0] | {"achieved": {name: value + 0.1 for name, value in said[0]["achieved"].items()}}, *said[1:]]
-        assert floor.disagreements(out, wrong, None, tmp_path / "everybody.csv")
+        assert recount.disagreements(out, wrong, None, tmp_path / "everybody.csv")
         people = list(csv.DictReader((tmp_path / "everybody.csv").open(), delimiter=separator))
         assert sf.verify(out, population=pa.Table.from_pylist(people)).holds
 
@@ -182,11 +182,11 @@ def test_files_of_a_release_lists_and_strangers(tmp_path: Path) -> None:
     save_hierarchy(Hierarchy.from_paths([("a;b", 'q"', "*"), ("", 'q"', "*"), ("c", "p", "*")]), tmp_path / "tree.csv")
     found = labels_for("tree.csv", tmp_path, ["a;b", "", "c", "strange"], ['q"', "p", "*"])
     assert found == {"a;b": {'q"', "*"}, "": {'q"', "*"}, "c": {"p", "*"}, "strange": frozenset()}
-    with pytest.raises(NotCounted, match="list"):
+    with pytest.raises(NotRecounted, match="list"):
         labels_for({"list": "countries"}, tmp_path, ["Italy"], ["Europe"])
     with pytest.raises(ReleaseError, match="no number"):
         labels_for({"intervals": ["5"]}, tmp_path, ["x"], ["0-4"])
-    with pytest.raises(NotCounted, match="two ways"):
+    with pytest.raises(NotRecounted, match="two ways"):
         labels_for("ranges", tmp_path, ["1", "1.0"], ["1"])
     (tmp_path / "people.csv").write_text("age|city\n7|x\n7|x\n")
     assert read_people(tmp_path / "people.csv", ["city", "age"]) == {("x", "7"): 2}

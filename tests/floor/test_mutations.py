@@ -18,16 +18,16 @@ import pyarrow as pa
 import pytest
 
 import sfumato as sf
-from sfumato.data import classes, people, table
-from sfumato.data.linkage import Linkage, Spread
-from sfumato.decomposition import guardian
-from sfumato.errors import AuditRefused
+from sfumato.core.errors import AuditRefused
+from sfumato.data import equivalence_classes, persons, table
+from sfumato.data.linkage import Linkage, ValueDistribution
+from sfumato.kinds.subtables import guardian_normal_form
 from sfumato.models import base, t_closeness
-from sfumato.models.alpha_k import AlphaK
+from sfumato.models.alpha_k_anonymity import AlphaK
 from sfumato.models.k_anonymity import KAnonymity
 from sfumato.models.l_diversity import LDiversity
 from sfumato.models.p_sensitivity import PSensitivity
-from sfumato.policy import claims, declared, policy
+from sfumato.policy import policy, requirements, yaml_document
 from sfumato.release import folder as release_folder
 from sfumato.release.certificate import Finding
 from sfumato.release.release import Part
@@ -104,7 +104,7 @@ def doubled_counts(old: Any, cls: Any, *given: Any) -> Linkage:
     return Linkage(link.people, link.candidates * 2, link.spread)
 
 
-def forgetful_group(columns: Any, *, rows: int | None = None, weights: Any = None) -> classes.Classes:
+def forgetful_group(columns: Any, *, rows: int | None = None, weights: Any = None) -> equivalence_classes.EquivalenceClasses:
     return GROUP(columns[:-1], rows=len(columns[-1])) if len(columns) > 1 else GROUP(columns, rows=rows)
 
 
@@ -112,7 +112,7 @@ def stripped(column: pa.ChunkedArray, name: str) -> table.TextColumn:
     return AS_TEXT(pa.chunked_array([[str(value).lower() for value in column.to_pylist()]]), name)
 
 
-def text_order(spread: Spread, declared: tuple[str, ...], column: str) -> Any:
+def text_order(spread: ValueDistribution, declared: tuple[str, ...], column: str) -> Any:
     return np.argsort(np.argsort(np.array(spread.labels, dtype=str))).astype(np.int64)
 
 
@@ -138,14 +138,16 @@ def one_less(cls: Any, values: Any, *given: Any) -> Any:
     return model.model_copy(update={"p": model.p - 1}) if cls is PSensitivity else model
 
 
-def lost_tail(old: Any, cls: Any, kind: Any, value: Any, kinds: int, labels: tuple[str, ...], weight: Any = None) -> Spread:
+def lost_tail(
+    old: Any, cls: Any, kind: Any, value: Any, kinds: int, labels: tuple[str, ...], weight: Any = None
+) -> ValueDistribution:
     """The most frequent value of every kind counts once."""
     spread = old(cls, kind, value, kinds, labels, weight)
-    return Spread(spread.start, spread.value, np.minimum(spread.weight, 1), spread.labels)
+    return ValueDistribution(spread.start, spread.value, np.minimum(spread.weight, 1), spread.labels)
 
 
-GROUP, AS_TEXT, WRITE = classes.group, table.as_text, release_folder.write_part
-READ, DECLARE = claims.read_claims, declared.declare
+GROUP, AS_TEXT, WRITE = equivalence_classes.equivalence_classes_of, table.as_text, release_folder.write_part
+READ, DECLARE = requirements.read_requirements, yaml_document.instantiate
 TWO = COLUMNS | {"pay": "sensitive"}
 FREQUENCY: list[Any] = [{"l-diversity": {"l": 1.5, "kind": "frequency"}}]
 HIDDEN: list[Any] = [{"given": ["age", "sex"], "hide": "illness", "by": {"p-sensitivity": {"p": 2}}}]
@@ -165,12 +167,12 @@ MUTATIONS = [
     Mutation("linkage counts everybody twice", lambda patch: method(patch, Linkage, "of_groups", doubled_counts)),
     Mutation(
         "one value more than there is",
-        lambda patch: method(patch, Spread, "distinct", lambda old, self: old(self) + 1),
+        lambda patch: method(patch, ValueDistribution, "distinct", lambda old, self: old(self) + 1),
         [{"p-sensitivity": {"p": 2}}],
     ),
     Mutation(
         "groups forget a column",
-        lambda patch: everywhere(patch, classes.group, forgetful_group),
+        lambda patch: everywhere(patch, equivalence_classes.equivalence_classes_of, forgetful_group),
         [{"given": ["sex", "age"], "hide": "illness", "by": {"p-sensitivity": {"p": 2}}}],
         method="anatomy",  # a recoded table is safe by luck: the method forgets the column as well, and joins everybody
     ),
@@ -183,10 +185,12 @@ MUTATIONS = [
     ),
     Mutation(
         "the largest share is the smallest",
-        lambda patch: patch.setattr(Spread, "largest", lambda self: np.minimum.reduceat(self.weight, self.start[:-1])),
+        lambda patch: patch.setattr(ValueDistribution, "largest", lambda self: np.minimum.reduceat(self.weight, self.start[:-1])),
         FREQUENCY,
     ),
-    Mutation("totals are doubled", lambda patch: method(patch, Spread, "total", lambda old, self: 2 * old(self)), FREQUENCY),
+    Mutation(
+        "totals are doubled", lambda patch: method(patch, ValueDistribution, "total", lambda old, self: 2 * old(self)), FREQUENCY
+    ),
     Mutation(
         "spellings are merged when text is read",
         lambda patch: everywhere(patch, table.as_text, stripped),
@@ -194,7 +198,7 @@ MUTATIONS = [
     ),
     Mutation(
         "the last claim is not read",
-        lambda patch: everywhere(patch, claims.read_claims, lambda *given: READ(*given)[:-1]),
+        lambda patch: everywhere(patch, requirements.read_requirements, lambda *given: READ(*given)[:-1]),
     ),
     Mutation(
         "only the first sensitive column is hidden",
@@ -203,7 +207,7 @@ MUTATIONS = [
     ),
     Mutation(
         "figures are rounded to one digit",
-        lambda patch: everywhere(patch, base.rounded, lambda value: float(f"{value:.1g}")),
+        lambda patch: everywhere(patch, base.round_significant, lambda value: float(f"{value:.1g}")),
         [{"l-diversity": {"l": 1.5, "kind": "entropy"}}],
     ),
     Mutation("a row is lost on the way to the file", lambda patch: everywhere(patch, release_folder.write_part, one_row_less)),
@@ -219,13 +223,13 @@ MUTATIONS = [
     ),
     Mutation(
         "several columns are judged by the first",
-        lambda patch: everywhere(patch, base.everywhere, first_only),
+        lambda patch: everywhere(patch, base.all_hold, first_only),
         [{"p-sensitivity": {"p": 3}}],
         columns=TWO,
     ),
     Mutation(
         "levels are read as one less",
-        lambda patch: everywhere(patch, declared.declare, one_less),
+        lambda patch: everywhere(patch, yaml_document.instantiate, one_less),
         [{"p-sensitivity": {"p": 3}}],
     ),
     Mutation(
@@ -235,10 +239,10 @@ MUTATIONS = [
         ),
         [{"alpha-k-anonymity": {"alpha": 0.6, "k": 3}}],
     ),
-    Mutation("frequent values count once", lambda patch: method(patch, Spread, "count", lost_tail), FREQUENCY),
+    Mutation("frequent values count once", lambda patch: method(patch, ValueDistribution, "count", lost_tail), FREQUENCY),
     Mutation(
         "chains of tables are not followed",
-        lambda patch: everywhere(patch, guardian.reach, lambda start, tables: frozenset(start)),
+        lambda patch: everywhere(patch, guardian_normal_form.reachable_columns, lambda start, tables: frozenset(start)),
         ["age, sex -> illness : 2-diversity", "illness -> zip : 1.5-diversity"],
         method="guardian",
         columns=RULES,
@@ -246,7 +250,7 @@ MUTATIONS = [
     *(
         Mutation(
             f"every row is a person of {method}",
-            lambda patch: everywhere(patch, people.people_of, every_row_somebody),
+            lambda patch: everywhere(patch, persons.persons_of_rows, every_row_somebody),
             protect,
             method,
             OF_PATIENTS,

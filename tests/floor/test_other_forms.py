@@ -9,26 +9,28 @@ import networkx as nx
 import pytest
 
 import sfumato as sf
-from sfumato.audit import floor
-from sfumato.demos import hospital, sequential, testdata, versatile
-from sfumato.demos.base import Scenario
-from sfumato.registry import find
+from sfumato.audit import recount
+from sfumato.core.registry import find
+from sfumato.ui.demos import tables, testdata
+from sfumato.ui.demos.scenario import Scenario
 from tests.secret import secret
 
 
 @pytest.fixture
 def few_people(monkeypatch: pytest.MonkeyPatch) -> None:
     """Stories about a quarter of their people: the same commands, claims and releases."""
-    for story, drawn in ((hospital, hospital.discharges), (testdata, testdata.students), (versatile, versatile.discharges)):
+    for story, drawn in ((tables, tables.discharges), (testdata, testdata.students), (tables, tables.versatile_discharges)):
         monkeypatch.setattr(story, drawn.__name__, lambda count, drawn=drawn: drawn(count // 4))
-    quarters = {day: (first // 4, last // 4) for day, (first, last) in sequential.QUARTERS.items()}
-    monkeypatch.setattr(sequential, "QUARTERS", quarters)
+    quarters = {day: (first // 4, last // 4) for day, (first, last) in tables.QUARTERS.items()}
+    monkeypatch.setattr(tables, "QUARTERS", quarters)
 
 
 def counts(folder: Path) -> list[str]:
     findings = json.loads((folder / "certificate.json").read_text())["findings"]
-    assert floor.disagreements(folder, findings) == []
-    return ["counted" if each.counted and each.exact else "at least" if each.achieved else "not" for each in floor.recount(folder)]
+    assert recount.disagreements(folder, findings) == []
+    return [
+        "counted" if each.counted and each.exact else "at least" if each.achieved else "not" for each in recount.recount(folder)
+    ]
 
 
 @pytest.mark.parametrize(

@@ -9,17 +9,15 @@ from degree_cases import anonymous, fewest_by_brute_force, random_graph
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sfumato.core.randomness import Randomness
 from sfumato.data.graph import Graph
-from sfumato.methods.graphs.degrees.additions import additions, mixed
-from sfumato.methods.graphs.degrees.realisation import Growth
-from sfumato.methods.graphs.degrees.sequence import raised
-from sfumato.randomness import Randomness
+from sfumato.kinds.graphs.methods.degree_anonymity import DegreeRealisation, add_edges, anonymous_degrees, mixed
 
 SMALL = [graph for graph in nx.graph_atlas_g() if 2 <= graph.number_of_nodes() <= 6]
 
 
 def grown(graph, k, seed=1, exact_up_to=60):
-    return additions(graph, k, Randomness(seed), exact_up_to=exact_up_to, effort=10)
+    return add_edges(graph, k, Randomness(seed), exact_up_to=exact_up_to, effort=10)
 
 
 def check_lawful(graph, k, found):
@@ -107,8 +105,8 @@ def test_growing_towards_a_plan_meets_it_or_a_higher_one():
     graph = random_graph(60, 0.1, 5)
     order = np.argsort(-graph.degrees, kind="stable")
     plan = np.empty(60, dtype=np.int64)
-    plan[order] = raised(graph.degrees[order], 6)
-    done = Growth(graph, 6, plan, Randomness(2)).finish()
+    plan[order] = anonymous_degrees(graph.degrees[order], 6)
+    done = DegreeRealisation(graph, 6, plan, Randomness(2)).finish()
     assert (done.plan >= plan).all()
     assert (graph.joined(0, *done.edges()).degrees == done.plan).all()
 
@@ -134,7 +132,7 @@ def test_two_runs_differ_and_a_seed_repeats_one():
 @pytest.mark.parametrize("seed", range(20))
 def test_exchanging_edges_never_ties_two_people_twice(seed):
     """Somebody lacks four ties while others have a triangle of added edges, which can be opened once only."""
-    growing = Growth(Graph.from_pairs([], [], 4), 1, np.array([4, 2, 2, 2]), Randomness(seed))
+    growing = DegreeRealisation(Graph.from_pairs([], [], 4), 1, np.array([4, 2, 2, 2]), Randomness(seed))
     for one, other in ((1, 2), (2, 3), (1, 3)):
         growing._join(one, other)
     growing._exchange()

@@ -15,15 +15,15 @@ from tests.secret import secret
 
 import sfumato as sf
 from sfumato.audit.certify import certify
+from sfumato.core.errors import AuditRefused, Infeasible, PolicyError, ReleaseError
 from sfumato.data.graph import Graph
-from sfumato.errors import AuditRefused, Infeasible, PolicyError, ReleaseError
-from sfumato.methods.graphs.degrees import additions, sequence
+from sfumato.kinds.graphs.methods import degree_anonymity
 from sfumato.policy.policy import Policy
-from sfumato.release.exhibit import Exhibit
 from sfumato.release.form import Form
-from sfumato.release.release import Part, Trace
-from sfumato.spine.foresight import foresee
-from sfumato.spine.plan import plan
+from sfumato.release.release import Part, Provenance
+from sfumato.release.view import ReleaseView
+from sfumato.workflow.forecast import forecast_publish
+from sfumato.workflow.plan import plan
 
 CLUB = nx.powerlaw_cluster_graph(300, 4, 0.4, seed=2)
 GRAPH = Graph.from_networkx(CLUB)
@@ -41,7 +41,7 @@ def publication():
 
 def evidence(publication, **changes):
     release = publication.release
-    whole = Exhibit(release.form, release.parts, publication.policy, original=GRAPH, trace=release.trace)
+    whole = ReleaseView(release.form, release.parts, publication.policy, original=GRAPH, trace=release.trace)
     return replace(whole, **changes)
 
 
@@ -152,7 +152,7 @@ def test_an_edge_moved_elsewhere_is_noticed_only_with_the_names(publication):
     fresh = [min(a, d) * 300 + max(a, d), min(c, b) * 300 + max(c, b)]
     moved = {"edges": Part(Graph.from_codes(np.sort(np.append(codes, fresh)), 300).to_columns())}
     assert "2 original edges" in kept(evidence(publication, parts=moved)).reason
-    assert kept(evidence(publication, parts=moved, trace=Trace())).holds
+    assert kept(evidence(publication, parts=moved, trace=Provenance())).holds
 
 
 @pytest.mark.parametrize(
@@ -162,9 +162,9 @@ def test_false_figures_in_an_old_manifest_are_noticed(publication, name, step):
     """Earlier versions disclosed how many edges were added and needed."""
     said = {"added_edges": publication.utility["added_edges"], "fewest_added_edges": publication.release.trace.fewest_added_edges}
     old = Form.read("graph", {"nodes": 300, **said, "proof": "counting"})
-    assert kept(evidence(publication, form=old, trace=Trace())).holds
+    assert kept(evidence(publication, form=old, trace=Provenance())).holds
     lied = old.model_copy(update={name: said[name] + step})
-    assert not kept(evidence(publication, form=lied, trace=Trace())).holds
+    assert not kept(evidence(publication, form=lied, trace=Provenance())).holds
 
 
 def test_a_false_bound_in_the_trace_is_noticed(publication):
@@ -190,15 +190,15 @@ def test_unsorted_edges_are_refused(publication):
 
 def test_a_sequence_for_one_person_less_is_refused_by_the_audit(monkeypatch):
     """The method broken on purpose: groups of k − 1 people."""
-    lax = sequence.raised
-    monkeypatch.setattr(additions, "raised", lambda degrees, k: lax(degrees, k - 1))
+    lax = degree_anonymity.anonymous_degrees
+    monkeypatch.setattr(degree_anonymity, "anonymous_degrees", lambda degrees, k: lax(degrees, k - 1))
     with pytest.raises(AuditRefused, match="k-degree-anonymity"):
         sf.publish(policy(), data=CLUB, seed=secret(3))
 
 
 def test_a_bound_that_promises_too_much_is_refused_by_the_audit(monkeypatch):
-    honest = additions.fewest_edges
-    monkeypatch.setattr(additions, "fewest_edges", lambda graph, k: honest(graph, k) + 1)
+    honest = degree_anonymity.fewest_edges
+    monkeypatch.setattr(degree_anonymity, "fewest_edges", lambda graph, k: honest(graph, k) + 1)
     with pytest.raises(AuditRefused, match="counting proves"):
         sf.publish(policy(), data=CLUB, seed=secret(3))
 
@@ -222,7 +222,7 @@ def test_check_says_how_many_edges_are_needed(tmp_path):
     (tmp_path / "p.yaml").write_text(
         "version: 1\ndata: {kind: graph, source: club.txt}\nprotect:\n  - k-degree-anonymity: {k: 5}\n"
     )
-    said = "\n".join(foresee(Policy.read(tmp_path / "p.yaml")).sentences())
+    said = "\n".join(forecast_publish(Policy.read(tmp_path / "p.yaml")).sentences())
     assert "no graph of this kind adds fewer than" in said
     assert "300 people" in said
 

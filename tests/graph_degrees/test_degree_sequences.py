@@ -11,11 +11,16 @@ from degree_cases import anonymous, fewest_by_brute_force, random_graph
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sfumato.audit.fewest_edges import fewest_new_edges, total_rise
 from sfumato.data.graph import Graph
-from sfumato.methods.graphs.degrees import sequence
-from sfumato.methods.graphs.degrees.bound import fewest_edges, most_touched
-from sfumato.methods.graphs.degrees.sequence import least_rise, prefix_rises, raised
+from sfumato.kinds.graphs.checks import fewest_new_edges, total_rise
+from sfumato.kinds.graphs.methods import degree_anonymity
+from sfumato.kinds.graphs.methods.degree_anonymity import (
+    anonymous_degrees,
+    fewest_edges,
+    least_total_increase,
+    most_touched,
+    prefix_increases,
+)
 
 sequences = st.lists(st.integers(0, 4), min_size=4, max_size=6).map(lambda values: np.sort(np.array(values, dtype=np.int64))[::-1])
 
@@ -30,16 +35,16 @@ def rises(degrees, k, first=None):
 @settings(max_examples=60, deadline=None)
 @given(sequences, st.integers(1, 4))
 def test_no_anonymous_sequence_is_cheaper(degrees, k):
-    goals = raised(degrees, k)
+    goals = anonymous_degrees(degrees, k)
     assert anonymous(goals, k)
     assert (goals >= degrees).all()
-    assert int((goals - degrees).sum()) == least_rise(degrees, k) == rises(degrees, k)
+    assert int((goals - degrees).sum()) == least_total_increase(degrees, k) == rises(degrees, k)
 
 
 @settings(max_examples=40, deadline=None)
 @given(sequences, st.integers(1, 3))
 def test_no_anonymous_sequence_is_cheaper_for_the_first_people(degrees, k):
-    found = prefix_rises(degrees, k, len(degrees))
+    found = prefix_increases(degrees, k, len(degrees))
     for m in range(1, len(degrees) + 1):
         descending = min(
             sum(one[:m]) - int(degrees[:m].sum())
@@ -53,8 +58,8 @@ def test_no_anonymous_sequence_is_cheaper_for_the_first_people(degrees, k):
 @given(st.lists(st.integers(0, 9), min_size=30, max_size=120), st.integers(1, 5))
 def test_crowded_degrees_need_not_be_looked_at_whole(values, k):
     degrees = np.sort(np.array(values, dtype=np.int64))[::-1]
-    whole, _ = sequence._program(degrees, k)
-    assert least_rise(degrees, k) == whole[-1] == int((raised(degrees, k) - degrees).sum())
+    whole, _ = degree_anonymity._program(degrees, k)
+    assert least_total_increase(degrees, k) == whole[-1] == int((anonymous_degrees(degrees, k) - degrees).sum())
 
 
 @pytest.mark.parametrize("seed", range(25))
@@ -72,7 +77,7 @@ def test_both_sides_of_the_wall_count_alike_on_larger_graphs(large):
     graph = Graph.from_networkx(large)
     for k in (1, 2, 7, 20):
         assert fewest_edges(graph, k) == fewest_new_edges(graph, k)
-        assert total_rise(graph, k) == least_rise(np.sort(graph.degrees)[::-1], k)
+        assert total_rise(graph, k) == least_total_increase(np.sort(graph.degrees)[::-1], k)
 
 
 def test_no_choice_of_people_touches_more_edges_than_the_bound():
@@ -88,5 +93,5 @@ def test_no_choice_of_people_touches_more_edges_than_the_bound():
 
 def test_the_hubs_of_a_star_need_more_than_degrees_alone_tell():
     star = Graph.from_networkx(nx.star_graph(60))
-    rise = least_rise(np.sort(star.degrees)[::-1], 2)
+    rise = least_total_increase(np.sort(star.degrees)[::-1], 2)
     assert fewest_edges(star, 2) == 59 > (rise + 1) // 2

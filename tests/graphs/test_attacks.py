@@ -9,18 +9,30 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from sfumato.attacks._planting import backbone_ties, plant_and_publish, victim_links
-from sfumato.attacks._trials import wilson
-from sfumato.attacks._walking import degree_intervals, interval_walk_attack, walk_attack
-from sfumato.attacks.interval_walk import IntervalWalk
-from sfumato.attacks.kernels.beam_growth import grow, plain_grow
-from sfumato.attacks.kernels.walk_search import joined, plain_walk_search, walk_search
-from sfumato.attacks.structural import growth_order, structural_attack
-from sfumato.attacks.walk import Walk
+from sfumato.core.errors import Infeasible
+from sfumato.core.randomness import Randomness
 from sfumato.data.edge_channel import EdgeChannel
 from sfumato.data.graph import Graph
-from sfumato.errors import Infeasible
-from sfumato.randomness import Randomness
+from sfumato.kinds.graphs.kernels.planted_account_search import (
+    extend_guesses,
+    has_edge,
+    plain_extend_guesses,
+    plain_walk_search,
+    walk_search,
+)
+from sfumato.kinds.graphs.planted_account_attacks import (
+    IntervalWalk,
+    Walk,
+    backbone_ties,
+    degree_intervals,
+    growth_order,
+    interval_walk_attack,
+    plant_and_publish,
+    structural_attack,
+    victim_links,
+    walk_attack,
+    wilson,
+)
 
 SLOW = bool(os.environ.get("SFUMATO_SLOW"))
 CROWD = Graph.from_networkx(nx.powerlaw_cluster_graph(1500, 4, 0.4, seed=1))
@@ -30,7 +42,7 @@ def planted(mu, seed, accounts=14, victims=30):
     return plant_and_publish(CROWD, EdgeChannel.symmetric(mu), Randomness(seed=seed), accounts=accounts, victims=victims)
 
 
-@pytest.mark.twin(of=[walk_search, joined])
+@pytest.mark.twin(of=[walk_search, has_edge])
 @pytest.mark.parametrize("budget", [0, 1, 2])
 @pytest.mark.parametrize("seed", range(4))
 def test_the_walk_finds_what_plain_recursion_finds(budget, seed):
@@ -43,7 +55,7 @@ def test_the_walk_finds_what_plain_recursion_finds(budget, seed):
     assert steps < 10**6
     for u in range(14):
         near = set(graph.neighbours_of(u).tolist())
-        assert [joined(graph.starts, graph.neighbours, u, v) for v in range(14)] == [v in near for v in range(14)]
+        assert [has_edge(graph.starts, graph.neighbours, u, v) for v in range(14)] == [v in near for v in range(14)]
 
 
 def test_the_walk_gives_up_at_its_limit():
@@ -55,16 +67,18 @@ def test_the_walk_gives_up_at_its_limit():
     assert len(paths) < 20 * 19 * 18 * 17 * 16 * 15
 
 
-@pytest.mark.twin(of=[grow])
+@pytest.mark.twin(of=[extend_guesses])
 def test_the_beam_grows_as_the_plain_twin():
     graph = Graph.from_networkx(nx.gnp_random_graph(25, 0.3, seed=3))
     near = [set(graph.neighbours_of(v).tolist()) for v in range(25)]
     pair, by_degree = np.log(np.array([[0.9, 0.2], [0.1, 0.8]])), np.linspace(-1, 1, 30)
     guesses = [[0, int(graph.neighbours_of(0)[0])], [3, int(graph.neighbours_of(3)[0])]]
     arguments = (np.array([True, False]), np.array([0, 1]), pair, by_degree)
-    parent, node, score = grow(graph.starts, graph.neighbours, np.array(guesses, np.int32), np.zeros(2), *arguments, 10_000)
+    parent, node, score = extend_guesses(
+        graph.starts, graph.neighbours, np.array(guesses, np.int32), np.zeros(2), *arguments, 10_000
+    )
     ours = {(int(p), int(v)): s for p, v, s in zip(parent, node, score, strict=True)}
-    plain = plain_grow(near, guesses, [0.0, 0.0], [True, False], [0, 1], pair, by_degree)
+    plain = plain_extend_guesses(near, guesses, [0.0, 0.0], [True, False], [0, 1], pair, by_degree)
     assert ours.keys() == plain.keys()
     assert all(ours[key] == pytest.approx(plain[key]) for key in ours)
 
@@ -74,8 +88,8 @@ def test_a_full_beam_keeps_the_best():
     pair, by_degree = np.zeros((2, 2)), np.linspace(0, 1, 60)
     guesses = np.array([[v, int(graph.neighbours_of(v)[0])] for v in range(60)], np.int32)
     arguments = (np.array([True, True]), np.array([0]), pair, by_degree)
-    everything = grow(graph.starts, graph.neighbours, guesses, np.zeros(60), *arguments, 10_000)[2]
-    few = grow(graph.starts, graph.neighbours, guesses, np.zeros(60), *arguments, 20)[2]
+    everything = extend_guesses(graph.starts, graph.neighbours, guesses, np.zeros(60), *arguments, 10_000)[2]
+    few = extend_guesses(graph.starts, graph.neighbours, guesses, np.zeros(60), *arguments, 20)[2]
     assert sorted(few)[-20:] == pytest.approx(sorted(everything)[-20:])
 
 

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from tests.secret import secret
 
-from sfumato.attacks.degrees import DegreeGuesses, pairs_apart
-from sfumato.errors import PolicyError
-from sfumato.randomness import Randomness
+from sfumato.core.errors import PolicyError
+from sfumato.core.randomness import Randomness
+from sfumato.kinds.graphs.noise_attacks import DegreeGuesses, pairs_apart
 
 
 @pytest.fixture

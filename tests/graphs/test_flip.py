@@ -8,9 +8,9 @@ from itertools import product
 import numpy as np
 import pytest
 
-from sfumato.data.edge_channel import EdgeChannel, binomial_law
-from sfumato.errors import PolicyError
-from sfumato.models._planted import path_bound
+from sfumato.core.errors import PolicyError
+from sfumato.data.edge_channel import EdgeChannel, binomial_probabilities
+from sfumato.models.structural_attack import path_bound
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,7 @@ def test_a_flip_that_cannot_be_undone_is_refused(delete, add):
 
 
 def test_the_binomial_law_has_the_right_moments():
-    first, law = binomial_law(20_000, 1e-3)
+    first, law = binomial_probabilities(20_000, 1e-3)
     value = np.arange(first, first + len(law))
     assert (law * value).sum() == pytest.approx(20.0)
     assert (law * (value - 20) ** 2).sum() == pytest.approx(20_000 * 1e-3 * 0.999)

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 import scipy
 
+from sfumato.core.randomness import Randomness
 from sfumato.data.edge_channel import EdgeChannel
-from sfumato.data.flipping import chosen, flipped, merged, pair_codes, reflipped
 from sfumato.data.graph import Graph
-from sfumato.randomness import Randomness
+from sfumato.kinds.graphs.edge_flips import chosen, flip_edges, flip_edges_keeping_names, merged, pair_codes
 
 PATH = Graph.from_pairs([0, 1], [1, 2], 4)
 
@@ -22,7 +22,7 @@ def test_all_outcomes_come_with_their_probability(flip):
     edges = {(0, 1), (1, 2)}
     seen = np.zeros(64)
     for seed in range(2500):
-        published = reflipped(PATH, flip, Randomness(seed=seed))
+        published = flip_edges_keeping_names(PATH, flip, Randomness(seed=seed))
         present = published.has_edges([a for a, _ in pairs], [b for _, b in pairs])
         seen[int((present << np.arange(6)).sum())] += 1
     wanted = np.ones(64)
@@ -62,15 +62,15 @@ def test_merging_keeps_order():
 
 def test_the_output_size_is_as_predicted_and_work_is_not_quadratic():
     graph = Graph.from_pairs(np.arange(199_999), np.arange(1, 200_000))
-    published = flipped(graph, EdgeChannel.symmetric(1e-6), Randomness(seed=1))
+    published = flip_edges(graph, EdgeChannel.symmetric(1e-6), Randomness(seed=1))
     expected = EdgeChannel.symmetric(1e-6).expected_edges(graph.pairs, graph.size)
     assert abs(published.size - expected) < 6 * np.sqrt(graph.pairs * 1e-6)
 
 
 def test_names_are_new_and_seeds_repeat():
     graph = Graph.from_pairs([0] * 30, range(1, 31), 40)
-    one, again, other = (flipped(graph, EdgeChannel.symmetric(0.0), Randomness(seed=seed)) for seed in (1, 1, 2))
+    one, again, other = (flip_edges(graph, EdgeChannel.symmetric(0.0), Randomness(seed=seed)) for seed in (1, 1, 2))
     assert (one.codes == again.codes).all()
-    hubs = {int(np.argmax(flipped(graph, EdgeChannel.symmetric(0.0), Randomness(seed=seed)).degrees)) for seed in range(20)}
+    hubs = {int(np.argmax(flip_edges(graph, EdgeChannel.symmetric(0.0), Randomness(seed=seed)).degrees)) for seed in range(20)}
     assert len(hubs) > 8
     assert other.size == one.size

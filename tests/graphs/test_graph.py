@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sfumato.core.errors import DataError
 from sfumato.data.graph import Dropped, Graph
-from sfumato.errors import DataError
-from sfumato.io.graph import parse_edges, parse_graphml, read_graph
+from sfumato.io.graph_source import parse_edges, parse_graphml, read_graph
 
 PAIRS = st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), max_size=40)
 

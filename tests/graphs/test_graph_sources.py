@@ -8,9 +8,9 @@ import numpy as np
 import polars as pl
 import pytest
 
+from sfumato.core.errors import DataError
 from sfumato.data.graph import Graph
-from sfumato.errors import DataError
-from sfumato.io.two_kinds import halves
+from sfumato.io.graph_source import bipartite_halves
 from sfumato.policy.policy import Policy
 
 TIES = [(f"p{i}", f"p{(i * i + 3) % 40}") for i in range(40)]
@@ -162,7 +162,7 @@ def test_halves_are_those_of_networkx(seed):
     two = nx.algorithms.bipartite.gnmk_random_graph(15, 15, 60, seed=seed)
     for graph in (ties, two):
         cycles = graph.number_of_edges() - len(graph) + nx.number_connected_components(graph)
-        assert halves(Graph.from_networkx(graph)) == (nx.is_bipartite(graph) and cycles >= 20)
+        assert bipartite_halves(Graph.from_networkx(graph)) == (nx.is_bipartite(graph) and cycles >= 20)
 
 
 def test_trees_and_rings_are_people():

@@ -12,21 +12,21 @@ import pytest
 from tests.secret import secret
 
 import sfumato as sf
-from sfumato.attacks.one_person import OnePerson
 from sfumato.audit.certify import judge_claims
-from sfumato.audit.checks.graph_figures import FiguresNear
+from sfumato.core.errors import Infeasible, PolicyError
 from sfumato.data.graph import Graph
-from sfumato.errors import Infeasible, PolicyError
-from sfumato.methods.graphs.node_private_figures import (
-    at_most,
+from sfumato.kinds.graphs.checks import FiguresNear
+from sfumato.kinds.graphs.methods.private_figures import (
     counted,
     counted_degrees,
-    node_shares,
-    noisy,
+    cumulative_degrees,
+    laplace_error,
+    node_epsilon_shares,
+    noisy_figures,
     sensitivity,
     spread_of,
 )
-from sfumato.methods.graphs.noise import laplace_error
+from sfumato.kinds.graphs.noise_attacks import OnePerson
 from sfumato.release.release import Part
 
 pytest.importorskip("opendp", reason="noise needs OpenDP (extra 'privacy')")
@@ -57,7 +57,7 @@ def test_one_person_changes_no_more_than_the_proof_says(limit: int) -> None:
         edges = np.array([pair for pair, tied in zip(PAIRS, there, strict=True) if tied], dtype=np.int64).reshape(-1, 2)
         degrees = counted_degrees(Graph.from_pairs(edges[:, 0], edges[:, 1], PEOPLE), limit)
         ties.append(degrees.sum() // 2)
-        spread.append(at_most(degrees, PEOPLE, limit))
+        spread.append(cumulative_degrees(degrees, PEOPLE, limit))
     number, below, codes = np.array(ties), np.array(spread), np.arange(1 << len(PAIRS))
     most_ties = most_spread = 0
     for person in range(PEOPLE):
@@ -72,9 +72,9 @@ def test_one_person_changes_no_more_than_the_proof_says(limit: int) -> None:
 
 def test_the_noise_is_that_of_the_sensitivities() -> None:
     """Numbers of ties from many draws, numbers of people from one draw with many of them; the mean of |noise| is exact."""
-    shares, none = node_shares(2.0), np.zeros(9, dtype=np.int64)
-    ties = np.array([abs(noisy(none, 9, 5, shares)[0]) for _ in range(300)])
-    below = np.abs(noisy(none, 9, 2000, shares)[1] - 9)
+    shares, none = node_epsilon_shares(2.0), np.zeros(9, dtype=np.int64)
+    ties = np.array([abs(noisy_figures(none, 9, 5, shares)[0]) for _ in range(300)])
+    below = np.abs(noisy_figures(none, 9, 2000, shares)[1] - 9)
     for drawn, scale, share in ((ties, 5, shares["edges"]), (below, 4000, shares["degrees"])):
         assert abs(drawn.mean() - laplace_error(scale, share)) < 4.5 * drawn.std() / np.sqrt(len(drawn))
     assert sum(shares.values()) == pytest.approx(2.0)
@@ -94,7 +94,7 @@ def test_names_decide_which_ties_count_and_not_the_file(limit: int) -> None:
 
 
 def test_people_who_are_not_named_have_no_ties() -> None:
-    assert at_most(np.array([0, 2, 1]), 10, 2).tolist() == [8, 9]
+    assert cumulative_degrees(np.array([0, 2, 1]), 10, 2).tolist() == [8, 9]
     assert spread_of(np.array([8, 9]), 10).tolist() == [8, 1, 1]
     noisy = np.random.default_rng(1).integers(-50, 150, 40)
     spread = spread_of(noisy, 100)

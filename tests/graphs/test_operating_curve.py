@@ -14,15 +14,13 @@ from tests.command_line import run
 from tests.secret import secret
 
 import sfumato as sf
-from sfumato.attacks._planting import plant_and_publish
-from sfumato.attacks.structural import structural_attack
+from sfumato.core.randomness import Randomness
 from sfumato.data.edge_channel import EdgeChannel
-from sfumato.data.flipping import reflipped
 from sfumato.data.graph import Graph
-from sfumato.methods.graphs.curve import hub_chance, operating_curve, recommended, table
-from sfumato.methods.graphs.curve_picture import picture
+from sfumato.kinds.graphs.edge_flips import flip_edges_keeping_names
+from sfumato.kinds.graphs.methods.edge_perturbation import curve_lines, hub_chance, operating_curve, picture, recommend_point
+from sfumato.kinds.graphs.planted_account_attacks import plant_and_publish, structural_attack
 from sfumato.models.degree_attack import DegreeAttack
-from sfumato.randomness import Randomness
 
 
 def village(seed: int = 3) -> Graph:
@@ -35,7 +33,7 @@ def test_the_chance_of_finding_hubs_is_what_draws_give(mu: float) -> None:
     hubs = np.argsort(-graph.degrees, kind="stable")[:10]
     draws = 120
     for number in range(draws):
-        published = reflipped(graph, flip, Randomness(secret(number))).degrees
+        published = flip_edges_keeping_names(graph, flip, Randomness(secret(number))).degrees
         for hub in hubs:
             wanted = flip.add * (graph.nodes - 1) + flip.slope * graph.degrees[hub]
             apart = np.abs(published - wanted)
@@ -51,7 +49,7 @@ def test_the_curve_trades_protection_for_errors() -> None:
     assert [point.mu for point in curve] == sorted(point.mu for point in curve)
     assert all(a.hubs_found >= b.hubs_found - 1e-9 for a, b in pairwise(curve))
     assert all(a.epsilon > b.epsilon and a.edges < b.edges for a, b in pairwise(curve))
-    assert len(list(table(curve))) == len(curve) + 2
+    assert len(list(curve_lines(curve))) == len(curve) + 2
     assert all(1 >= a.told_apart >= b.told_apart >= 0.5 for a, b in pairwise(curve))
     worst = DegreeAttack(apart=10, success_at_most=0.9).success(EdgeChannel.symmetric(curve[-1].mu), graph.nodes)
     assert curve[-1].told_apart == worst == curve[-1].to_json()["told_apart"]
@@ -61,12 +59,12 @@ def test_the_curve_trades_protection_for_errors() -> None:
 
 def test_a_point_is_recommended_only_where_it_hides_and_tells() -> None:
     curve = operating_curve(village())
-    best, why = recommended(curve, 50_000_000)
+    best, why = recommend_point(curve, 50_000_000)
     assert why
     if best is not None:
         assert max(best.planted_bound, best.hubs_found) <= 0.5
         assert best.worst <= 0.2
-    assert recommended(curve, 1)[0] is None
+    assert recommend_point(curve, 1)[0] is None
 
 
 def test_check_shows_the_curve_and_writes_the_picture(tmp_path: Path) -> None:

@@ -10,20 +10,22 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sfumato.core.errors import PolicyError
 from sfumato.data.graph import Graph
-from sfumato.data.pattern import TiePattern
-from sfumato.errors import PolicyError
-from sfumato.metrics.kernels.shared_neighbours import pays_off, plain_shared_neighbours, shared_neighbours
-from sfumato.metrics.kernels.small_patterns import (
+from sfumato.kinds.graphs.kernels.subgraph_counts import (
     by_degree,
     four_cliques,
     four_cycles,
+    pays_off,
     plain_four_cliques,
     plain_four_cycles,
+    plain_shared_neighbours,
     plain_triangles,
+    shared_neighbours,
     triangles,
 )
-from sfumato.metrics.pattern_counts import PatternCounts
+from sfumato.kinds.graphs.subgraph_counts import PatternCounts
+from sfumato.kinds.graphs.subgraph_patterns import SubgraphPattern
 
 GRAPHS = st.builds(
     lambda n, p, seed: Graph.from_networkx(nx.gnp_random_graph(n, p, seed=seed)),
@@ -64,11 +66,11 @@ def test_renumbering_by_degree_keeps_the_graph():
     assert all((np.diff(neighbours[starts[v] : starts[v + 1]]) > 0).all() for v in range(40))
 
 
-@pytest.mark.parametrize("name", TiePattern.names())
+@pytest.mark.parametrize("name", SubgraphPattern.names())
 @pytest.mark.parametrize("density", [0.3, 0.8])
 def test_maps_are_counted_as_by_trying_all_choices(name, density):
     drawn = nx.gnp_random_graph(8, density, seed=3)
-    pattern = TiePattern.named(name)
+    pattern = SubgraphPattern.named(name)
     counts = PatternCounts(Graph.from_networkx(drawn))
     tried = sum(all(drawn.has_edge(m[a], m[b]) for a, b in pattern.ties) for m in permutations(range(8), pattern.nodes))
     assert counts.maps(pattern) == tried
@@ -81,12 +83,12 @@ def test_crowded_and_sparse_graphs_take_different_ways_to_the_same_counts():
     crowded = PatternCounts(graph)
     starts, neighbours = by_degree(graph.starts, graph.neighbours)
     at_node, at_edge = triangles(starts, neighbours)
-    assert crowded.copies(TiePattern.named("triangle")) == at_node.sum() // 3
-    assert crowded.copies(TiePattern.named("diamond")) == (at_edge * (at_edge - 1) // 2).sum()
-    assert crowded.copies(TiePattern.named("square")) == four_cycles(starts, neighbours)
+    assert crowded.copies(SubgraphPattern.named("triangle")) == at_node.sum() // 3
+    assert crowded.copies(SubgraphPattern.named("diamond")) == (at_edge * (at_edge - 1) // 2).sum()
+    assert crowded.copies(SubgraphPattern.named("square")) == four_cycles(starts, neighbours)
     assert not pays_off(np.full(20_000, 8))
 
 
 def test_an_unknown_pattern_is_named():
     with pytest.raises(PolicyError, match="did you mean 'triangle'"):
-        TiePattern.named("triangel")
+        SubgraphPattern.named("triangel")

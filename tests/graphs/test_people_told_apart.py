@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 
 import sfumato as sf
+from sfumato.core.errors import Infeasible
+from sfumato.core.randomness import Randomness
 from sfumato.data.edge_channel import EdgeChannel
-from sfumato.data.flipping import reflipped
 from sfumato.data.graph import Graph
-from sfumato.errors import Infeasible
-from sfumato.models.degree_attack import DegreeAttack, telling
-from sfumato.models.neighbourhood import KnownNeighbours, majority
+from sfumato.kinds.graphs.edge_flips import flip_edges_keeping_names
+from sfumato.models.degree_attack import DegreeAttack, distinguishing_success
+from sfumato.models.neighbourhood_attack import NeighbourhoodAttackModel, majority_success
 from sfumato.policy.policy import Policy
-from sfumato.randomness import Randomness
 
 
 def best_guess(nodes, edges, mu, seen):
@@ -53,7 +53,7 @@ def ties_to(known):
     ],
 )
 def test_best_guess_from_numbers_of_ties_over_all_flips(edges, apart, mu):
-    assert telling(apart, 3, mu) == pytest.approx(best_guess(5, edges, mu, numbers_of_ties), abs=1e-12)
+    assert distinguishing_success(apart, 3, mu) == pytest.approx(best_guess(5, edges, mu, numbers_of_ties), abs=1e-12)
 
 
 @pytest.mark.parametrize("mu", [0.05, 0.2, 0.4])
@@ -62,9 +62,9 @@ def test_best_guess_from_known_people_over_all_flips(known, mu):
     """People who differ in every known tie are the worst case; others are told apart less often."""
     friends = tuple(range(2, 2 + known))
     worst = best_guess(4, {(0, friend) for friend in friends}, mu, ties_to(friends))
-    assert majority(known, mu) == pytest.approx(worst, abs=1e-12)
+    assert majority_success(known, mu) == pytest.approx(worst, abs=1e-12)
     for edges in ({(0, 2)}, {(0, 2), (1, 2)}, {(0, 2), (1, 3)}, set()):
-        assert best_guess(4, edges, mu, ties_to(friends)) <= majority(known, mu) + 1e-12
+        assert best_guess(4, edges, mu, ties_to(friends)) <= majority_success(known, mu) + 1e-12
 
 
 def test_several_publications_add_up_to_a_bound():
@@ -87,15 +87,15 @@ def test_guesses_on_flipped_graphs_come_out_as_promised():
     graph, flip = Graph.from_pairs(*map(np.array, zip(*pairs, strict=True))), EdgeChannel.symmetric(0.2)
     right = 0.0
     for seed in range(1000):
-        degrees = reflipped(graph, flip, Randomness(seed=seed)).degrees
+        degrees = flip_edges_keeping_names(graph, flip, Randomness(seed=seed)).degrees
         right += 1.0 if degrees[0] > degrees[1] else 0.5 * (degrees[0] == degrees[1])
-    wanted = telling(10, graph.nodes - 2, 0.2)
+    wanted = distinguishing_success(10, graph.nodes - 2, 0.2)
     assert abs(right / 1000 - wanted) < 5 * (wanted * (1 - wanted) / 1000) ** 0.5
 
 
 def test_a_flip_in_one_direction_is_not_trusted():
     lost = EdgeChannel(0.3, 0.001)
-    for model in (DegreeAttack(apart=1, success_at_most=0.9), KnownNeighbours(known=1, success_at_most=0.9)):
+    for model in (DegreeAttack(apart=1, success_at_most=0.9), NeighbourhoodAttackModel(known=1, success_at_most=0.9)):
         assert not model.holds(lost, 1000)
         assert model.level(lost, 1000)["success_at_most"] == 1.0
 

@@ -13,11 +13,16 @@ from tests.secret import secret
 
 import sfumato as sf
 from sfumato.audit.certify import judge_claims
+from sfumato.core.errors import PolicyError
+from sfumato.core.randomness import Randomness
 from sfumato.data.graph import Graph
-from sfumato.errors import PolicyError
-from sfumato.methods.graphs.noise import ladder, laplace
-from sfumato.methods.graphs.private_figures import common_neighbours, drawn_from, repaired
-from sfumato.randomness import Randomness
+from sfumato.kinds.graphs.methods.private_figures import (
+    common_neighbours,
+    ladder_mechanism,
+    laplace_mechanism,
+    project_to_degree_sequence,
+    random_graph_of_degrees,
+)
 
 pytest.importorskip("opendp", reason="noise needs OpenDP (extra 'privacy')")
 
@@ -57,7 +62,7 @@ def test_rungs_of_neighbours_differ_by_one(count: int, first: int, other: int, b
 
 def test_the_ladder_draws_rungs_by_their_weights() -> None:
     epsilon, draws, source = 1.0, 6000, Randomness(secret(1))
-    values = np.array([ladder(50, 2, 4, epsilon, source) for _ in range(draws)])
+    values = np.array([ladder_mechanism(50, 2, 4, epsilon, source) for _ in range(draws)])
     rungs = np.array([rung(int(value), 50, 2, 4) for value in values])
     widths = [1, *(2 * min(2 + step, 4) for step in range(200))]
     weight = np.array([width * np.exp(-epsilon * step / 2) for step, width in enumerate(widths)])
@@ -69,7 +74,7 @@ def test_the_ladder_draws_rungs_by_their_weights() -> None:
 
 
 def test_laplace_has_the_error_that_is_told() -> None:
-    drawn = np.array(laplace([0] * 4000, 2, 0.5))
+    drawn = np.array(laplace_mechanism([0] * 4000, 2, 0.5))
     assert abs(np.abs(drawn).mean() - 4.0) < 0.5  # scale 2 / 0.5, mean of |noise| about the scale
     assert abs(drawn.mean()) < 0.5
 
@@ -78,8 +83,8 @@ def test_repair_is_the_nearest_ascending_sequence() -> None:
     rng = np.random.default_rng(1)
     truth = np.sort(rng.poisson(6, 400))
     noisy = truth + rng.laplace(0, 4, 400)
-    assert (np.diff(repaired(noisy, 400)) >= 0).all()
-    assert np.abs(repaired(noisy, 400) - truth).mean() < 0.5 * np.abs(noisy - truth).mean()
+    assert (np.diff(project_to_degree_sequence(noisy, 400)) >= 0).all()
+    assert np.abs(project_to_degree_sequence(noisy, 400) - truth).mean() < 0.5 * np.abs(noisy - truth).mean()
 
 
 def test_a_release_holds_and_says_what_it_spent(tmp_path: Path) -> None:
@@ -108,7 +113,7 @@ def test_other_claims_are_refused() -> None:
 
 def test_a_drawn_graph_has_about_the_degrees() -> None:
     wanted = np.sort(np.random.default_rng(2).poisson(5, 500))
-    ties = drawn_from(wanted, Randomness(secret(2)))
+    ties = random_graph_of_degrees(wanted, Randomness(secret(2)))
     found = np.bincount(np.concatenate([ties["source"], ties["target"]]), minlength=500)
     assert np.abs(found - wanted).mean() < 0.3
     assert (found <= wanted).all()

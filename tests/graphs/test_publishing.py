@@ -12,17 +12,17 @@ from tests.secret import secret
 
 import sfumato as sf
 from sfumato.audit.certify import certify
+from sfumato.core.errors import Infeasible, PolicyError, ReleaseError
 from sfumato.data.edge_channel import EdgeChannel
 from sfumato.data.graph import Graph
-from sfumato.errors import Infeasible, PolicyError, ReleaseError
-from sfumato.forms.graph import Edges
-from sfumato.methods.graphs.prediction import predicted
+from sfumato.kinds.graphs.form import Edges
+from sfumato.kinds.graphs.methods.edge_perturbation import predicted
 from sfumato.policy.policy import Policy
-from sfumato.release.exhibit import Exhibit
 from sfumato.release.form import Form
 from sfumato.release.release import Part
-from sfumato.spine.foresight import foresee
-from sfumato.spine.plan import plan
+from sfumato.release.view import ReleaseView
+from sfumato.workflow.forecast import forecast_publish
+from sfumato.workflow.plan import plan
 
 CLUB = nx.powerlaw_cluster_graph(600, 5, 0.4, seed=2)
 GRAPH = Graph.from_networkx(CLUB)
@@ -47,7 +47,7 @@ def publication():
 
 def evidence(publication, **changes):
     release = publication.release
-    return replace(Exhibit(release.form, release.parts, publication.policy), **changes)
+    return replace(ReleaseView(release.form, release.parts, publication.policy), **changes)
 
 
 def test_the_certificate_states_what_was_withstood_and_what_it_took(publication):
@@ -138,7 +138,7 @@ def test_k_degree_anonymity_is_read_from_degrees():
     ring = Policy.parse({"version": 1, "data": {"kind": "graph"}, "protect": [{"k-degree-anonymity": {"k": 10}}]})
     for graph, holds, level in ((nx.cycle_graph(12), True, 12), (nx.star_graph(11), False, 1)):
         parts = {"edges": Part(Graph.from_networkx(graph).to_columns())}
-        finding = certify(Exhibit(Edges(nodes=12), parts, ring))[0]
+        finding = certify(ReleaseView(Edges(nodes=12), parts, ring))[0]
         assert (finding.holds, finding.achieved) == (holds, {"k": level})
 
 
@@ -188,7 +188,7 @@ def test_check_predicts_and_warns(tmp_path):
         "version: 1\ndata: {kind: graph, source: club.tsv}\nprotect:\n"
         "  - structural-attack: {planted: 12, success_at_most: 0.2}\nmethod: {edge-perturbation: {}}\n"
     )
-    said = "\n".join(foresee(Policy.read(tmp_path / "p.yaml")).sentences())
+    said = "\n".join(forecast_publish(Policy.read(tmp_path / "p.yaml")).sentences())
     for word in ("output: about", "warning: the output explodes", "transitivity ±", "edge-level epsilon", "loops"):
         assert word in said
 

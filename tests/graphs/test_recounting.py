@@ -8,15 +8,14 @@ import networkx as nx
 import numpy as np
 import pytest
 
+from sfumato.core.randomness import Randomness
 from sfumato.data.edge_channel import EdgeChannel
-from sfumato.data.flipping import EdgeChange, reflipped
 from sfumato.data.graph import Graph
-from sfumato.data.pattern import TiePattern
-from sfumato.metrics import recovery
-from sfumato.metrics.kernels.changed_edges import changed_rings, changed_walks, plain_changed
-from sfumato.metrics.pattern_counts import PatternCounts
-from sfumato.metrics.recounting import Recounted, recounted
-from sfumato.randomness import Randomness
+from sfumato.kinds.graphs import recovery
+from sfumato.kinds.graphs.edge_flips import EdgeChange, flip_edges_keeping_names
+from sfumato.kinds.graphs.kernels.subgraph_counts import changed_rings, changed_walks, plain_changed
+from sfumato.kinds.graphs.subgraph_counts import PatternCounts, UpdatedCounts, update_counts
+from sfumato.kinds.graphs.subgraph_patterns import SubgraphPattern
 
 
 def changes(count: int) -> Iterator[tuple[Graph, EdgeChange]]:
@@ -40,18 +39,18 @@ def test_what_changes_equals_whole_matrices() -> None:
 
 def test_every_pattern_is_counted_as_in_the_new_graph() -> None:
     for graph, change in changes(12):
-        near, anew = Recounted(PatternCounts(graph), change), PatternCounts(change.applied(graph))
+        near, anew = UpdatedCounts(PatternCounts(graph), change), PatternCounts(change.applied(graph))
         assert near.degrees.tolist() == anew.degrees.tolist()
-        for name in TiePattern.names():
-            assert near.copies(TiePattern.named(name)) == anew.copies(TiePattern.named(name)), name
+        for name in SubgraphPattern.names():
+            assert near.copies(SubgraphPattern.named(name)) == anew.copies(SubgraphPattern.named(name)), name
 
 
 def test_the_shorter_way_is_taken() -> None:
     graph = Graph.from_networkx(nx.barabasi_albert_graph(2000, 4, seed=1))
     few = EdgeChange.drawn(graph, EdgeChannel.symmetric(1e-5), Randomness(1))
     many = EdgeChange.drawn(graph, EdgeChannel.symmetric(0.05), Randomness(1))
-    assert isinstance(recounted(PatternCounts(graph), few), Recounted)
-    assert not isinstance(recounted(PatternCounts(graph), many), Recounted)
+    assert isinstance(update_counts(PatternCounts(graph), few), UpdatedCounts)
+    assert not isinstance(update_counts(PatternCounts(graph), many), UpdatedCounts)
 
 
 def test_recovered_errors_are_the_same_either_way(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -59,7 +58,7 @@ def test_recovered_errors_are_the_same_either_way(monkeypatch: pytest.MonkeyPatc
     names = ["square", "paw", "diamond", "clique", "path"]
     flip = EdgeChannel.symmetric(3e-4)
     fast = recovery.recover(graph, flip, patterns=names, distribution=False).to_json()
-    monkeypatch.setattr(recovery, "recounted", lambda before, change: PatternCounts(change.applied(before.graph)))
+    monkeypatch.setattr(recovery, "update_counts", lambda before, change: PatternCounts(change.applied(before.graph)))
     assert recovery.recover(graph, flip, patterns=names, distribution=False).to_json() == fast
 
 
@@ -67,6 +66,6 @@ def test_a_change_applied_is_the_flip() -> None:
     graph = Graph.from_networkx(nx.gnp_random_graph(50, 0.2, seed=3))
     flip = EdgeChannel(0.3, 0.1)
     change = EdgeChange.drawn(graph, flip, Randomness(5))
-    assert change.applied(graph).codes.tolist() == reflipped(graph, flip, Randomness(5)).codes.tolist()
+    assert change.applied(graph).codes.tolist() == flip_edges_keeping_names(graph, flip, Randomness(5)).codes.tolist()
     assert set(change.lost.tolist()) <= set(graph.codes.tolist())
     assert not set(change.gained.tolist()) & set(graph.codes.tolist())

@@ -12,15 +12,13 @@ import numpy as np
 import pytest
 
 import sfumato as sf
+from sfumato.core.randomness import Randomness
 from sfumato.data.edge_channel import EdgeChannel
-from sfumato.data.flipping import flipped, reflipped
 from sfumato.data.graph import Graph
-from sfumato.data.pattern import TiePattern
-from sfumato.metrics.communities import found_modularity, halves
-from sfumato.metrics.degree_law import DegreeLaw
-from sfumato.metrics.modularity import modularity
-from sfumato.metrics.pattern_counts import PatternCounts, Unflipped, covariance
-from sfumato.randomness import Randomness
+from sfumato.kinds.graphs.edge_flips import flip_edges, flip_edges_keeping_names
+from sfumato.kinds.graphs.recovery import DegreeLaw, found_modularity, halves, modularity
+from sfumato.kinds.graphs.subgraph_counts import PatternCounts, Unflipped, covariance
+from sfumato.kinds.graphs.subgraph_patterns import SubgraphPattern
 
 NODES = 5
 PAIRS = list(combinations(range(NODES), 2))
@@ -55,7 +53,7 @@ def every_publication(flip):
 
 def test_patterns_are_counted_alike_in_graphs_that_are_alike():
     """On the last of those under other names, which is what lets the first stand for all of them here."""
-    named = [TiePattern.named(name) for name in TiePattern.names()]
+    named = [SubgraphPattern.named(name) for name in SubgraphPattern.names()]
     for members, counts in every_graph():
         other = PatternCounts(drawn(members[-1]))
         assert [other.copies(pattern) for pattern in named] == [counts.copies(pattern) for pattern in named]
@@ -70,7 +68,7 @@ def publications(request):
 def test_every_pattern_is_recovered_without_bias(publications):
     _, outcomes = publications
     true = PatternCounts(ORIGINAL)
-    named = [TiePattern.named(name) for name in TiePattern.names()]
+    named = [SubgraphPattern.named(name) for name in SubgraphPattern.names()]
     mean = np.zeros(len(named))
     for chance, before in outcomes:
         mean += chance * np.array([float(before.copies(pattern)) for pattern in named])
@@ -79,7 +77,7 @@ def test_every_pattern_is_recovered_without_bias(publications):
 
 def test_open_triads_are_recovered_without_bias(publications):
     _, outcomes = publications
-    wedge = TiePattern.named("wedge")
+    wedge = SubgraphPattern.named("wedge")
     open_triads = sum(nx.subgraph(ORIGINAL.to_networkx(), three).size() == 2 for three in combinations(range(NODES), 3))
     mean = sum(chance * float(before.copies(wedge, exactly=True)) for chance, before in outcomes)
     assert mean == pytest.approx(open_triads)
@@ -87,7 +85,7 @@ def test_open_triads_are_recovered_without_bias(publications):
 
 def test_closed_form_covariances_are_the_true_ones_and_are_estimated_without_bias(publications):
     flip, outcomes = publications
-    patterns = [TiePattern.named(name) for name in ("edge", "wedge", "triangle")]
+    patterns = [SubgraphPattern.named(name) for name in ("edge", "wedge", "triangle")]
     values = np.array([[float(before.copies(p)) for p in patterns] for _, before in outcomes])
     weights = np.array([chance for chance, _ in outcomes])
     truth = np.cov(values.T, aweights=weights, ddof=0)
@@ -124,7 +122,7 @@ def test_the_symmetric_triangle_error_is_the_closed_form_of_the_notes():
     v = flip.variance_with_edge
     matrix = nx.to_numpy_array(graph.to_networkx())
     shared = np.triu(matrix @ matrix, 1)
-    triangle = TiePattern.named("triangle")
+    triangle = SubgraphPattern.named("triangle")
     closed = math.comb(n, 3) * v**3 + h * (n - 2) * v**2 + v * (shared**2).sum()
     assert float(covariance(triangle, triangle, PatternCounts(graph).maps, flip)) == pytest.approx(closed)
 
@@ -149,7 +147,7 @@ def test_modularity_errs_as_it_says_and_the_printed_equations_do_not():
     drawn = nx.planted_partition_graph(4, 40, 0.3, 0.03, seed=7)
     graph, parts, flip = Graph.from_networkx(drawn), np.repeat(np.arange(4), 40), EdgeChannel.symmetric(0.05)
     true = nx.community.modularity(drawn, [set(np.flatnonzero(parts == p).tolist()) for p in range(4)])
-    runs = [modularity(reflipped(graph, flip, Randomness(seed=s)), flip, parts) for s in range(300)]
+    runs = [modularity(flip_edges_keeping_names(graph, flip, Randomness(seed=s)), flip, parts) for s in range(300)]
     values, errors = np.array(runs).T
     assert values.mean() == pytest.approx(true, abs=4 * values.std() / math.sqrt(300) + 0.003)
     assert errors.mean() == pytest.approx(values.std(), rel=0.15)
@@ -162,7 +160,7 @@ def test_modularity_errs_as_it_says_and_the_printed_equations_do_not():
 def test_modularity_under_an_asymmetric_flip_errs_as_it_says():
     drawn = nx.planted_partition_graph(3, 40, 0.3, 0.05, seed=8)
     graph, parts, flip = Graph.from_networkx(drawn), np.repeat(np.arange(3), 40), EdgeChannel(0.3, 0.02)
-    runs = [modularity(reflipped(graph, flip, Randomness(seed=s)), flip, parts) for s in range(300)]
+    runs = [modularity(flip_edges_keeping_names(graph, flip, Randomness(seed=s)), flip, parts) for s in range(300)]
     values, errors = np.array(runs).T
     assert errors.mean() == pytest.approx(values.std(), rel=0.15)
 
@@ -173,7 +171,7 @@ def test_communities_of_pure_noise_are_not_found():
     flip = EdgeChannel.symmetric(0.1)
     scores = []
     for seed in range(6):
-        value, error = found_modularity(reflipped(graph, flip, Randomness(seed=seed)), flip)
+        value, error = found_modularity(flip_edges_keeping_names(graph, flip, Randomness(seed=seed)), flip)
         scores.append(value / error)
     assert abs(np.mean(scores)) < 2.5
     finding, judging = halves(400)
@@ -187,7 +185,9 @@ def test_four_person_errors_cover_the_truth():
     true = sf.recover(graph, 0.0, patterns=names, distribution=False)
     off = []
     for seed in range(12):
-        found = sf.recover(reflipped(graph, flip, Randomness(seed=100 + seed)), flip, patterns=names, distribution=False)
+        found = sf.recover(
+            flip_edges_keeping_names(graph, flip, Randomness(seed=100 + seed)), flip, patterns=names, distribution=False
+        )
         off += [(found[name].estimate - true[name].estimate) / found[name].standard_error for name in names]
     assert np.abs(off).max() < 5
     assert 0.3 < np.std(off) < 1.5
@@ -196,7 +196,7 @@ def test_four_person_errors_cover_the_truth():
 def test_the_degree_distribution_beats_the_histogram_of_estimates():
     graph = Graph.from_networkx(nx.barabasi_albert_graph(4000, 3, seed=1))
     mu = 2e-3
-    published = flipped(graph, EdgeChannel.symmetric(mu), Randomness(seed=1))
+    published = flip_edges(graph, EdgeChannel.symmetric(mu), Randomness(seed=1))
     law = DegreeLaw.fit(published.degrees, EdgeChannel.symmetric(mu))
     rounded = np.clip(np.rint((published.degrees - 3999 * mu) / (1 - 2 * mu)), 0, None).astype(np.int64)
     naive = DegreeLaw(np.bincount(rounded) / 4000, np.zeros(1))
@@ -209,6 +209,6 @@ def test_rational_algebra_does_not_cancel_away():
     """A graph of nearly four million people: floats would lose the triangles among C(N, 3)."""
     graph = Graph.from_pairs([0, 1, 2], [1, 2, 0], 3_800_000)
     before = Unflipped(PatternCounts(graph), EdgeChannel.symmetric(1e-9))
-    flat = before.copies(TiePattern.named("triangle"))
+    flat = before.copies(SubgraphPattern.named("triangle"))
     assert isinstance(flat, Fraction)
     assert float(flat) == pytest.approx(1.0, abs=0.1)

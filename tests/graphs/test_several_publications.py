@@ -11,14 +11,12 @@ import pytest
 from tests.secret import secret
 
 import sfumato as sf
-from sfumato.attacks.structural import Structural
-from sfumato.attacks.walk import Walk
+from sfumato.core.errors import Infeasible, LedgerError, PolicyError
 from sfumato.data.edge_channel import EdgeChannel, epsilon_of
-from sfumato.errors import Infeasible, LedgerError, PolicyError
-from sfumato.models._planted import _power, any_bound, needed_flip, path_bound
+from sfumato.kinds.graphs.planted_account_attacks import Structural, Walk
 from sfumato.models.edge_privacy import EdgePrivacy
-from sfumato.models.structural_attack import StructuralAttack
-from sfumato.spine.foresight import foresee
+from sfumato.models.structural_attack import StructuralAttack, _power, needed_flip, path_bound, success_bound
+from sfumato.workflow.forecast import forecast_publish
 
 CLUB = nx.powerlaw_cluster_graph(400, 5, 0.4, seed=2)
 ATTACK = {"structural-attack": {"planted": 12, "success_at_most": 0.2}}
@@ -62,7 +60,7 @@ def test_the_best_guess_of_planted_accounts_stays_below_the_bound(density):
     both = np.array([_seen(place, ties, pairs, flips, density) for place in places])
     assert both.sum(axis=1) == pytest.approx(np.ones(len(places)))
     best = both.max(axis=0).sum() / len(places)
-    assert best <= any_bound(flips[0], accounts, nodes, flips[1:]) + 1e-12
+    assert best <= success_bound(flips[0], accounts, nodes, flips[1:]) + 1e-12
     alone = max(np.array([_seen(place, ties, pairs, [flip], density) for place in places]).max(axis=0).sum() for flip in flips)
     assert best > 1.05 * alone / len(places)  # two publications do say more than one
 
@@ -102,9 +100,9 @@ def test_the_power_of_two_counts_is_that_of_the_best_test():
 
 def test_many_different_flips_are_bounded_from_above():
     flips = [EdgeChannel.symmetric(0.3 + 0.01 * place) for place in range(6)]
-    many = any_bound(flips[0], 20, 5000, flips[1:])
-    fewer = any_bound(flips[0], 20, 5000, flips[1:2])
-    assert fewer < many <= any_bound(flips[0], 20, 5000, [flips[0]] * 5)
+    many = success_bound(flips[0], 20, 5000, flips[1:])
+    fewer = success_bound(flips[0], 20, 5000, flips[1:2])
+    assert fewer < many <= success_bound(flips[0], 20, 5000, [flips[0]] * 5)
     assert path_bound(flips[0], 20, flips[1:]) == pytest.approx((1 - math.prod(f.delete for f in flips)) ** 19)
 
 
@@ -150,12 +148,12 @@ def test_what_cannot_go_on_is_refused_before_data_moves(tmp_path):
     nx.write_edgelist(CLUB, tmp_path / "club.tsv", data=False, delimiter="\t")
     tree = {"version": 1, "data": {"kind": "graph", "source": str(tmp_path / "club.tsv")}, "protect": [ATTACK]}
     with pytest.raises(PolicyError, match="leave no flip"):
-        foresee(sf.Policy.parse(tree), ledger=book)
+        forecast_publish(sf.Policy.parse(tree), ledger=book)
     with pytest.raises(PolicyError, match="in the next; publish without a ledger"):
-        foresee(policy({"k-degree-anonymity": {"k": 3}}, method="degree-anonymity"), ledger=book)
+        forecast_publish(policy({"k-degree-anonymity": {"k": 3}}, method="degree-anonymity"), ledger=book)
     table = {"version": 1, "columns": {"name": "identifier", "age": "quasi-identifier"}, "key": "name"}
     with pytest.raises(LedgerError, match="ledger of its own"):
-        foresee(sf.Policy.parse(table | {"protect": [{"k-anonymity": {"k": 2}}]}), ledger=book)
+        forecast_publish(sf.Policy.parse(table | {"protect": [{"k-anonymity": {"k": 2}}]}), ledger=book)
 
 
 @pytest.mark.parametrize(("attack", "more"), [(Structural, {"beam": 500}), (Walk, {})])

@@ -10,14 +10,18 @@ import pytest
 from tests.secret import secret
 
 import sfumato as sf
-from sfumato.attacks.degree_signatures import DegreeSignatures, alike, signatures
-from sfumato.attacks.neighbourhood import KnownTies, ties_to
-from sfumato.attacks.one_tie import OneTie
+from sfumato.core.errors import PolicyError
+from sfumato.core.randomness import Randomness
 from sfumato.data.graph import Graph
-from sfumato.errors import PolicyError
-from sfumato.methods.graphs.noise import ladder, ladder_error, laplace, laplace_error, rung_of
-from sfumato.models.neighbourhood import majority
-from sfumato.randomness import Randomness
+from sfumato.kinds.graphs.methods.private_figures import (
+    ladder_error,
+    ladder_mechanism,
+    ladder_rung,
+    laplace_error,
+    laplace_mechanism,
+)
+from sfumato.kinds.graphs.noise_attacks import DegreeSignatures, NeighbourhoodAttack, OneTie, alike, signatures, ties_to
+from sfumato.models.neighbourhood_attack import majority_success
 
 
 @pytest.fixture
@@ -30,7 +34,7 @@ def town(tmp_path):
 @pytest.mark.parametrize("mu", [0.05, 0.3])
 @pytest.mark.parametrize("whom", ["any", "hubs"])
 def test_known_ties_tell_as_much_as_expected_and_no_more_than_promised(town, mu, whom):
-    got = KnownTies(target=town, mu=mu, known=8, whom=whom, trials=24, seed=secret(1)).run()
+    got = NeighbourhoodAttack(target=town, mu=mu, known=8, whom=whom, trials=24, seed=secret(1)).run()
     assert abs(got["beyond"]) < 4.5
     assert 0.5 <= got["expected"] <= got["promised"]
     assert got["told_apart"] <= got["promised"] + 0.02
@@ -44,7 +48,7 @@ def test_the_expected_chance_of_a_pair_by_listing_all_flips(differ):
         votes = sum(1 - 2 * flip for flip in flips)
         weight = np.prod([mu if flip else 1 - mu for flip in flips])
         right += weight * (0.5 if votes == 0 else float(votes > 0))
-    assert majority(differ, mu) == pytest.approx(right)
+    assert majority_success(differ, mu) == pytest.approx(right)
 
 
 def test_ties_to_known_people_are_read_from_the_graph(town):
@@ -57,16 +61,16 @@ def test_ties_to_known_people_are_read_from_the_graph(town):
 
 def test_more_known_people_than_there_are_is_refused(town):
     with pytest.raises(PolicyError, match="cannot hold"):
-        KnownTies(target=town, mu=0.1, known=200).run()
+        NeighbourhoodAttack(target=town, mu=0.1, known=200).run()
 
 
 def test_the_ladder_and_the_noise_err_as_their_laws_say():
     source, drawn = Randomness(secret(2)), 1500
     for first, most, epsilon in ((2, 6, 1.0), (5, 20, 0.4)):
-        away = np.array([abs(ladder(100, first, most, epsilon, source) - 100) for _ in range(drawn)])
+        away = np.array([abs(ladder_mechanism(100, first, most, epsilon, source) - 100) for _ in range(drawn)])
         assert abs(away.mean() - ladder_error(first, most, epsilon)) < 4.5 * away.std() / np.sqrt(drawn)
     pytest.importorskip("opendp", reason="noise needs OpenDP (extra 'privacy')")
-    away = np.abs(laplace([0] * drawn, 2, 0.5))
+    away = np.abs(laplace_mechanism([0] * drawn, 2, 0.5))
     assert abs(away.mean() - laplace_error(2, 0.5)) < 4.5 * away.std() / np.sqrt(drawn)
 
 
@@ -74,7 +78,7 @@ def test_exact_errors_by_adding_up_the_laws():
     chance = np.array([np.exp(-abs(k) * 0.7 / 2) for k in range(-400, 401)])
     assert laplace_error(2, 0.7) == pytest.approx((chance * np.abs(np.arange(-400, 401))).sum() / chance.sum())
     values = np.arange(-3000, 3001)
-    weight = np.array([np.exp(-0.5 * rung_of(int(value), 0, 2, 5) / 2) for value in values])
+    weight = np.array([np.exp(-0.5 * ladder_rung(int(value), 0, 2, 5) / 2) for value in values])
     assert ladder_error(2, 5, 0.5) == pytest.approx((weight * np.abs(values)).sum() / weight.sum(), rel=1e-6)
 
 

@@ -6,10 +6,10 @@ import random
 from collections.abc import Iterator
 from typing import Any, Literal, get_args, get_origin
 
-from sfumato.methods.base import Method
-from sfumato.methods.recoding.base import RecodingMethod
-from sfumato.methods.sequences.sequential import Sequential
-from sfumato.registry import catalogue
+from sfumato.core.registry import catalogue
+from sfumato.kinds.tables.methods.recoding import RecodingMethod
+from sfumato.kinds.tables.methods.sequential import Sequential
+from sfumato.release.method import Method
 
 DIVERSITIES = ("distinct", "frequency", "entropy", "recursive")
 DISTANCES = ("equal", "ordered", "hierarchical")

@@ -12,9 +12,9 @@ import pytest
 
 import sfumato as sf
 from sfumato.audit.certify import judge_claims
-from sfumato.forms.anatomy import AnatomyForm
-from sfumato.release.exhibit import Exhibit
+from sfumato.kinds.subtables.form import AnatomyForm
 from sfumato.release.release import Part
+from sfumato.release.view import ReleaseView
 
 POLICY = {
     "version": 1,
@@ -104,9 +104,9 @@ def test_a_column_beside_the_bucket_is_not_read_as_what_the_bucket_hides() -> No
     policy = sf.Policy.parse({"version": 1, "columns": columns, "protect": claims})
     data = Part({"age": ["30", "31"], "bed": ["7", "8"], "bucket": ["1", "1"]})
     listed = Part({"bucket": ["1", "1"], "value": ["flu", "gout"], "count": ["1", "1"]})
-    (finding,) = judge_claims(Exhibit(AnatomyForm(), {"data": data, "sensitive": listed}, policy))
+    (finding,) = judge_claims(ReleaseView(AnatomyForm(), {"data": data, "sensitive": listed}, policy))
     assert not finding.holds
     assert finding.achieved == {"p": 1}
     both = sf.Policy.parse({"version": 1, "columns": columns | {"pay": "sensitive"}, "protect": [{"p-sensitivity": {"p": 2}}]})
-    (finding,) = judge_claims(Exhibit(AnatomyForm(), {"data": data, "sensitive": listed}, both))
+    (finding,) = judge_claims(ReleaseView(AnatomyForm(), {"data": data, "sensitive": listed}, both))
     assert finding.reason == "no part lists the values of 'illness'"

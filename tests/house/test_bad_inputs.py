@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from tests.command_line import run
 
-from sfumato.catalogue.policy_page import EXAMPLES
+from sfumato.ui.reference_pages.policy_page import EXAMPLES
 
 HEAD = "version: 1\ndata: people.csv\n"
 COLUMNS = "columns: {name: identifier, age: quasi-identifier, sex: quasi-identifier, illness: sensitive}\n"

@@ -8,8 +8,7 @@ from itertools import combinations
 import pytest
 from markupsafe import Markup
 
-from sfumato.report.charts import WIDTH, bars, columns, paired_bars
-from sfumato.report.scatter import Mark, scatter
+from sfumato.core.html.charts import WIDTH, Mark, bars, columns, paired_bars, scatter
 
 LETTER, TALL = 6.6, 9.0
 """A letter of 12 units is about that wide; a line of text is about that high above its base."""

@@ -187,8 +187,8 @@ def test_no_release_folder_is_a_clear_error(desk: Path) -> None:
 
 def test_killed_halfway_leaves_no_folder(desk: Path) -> None:
     code = (
-        "import os, signal, sfumato as sf, sfumato.spine.write as w\n"
-        "w.damage_of = lambda *a, **k: os.kill(os.getpid(), signal.SIGKILL)\n"
+        "import os, signal, sfumato as sf, sfumato.workflow.write as w\n"
+        "w.folder_damage = lambda *a, **k: os.kill(os.getpid(), signal.SIGKILL)\n"
         "sf.publish('policy.yaml').write('out')\n"
     )
     assert subprocess.run([sys.executable, "-c", code], cwd=desk, check=False).returncode == -9

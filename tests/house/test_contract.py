@@ -21,15 +21,15 @@ import polars as pl
 import pytest
 
 import sfumato as sf
-from sfumato.audit.base import Reading
+from sfumato.core.registry import catalogue
 from sfumato.data.linkage import Linkage
-from sfumato.demos.hospital import discharges
-from sfumato.methods.base import Method
-from sfumato.models.base import Model, crowd
+from sfumato.models.base import Model, example_classes
 from sfumato.models.differential_privacy import Sampling
 from sfumato.policy.policy import Choice
-from sfumato.registry import catalogue
-from sfumato.spine.plan import plan
+from sfumato.release.evidence import Evidence
+from sfumato.release.method import Method
+from sfumato.ui.demos.tables import discharges
+from sfumato.workflow.plan import plan
 
 MODELS = catalogue("models", Model)
 METHODS = catalogue("methods", Method)
@@ -56,7 +56,7 @@ def random_words(rng: np.random.Generator) -> list[str]:
 def random_crowds() -> list[tuple[list[str], Linkage]]:
     """The same groups for every model, and who looks at them; made once."""
     rng = np.random.default_rng(7)
-    return [(groups, crowd(*groups)) for groups in (random_words(rng) for _ in range(400 if SLOW else 160))]
+    return [(groups, example_classes(*groups)) for groups in (random_words(rng) for _ in range(400 if SLOW else 160))]
 
 
 @pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
@@ -70,7 +70,7 @@ def test_groups_that_satisfy_a_monotone_model_satisfy_it_together(model: type[Mo
             fine = np.flatnonzero(chosen.satisfied(seen))
             if len(fine) > 1:
                 rest = [word for place, word in enumerate(groups) if place not in fine[:2]]
-                assert chosen.satisfied(crowd(groups[fine[0]] + groups[fine[1]], *rest))[0], (each.level, groups)
+                assert chosen.satisfied(example_classes(groups[fine[0]] + groups[fine[1]], *rest))[0], (each.level, groups)
                 joined += 1
         assert joined > 10, each.level
 
@@ -206,7 +206,7 @@ def test_every_kind_of_data_that_models_speak_about_is_tried() -> None:
 
 
 def test_every_form_has_a_reading() -> None:
-    readings = catalogue("audit.readings", Reading).values()
+    readings = catalogue("evidence", Evidence).values()
     assert {method.form for method in METHODS.values()} <= {reading.form for reading in readings}
 
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from sfumato.errors import PolicyError
-from sfumato.estimation.count_queries import parse
+from sfumato.core.errors import PolicyError
+from sfumato.workflow.estimate import parse
 
 
 @pytest.mark.parametrize(

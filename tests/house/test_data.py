@@ -14,12 +14,12 @@ import pyarrow.parquet as pq
 import pytest
 
 import sfumato as sf
+from sfumato.core.errors import DataError
 from sfumato.data.generalization import Ranges
 from sfumato.data.hierarchy import Hierarchy
-from sfumato.data.labels import texts_of
 from sfumato.data.table import IN_ORDER, Table, as_number
-from sfumato.errors import DataError
-from sfumato.io.hierarchies import build_generalization, load_hierarchy
+from sfumato.data.text_values import labels_as_texts
+from sfumato.io.hierarchy_files import build_generalization, load_hierarchy
 from sfumato.release.folder import read_folder
 
 
@@ -182,7 +182,7 @@ def test_many_numbers_in_digits_are_read_as_each_by_itself() -> None:
     digits = [f"{chance.randrange(10 ** chance.randint(1, 18)):0{chance.randint(1, 18)}d}" for _ in range(1500)]
     table = Table(pa.table({"n": digits}))
     assert table.numbers("n").tolist() == [as_number(text, "n") for text in digits]
-    assert texts_of(table.text("n").labels).to_pylist() == list(table.text("n").labels)
+    assert labels_as_texts(table.text("n").labels).to_pylist() == list(table.text("n").labels)
     longer = Table(pa.table({"n": [*digits, "-3", "1.5", "9" * 30, "2012-12-31"]}))
     assert longer.numbers("n").tolist() == [as_number(text, "n") for text in longer.column("n").to_pylist()]
     for wrong in ("", "x", "\u0663", "1 "):
@@ -191,7 +191,7 @@ def test_many_numbers_in_digits_are_read_as_each_by_itself() -> None:
 
 
 def test_some_rows_of_a_coded_table_have_their_own_labels() -> None:
-    from sfumato.metrics._replaced import _some
+    from sfumato.kinds.testdata.metrics import _some
 
     codes = pa.DictionaryArray.from_arrays(pa.array([0, 1, 2, 1], pa.int32()), pa.array(["a", "", "c"]))
     table = Table(pa.table({"v": codes}).replace_schema_metadata(IN_ORDER))

@@ -12,20 +12,20 @@ import click
 import pytest
 from blueprint import ROOT, SOURCE, nodes, sheets
 
-from sfumato.catalogue import DOCS, PAGES
-from sfumato.cli import SETTINGS, SUMMARIES, root
+from sfumato.ui.cli import SETTINGS, SUMMARIES, root
+from sfumato.ui.reference_pages import DOCS, PAGES
 
 CITED = re.compile(r"\[([a-z][a-z-]*)\s+(?=§|\d|ch\.|[A-Z])")
 """A key and a place inside the paper: ``[sequential Def. 4.2]``."""
 BY_YEAR = re.compile(r"\b(1[89]\d\d|20\d\d)\)")
 """The year that ends a citation: ``Samarati (2001)``, or ``(Goldberger, Tassa 2010)``."""
-WHERE_PAGES_LOOK = (ROOT, SOURCE, SOURCE / "methods", ROOT / "tests" / "house")
+WHERE_PAGES_LOOK = (ROOT, SOURCE, SOURCE / "kinds", ROOT / "tests" / "house")
 PAGE_NAMES = [*sorted(DOCS.glob("*.md")), ROOT / "README.md"]
 
 
 @pytest.mark.parametrize("name", PAGES)
 def test_generated_pages_are_up_to_date(name: str) -> None:
-    assert (DOCS / name).read_text(encoding="utf-8") == PAGES[name](), "run: python -m sfumato.catalogue"
+    assert (DOCS / name).read_text(encoding="utf-8") == PAGES[name](), "run: python -m sfumato.ui.reference_pages"
 
 
 def test_links_lead_somewhere() -> None:
@@ -41,7 +41,7 @@ def test_files_and_rooms_that_pages_name_exist() -> None:
     lost = []
     for page in PAGE_NAMES:
         for name in re.findall(r"`([\w./-]+(?:\.py|/))`", page.read_text(encoding="utf-8")):
-            within_a_family = list((SOURCE / "methods").glob(f"*/{name}"))
+            within_a_family = list((SOURCE / "kinds").glob(f"*/{name}"))
             if not within_a_family and not any((place / name).exists() for place in WHERE_PAGES_LOOK):
                 lost.append(f"{page.name} names {name}")
     assert lost == []

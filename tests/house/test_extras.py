@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 from blueprint import ROOT, SOURCE, sheets
 
-from sfumato.errors import MissingExtra
-from sfumato.extras import EXTRAS, available, require
-from sfumato.methods.solver import SolverModel
+from sfumato.core.constraint_solver import SolverModel
+from sfumato.core.errors import MissingExtra
+from sfumato.core.extras import EXTRAS, available, require
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 WITHOUT = """
@@ -27,7 +27,7 @@ sys.meta_path.insert(0, Absent())
 import importlib.util
 usual = importlib.util.find_spec
 importlib.util.find_spec = lambda name, package=None: None if name.split(".")[0] in {absent} else usual(name, package)
-from sfumato.cli import main
+from sfumato.ui.cli import main
 for arguments in {commands}:
     try:
         main(arguments)
@@ -39,8 +39,8 @@ for arguments in {commands}:
 
 DISTRIBUTIONS = {"sklearn": "scikit-learn"}
 """Packages that are installed under another name than they are imported by."""
-ROOMS = {"studio": "studio"}
-"""Rooms that as a whole belong to an extra: whoever opens the door (`cli/studio.py`) asks for it first."""
+ROOMS = {"ui/studio": "studio"}
+"""Rooms that as a whole belong to an extra: whoever opens the door (`ui/cli/studio.py`) asks for it first."""
 
 
 def run_without(absent: set[str], *commands: list[str]) -> subprocess.CompletedProcess[str]:
@@ -76,7 +76,9 @@ def test_nothing_of_an_extra_is_imported_at_the_top_of_a_file() -> None:
             roots = {alias.name.split(".")[0] for alias in node.names} if isinstance(node, ast.Import) else set()
             if isinstance(node, ast.ImportFrom) and node.module:
                 roots = {node.module.split(".")[0]}
-            asked = {package for package in roots & optional if EXTRAS[package] != ROOMS.get(sheet.room)} - guarded
+            asked = {
+                package for package in roots & optional if EXTRAS[package] != ROOMS.get("/".join(sheet.place.split("/")[:2]))
+            } - guarded
             if asked and "/kernels/" not in sheet.place:
                 found.append(f"{sheet.place} imports {asked}")
     assert found == []
@@ -108,7 +110,7 @@ def test_tables_need_no_extra(tmp_path: Path) -> None:
 
 
 def test_rules_that_need_the_solver_name_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sfumato.extras.find_spec", lambda package: None)
+    monkeypatch.setattr("sfumato.core.extras.find_spec", lambda package: None)
     with pytest.raises(MissingExtra, match="solving rules") as refusal:
         SolverModel()
     assert refusal.value.hint == "install it with: pip install 'sfumato[rules]'"

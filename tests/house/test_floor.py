@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-FLOOR = Path(__file__).parents[2] / "src" / "sfumato" / "audit" / "floor"
-OWN = "sfumato.audit.floor"
-LIBRARIES = {"yaml": {"written.py"}, "pyarrow": {"files.py"}}
+FLOOR = Path(__file__).parents[2] / "src" / "sfumato" / "audit" / "recount"
+OWN = "sfumato.audit.recount"
+LIBRARIES = {"yaml": {"policy_text.py"}, "pyarrow": {"files.py"}}
 
 
 def imported(path: Path) -> set[str]:
@@ -36,7 +36,7 @@ def test_the_floor_imports_no_shared_ground(path: Path) -> None:
     for name in imported(path):
         top = name.split(".")[0]
         if top == "sfumato":
-            assert name == "sfumato.errors" or name.startswith(OWN), f"{path.name} imports {name}"
+            assert name == "sfumato.core.errors" or name.startswith(OWN), f"{path.name} imports {name}"
         else:
             assert top in sys.stdlib_module_names or path.name in LIBRARIES.get(top, ()), f"{path.name} imports {name}"
 
@@ -45,7 +45,9 @@ def test_nothing_of_the_ground_is_loaded_with_the_floor() -> None:
     code = f"import sys, {OWN}; print(sorted(name for name in sys.modules if name.startswith('sfumato.')))"
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     loaded = ast.literal_eval(out)
-    assert set(loaded) == {"sfumato.errors", "sfumato.audit"} | {name for name in loaded if name.startswith(OWN)}
+    assert set(loaded) == {"sfumato.core", "sfumato.core.errors", "sfumato.audit"} | {
+        name for name in loaded if name.startswith(OWN)
+    }
 
 
 def test_the_walk_sees_imports(tmp_path: Path) -> None:
@@ -59,9 +61,9 @@ def test_the_walk_sees_imports(tmp_path: Path) -> None:
 
 def test_what_the_floor_defines_is_what_the_catalogue_declares() -> None:
     """Two definitions of one model speak of the same parameters; a model that is not defined here is *not counted*, and says so."""
-    from sfumato.audit.floor.definitions import DEFINITIONS
+    from sfumato.audit.recount.definitions import DEFINITIONS
+    from sfumato.core.registry import catalogue
     from sfumato.models.base import Model
-    from sfumato.registry import catalogue
 
     models = catalogue("models", Model)
     for name, definition in DEFINITIONS.items():

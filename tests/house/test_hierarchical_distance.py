@@ -12,7 +12,7 @@ from scipy.optimize import linprog
 from tests.house.cases import random_tree
 
 import sfumato as sf
-from sfumato.audit.floor.definitions import Groups, counted, level_of
+from sfumato.audit.recount.definitions import RecountedClasses, count_level, level_of
 from sfumato.data.linkage import Linkage
 from sfumato.models.t_closeness import TCloseness
 
@@ -54,7 +54,7 @@ def transported(one: Counter[str], other: Counter[str], tree: Any) -> float:
 def by_floor(groups: list[list[str]], tree: Any) -> float:
     level = level_of("t-closeness", {"t": "1", "distance": "hierarchical", "tree": tree})
     spreads, whole = [Counter(group) for group in groups], Counter(value for group in groups for value in group)
-    return float(counted("t-closeness", Groups(1, {"ill": spreads}, {"ill": whole}), level)["t"])
+    return float(count_level("t-closeness", RecountedClasses(1, {"ill": spreads}, {"ill": whole}), level)["t"])
 
 
 def test_a_group_of_one_branch_is_farther_than_one_of_both() -> None:

@@ -10,12 +10,13 @@ import pytest
 
 import sfumato as sf
 from sfumato.audit.certify import judge_claims
-from sfumato.errors import AuditRefused
-from sfumato.forms.subtables import SubTables
+from sfumato.core.errors import AuditRefused
+from sfumato.io.plain_files import digest
+from sfumato.kinds.subtables.form import SubTables
 from sfumato.release.certificate import NOT_JUDGED, Certificate, Finding
-from sfumato.release.exhibit import Exhibit
-from sfumato.release.folder import digest, read_folder
+from sfumato.release.folder import read_folder
 from sfumato.release.release import Part
+from sfumato.release.view import ReleaseView
 
 DISHONEST: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
     ("k-anonymity", {"k": 5}, {"k": 4}),
@@ -124,7 +125,7 @@ def test_a_claim_that_no_rule_of_sub_tables_speaks_about_does_not_hold() -> None
     policy = sf.Policy.parse(
         {"version": 1, "columns": {"a": "quasi-identifier", "b": "other"}, "protect": [{"k-anonymity": {"k": 9}}]}
     )
-    (finding,) = judge_claims(Exhibit(SubTables(), parts, policy))
+    (finding,) = judge_claims(ReleaseView(SubTables(), parts, policy))
     assert not finding.holds
     assert "nothing says how much k" in finding.reason
 
@@ -133,6 +134,6 @@ def test_a_hidden_column_that_is_not_published_is_a_figure() -> None:
     parts = {"table-1": Part({"a": ["x", "y"]})}
     columns = {"a": "quasi-identifier", "b": {"role": "sensitive", "publish": False}}
     policy = sf.Policy.parse({"version": 1, "columns": columns, "protect": ["a -> b : 2-diversity"]})
-    (finding,) = judge_claims(Exhibit(SubTables(), parts, policy))
+    (finding,) = judge_claims(ReleaseView(SubTables(), parts, policy))
     assert finding.holds
     assert finding.achieved == {"published": 0}

@@ -13,7 +13,7 @@ from functools import cache
 
 from blueprint import ROOT, Sheet, nodes, sheets
 
-from sfumato.compiled.signatures import signatures
+from sfumato.core.compiled.build import signatures
 
 TESTS = ROOT / "tests"
 

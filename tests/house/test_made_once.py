@@ -60,12 +60,12 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> Counter[Any]:
 
         monkeypatch.setattr(place, name, watched)
 
-    watch("sfumato.io.hierarchies", "_build", lambda spec, values, column, base: column)
+    watch("sfumato.io.hierarchy_files", "_build", lambda spec, values, column, base: column)
     watch("sfumato.data.table", "as_text", lambda column, name: name)
-    watch("sfumato.io.files", "read_csv", lambda path, *rest, **more: Path(path).name)
-    watch("sfumato.forms.baskets", "from_table", lambda *given, **more: "")
-    watch("sfumato.policy.bound_policy:BoundPolicy", "__init__", lambda self, policy, schema: (id(policy), id(schema)))
-    watch("sfumato.io.sql.introspect", "schema_of", lambda link: "")
+    watch("sfumato.io.table_files", "read_csv", lambda path, *rest, **more: Path(path).name)
+    watch("sfumato.kinds.baskets.form", "from_table", lambda *given, **more: "")
+    watch("sfumato.policy.database_policy:BoundPolicy", "__init__", lambda self, policy, schema: (id(policy), id(schema)))
+    watch("sfumato.io.sql.schema_reading", "schema_of", lambda link: "")
     return found
 
 

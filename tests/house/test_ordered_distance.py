@@ -13,8 +13,8 @@ import pytest
 from scipy.optimize import linprog
 
 import sfumato as sf
+from sfumato.core.errors import DataError
 from sfumato.data.linkage import Linkage
-from sfumato.errors import DataError
 from sfumato.models.t_closeness import TCloseness
 
 CASES = 150 if os.environ.get("SFUMATO_SLOW") else 60

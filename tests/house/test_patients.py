@@ -9,9 +9,9 @@ import pytest
 
 import sfumato as sf
 from sfumato.audit.certify import certify
-from sfumato.forms.recoded import Recoded
-from sfumato.release.exhibit import Exhibit
+from sfumato.kinds.tables.form import Recoded
 from sfumato.release.release import Part
+from sfumato.release.view import ReleaseView
 
 AGE = {
     "0-100": {
@@ -72,7 +72,7 @@ MM3 = masked(
 
 def findings(table: pa.Table) -> dict[str, bool]:
     policy = sf.Policy.parse(TREE)
-    evidence = Exhibit(Recoded(), {"data": Part(table)}, policy, original=policy.data.read(original()))
+    evidence = ReleaseView(Recoded(), {"data": Part(table)}, policy, original=policy.data.read(original()))
     return {finding.model: finding.holds for finding in certify(evidence)}
 
 

@@ -11,9 +11,9 @@ import pytest
 from tests.command_line import run
 
 import sfumato as sf
-from sfumato.catalogue.policy_page import EXAMPLES
-from sfumato.errors import MissingFolder, PlaceError
+from sfumato.core.errors import MissingFolder, PlaceError
 from sfumato.release import folder as release_folder
+from sfumato.ui.reference_pages.policy_page import EXAMPLES
 
 
 @pytest.fixture
@@ -31,7 +31,7 @@ def test_a_disk_without_room_is_refused_before_the_run(place: Path, monkeypatch:
     before = names(place)
     usage = type(shutil.disk_usage(place))
     monkeypatch.setattr(release_folder.shutil, "disk_usage", lambda _: usage(10**9, 10**9 - 5000, 5000))
-    monkeypatch.setattr("sfumato.spine.publish.publish", lambda *_, **__: pytest.fail("the run began"))
+    monkeypatch.setattr("sfumato.workflow.publish.publish", lambda *_, **__: pytest.fail("the run began"))
     done = run("publish", "first.yaml", "--out", "out", cwd=place)
     assert done.returncode == 8
     assert "the disk has 4 kB left" in done.stderr
@@ -54,7 +54,7 @@ def test_trouble_while_writing_is_told_plainly(number: int, words: str, place: P
         raise OSError(number, "in the words of the system", str(place / "out"))
 
     monkeypatch.setattr(release_folder, "write_json", fails)
-    monkeypatch.setattr("sfumato.spine.write.write_json", fails)
+    monkeypatch.setattr("sfumato.workflow.write.write_json", fails)
     done = run("publish", "first.yaml", "--out", "out", "--no-report", cwd=place)
     assert done.returncode == 8
     assert words in done.stderr
@@ -63,9 +63,9 @@ def test_trouble_while_writing_is_told_plainly(number: int, words: str, place: P
 
 
 MOMENTS = [
-    "sfumato.spine.publish.plan",
-    "sfumato.spine.publish.certified",
-    "sfumato.spine.write.write_part",
+    "sfumato.workflow.publish.plan",
+    "sfumato.workflow.publish.certify_draft",
+    "sfumato.workflow.write.write_part",
     "sfumato.release.folder._sync",
 ]
 

@@ -16,11 +16,11 @@ from click.testing import CliRunner
 from tests.command_line import run
 
 import sfumato as sf
-from sfumato.catalogue.policy_page import EXAMPLES, KEYS, policy_page
-from sfumato.cli import root
-from sfumato.errors import PolicyError
+from sfumato.core.errors import PolicyError
 from sfumato.policy.policy import _KEYS
-from sfumato.spine.schema import policy_schema
+from sfumato.ui.cli import root
+from sfumato.ui.reference_pages.policy_page import EXAMPLES, KEYS, policy_page
+from sfumato.workflow.policy_schema import policy_schema
 
 FILES = sorted(path.name for path in EXAMPLES.glob("*.yaml"))
 

@@ -7,7 +7,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from sfumato.randomness import Randomness, reduced
+from sfumato.core.randomness import Randomness, reduce_to_bounds
 
 
 def accepted(bound, kind):
@@ -20,7 +20,7 @@ def accepted(bound, kind):
         marked[:] = late
         return np.zeros(int(late.sum()), dtype=kind)
 
-    return reduced(words, bound, again)[~marked]
+    return reduce_to_bounds(words, bound, again)[~marked]
 
 
 def whole_blocks(seed, name, counts):
@@ -62,7 +62,9 @@ def test_the_exact_limits_of_the_words_in_use(bound):
     edges = [word for word in (0, bound - 1, rounds - 1, rounds, 2**64 - 1) if word < 2**64]
     for word in edges:
         drawn = []
-        found = reduced(np.array([word], np.uint64), bound, lambda late, turn: drawn.append(turn) or np.array([5], np.uint64))  # noqa: B023
+        found = reduce_to_bounds(
+            np.array([word], np.uint64), bound, lambda late, turn, drawn=drawn: drawn.append(turn) or np.array([5], np.uint64)
+        )
         assert (found.tolist(), bool(drawn)) == (([word % bound], False) if word < rounds else ([5 % bound], True))
 
 
@@ -75,7 +77,7 @@ def test_every_place_has_its_own_bound():
         late[:] = marked
         return np.zeros(int(marked.sum()), dtype=np.uint8)
 
-    found = reduced(words, bounds, again)
+    found = reduce_to_bounds(words, bounds, again)
     assert (late == (words >= 256 // bounds * bounds)).all()
     assert (found[~late] == (words % bounds)[~late]).all()
 
@@ -89,7 +91,7 @@ def test_words_are_drawn_until_they_are_fair_and_the_given_ones_stay():
         turns.append(late.tolist())
         return np.array(answers[turn], np.uint8)
 
-    assert reduced(given, 251, again).tolist() == [250, 1, 7]
+    assert reduce_to_bounds(given, 251, again).tolist() == [250, 1, 7]
     assert turns == [[True, False, True], [True, False, False]]
     assert given.tolist() == [255, 1, 254]
 
@@ -97,7 +99,7 @@ def test_words_are_drawn_until_they_are_fair_and_the_given_ones_stay():
 @pytest.mark.parametrize("bound", [0, -1, 256])
 def test_a_bound_that_no_word_reaches_is_refused(bound):
     with pytest.raises(ValueError, match="bound"):
-        reduced(np.array([1], np.uint8), bound, lambda late, turn: np.array([1], np.uint8))
+        reduce_to_bounds(np.array([1], np.uint8), bound, lambda late, turn: np.array([1], np.uint8))
 
 
 def test_one_bound_and_the_same_bound_for_each_draw_alike():

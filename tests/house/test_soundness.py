@@ -14,9 +14,9 @@ from brute import savable, violations
 from cases import DISTANCES, DIVERSITIES, MODELS, random_case, recoding_variants
 
 import sfumato as sf
+from sfumato.core.registry import catalogue
 from sfumato.data.linkage import Linkage
 from sfumato.models.base import Model
-from sfumato.registry import catalogue
 
 CASES = 4000 if os.environ.get("SFUMATO_SLOW") else 24
 """Of every method, each its own: what methods share is tried on all of them."""

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 import sfumato as sf
-from sfumato.demos.hospital import discharges
-from sfumato.release.folder import digest
+from sfumato.io.plain_files import digest
+from sfumato.ui.demos.tables import discharges
 
 NAMES = ["name", "age", "sex", "zip", "admitted", "ward", "diagnosis"]
 AGES = {"any age": {f"{d}-{d + 19}": [str(a) for a in range(d, d + 20)] for d in range(0, 100, 20)}}

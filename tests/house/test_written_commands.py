@@ -15,9 +15,9 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from tests.command_line import run
 
-from sfumato.catalogue.policy_page import EXAMPLES
-from sfumato.demos import hospital
-from sfumato.demos.hospital import discharges
+from sfumato.ui.demos import tables
+from sfumato.ui.demos.tables import discharges
+from sfumato.ui.reference_pages.policy_page import EXAMPLES
 
 PAGES = [ROOT / "README.md", *sorted(path for path in (ROOT / "docs").glob("*.md") if path.stem != "cli")]
 SET_UP = ("pip ", "make ", "git ", "cd ", "pre-commit ", "python ", "openssl ", "ssh-keygen ", "export ", "psql ", "docker ")
@@ -139,7 +139,7 @@ def spelled(line: str, folder: Path) -> str:
 
 @pytest.mark.parametrize("name", [name for name, lines in COMMANDS.items() if any(line.startswith("sfumato ") for line in lines)])
 def test_every_command_of_a_page_runs(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(hospital, "discharges", lambda count: discharges(count // 5))  # the demo of a smaller hospital
+    monkeypatch.setattr(tables, "discharges", lambda count: discharges(count // 5))  # the demo of a smaller hospital
     FOLDERS.get(name, people)(tmp_path)
     for line in COMMANDS[name]:
         if not line.startswith("sfumato ") or line.startswith("sfumato studio"):
@@ -160,8 +160,8 @@ def test_nothing_else_stands_in_a_block_of_commands(name: str) -> None:
 
 
 def test_the_scenarios_of_the_readme_are_all_there_are() -> None:
-    from sfumato.demos.base import Scenario
-    from sfumato.registry import catalogue
+    from sfumato.core.registry import catalogue
+    from sfumato.ui.demos.scenario import Scenario
 
     table = (ROOT / "README.md").read_text(encoding="utf-8").split("--scenario NAME`")[1].split("```")[0]
     named = {name for line in table.splitlines() for name in re.findall(r"`(\w+)`", line.split(" | ")[0])}

@@ -10,11 +10,11 @@ import pytest
 
 SRC = Path(__file__).parents[2] / "src"
 TRIPLE = """
-from sfumato import compiled
-from sfumato.compiled import kept
+from sfumato.core import compiled
+from sfumato.core.compiled import cache
 scope = {'__name__': 'somewhere'}
 exec(compile('def triple(x): return 3 * x', '%s', 'exec'), scope)
-print(compiled.jit(scope['triple'])(5), bool(kept.kept_directory()))
+print(compiled.jit(scope['triple'])(5), bool(cache.cache_directory()))
 """
 
 
@@ -24,12 +24,12 @@ def python(code, **environment):
 
 
 def test_the_compiler_is_not_loaded_with_the_package():
-    code = "import sys, sfumato, sfumato.compiled, sfumato.methods.recoding.kernels.rebuild; print('numba' in sys.modules)"
+    code = "import sys, sfumato.core.compiled, sfumato.kinds.tables.methods.kernels.neighbourhood_rebuilding; print('numba' in sys.modules)"  # noqa: E501
     assert python(code).strip() == "False"
 
 
 def test_a_kernel_computes_what_its_source_says():
-    from sfumato.compiled import jit
+    from sfumato.core.compiled import jit
 
     def double(x):
         return x + x
@@ -42,7 +42,7 @@ def test_a_kernel_compiles_where_no_directory_can_be_written(tmp_path):
     """A path below a file can never be made, whoever asks."""
     obstacle = tmp_path / "file"
     obstacle.write_text("")
-    guarded = TRIPLE % (SRC / "sfumato/compiled/__init__.py")
+    guarded = TRIPLE % (SRC / "sfumato/core/compiled/__init__.py")
     assert python(guarded, NUMBA_CACHE_DIR=str(obstacle), XDG_CACHE_HOME=str(obstacle)).split() == ["15", "False"]
 
 
@@ -52,14 +52,15 @@ def test_a_kernel_without_a_source_file_compiles(tmp_path):
 
 def test_kept_code_belongs_to_the_sources(tmp_path):
     """Another set of kernels gets another directory, however deep their folder lies."""
-    package, kernels = tmp_path / "sfumato", tmp_path / "sfumato" / "methods" / "family" / "kernels"
+    package, kernels = tmp_path / "sfumato", tmp_path / "sfumato" / "kinds" / "family" / "kernels"
     kernels.mkdir(parents=True)
     (package / "__init__.py").write_text("")
-    shutil.copytree(SRC / "sfumato/compiled", package / "compiled")
+    shutil.copytree(SRC / "sfumato/core/compiled", package / "core" / "compiled")
+    (package / "core" / "__init__.py").write_text("")
     directories = set()
     for extra in ("one = 1", "two = 2"):
         (kernels / "other.py").write_text(extra)
-        code = "from sfumato.compiled import kept; print(kept.kept_directory())"
+        code = "from sfumato.core.compiled import cache; print(cache.cache_directory())"
         directories.add(python(code, PYTHONPATH=str(tmp_path), NUMBA_CACHE_DIR=str(tmp_path / "kept")))
     assert len(directories) == 2
     assert all(str(tmp_path / "kept") in directory for directory in directories)
@@ -69,16 +70,16 @@ def test_code_is_not_taken_from_where_others_can_write(tmp_path):
     open_to_all = tmp_path / "open"
     open_to_all.mkdir()
     open_to_all.chmod(0o777)
-    code = "from sfumato.compiled import kept; print(kept.kept_directory() or 'nowhere')"
+    code = "from sfumato.core.compiled import cache; print(cache.cache_directory() or 'nowhere')"
     found = python(code, SFUMATO_CACHE=str(open_to_all / "below"), XDG_CACHE_HOME=str(open_to_all))
     assert found.strip() == "nowhere"
 
 
 def test_a_read_only_directory_that_was_filled_is_still_read(tmp_path):
     code = (
-        "from sfumato.compiled import kept; from pathlib import Path; import os\n"
-        "directory = Path(kept.kept_directory()); directory.chmod(0o500); kept.kept_directory.cache_clear()\n"
-        "print(directory in kept.filled_directories())"
+        "from sfumato.core.compiled import cache; from pathlib import Path; import os\n"
+        "directory = Path(cache.cache_directory()); directory.chmod(0o500); cache.cache_directory.cache_clear()\n"
+        "print(directory in cache.cache_directories_to_read())"
     )
     assert python(code, SFUMATO_CACHE=str(tmp_path / "kept"), XDG_CACHE_HOME=str(tmp_path / "own")).strip() == "True"
 
@@ -86,8 +87,8 @@ def test_a_read_only_directory_that_was_filled_is_still_read(tmp_path):
 def test_warm_up_says_what_is_ready_and_what_is_missing(tmp_path):
     from click.testing import CliRunner
 
-    from sfumato.cli.warm_up import command
-    from sfumato.compiled import native
+    from sfumato.core.compiled import native
+    from sfumato.ui.cli.warm_up import command
 
     runner = CliRunner()
     with pytest.MonkeyPatch.context() as patch:
@@ -97,7 +98,7 @@ def test_warm_up_says_what_is_ready_and_what_is_missing(tmp_path):
         assert refused.exit_code == 7
         assert "sfumato[compiler]" in refused.output
         patch.setattr(native, "compiler", lambda: ["c++"])
-        patch.setattr(native, "kept_directory", lambda: str(tmp_path))
+        patch.setattr(native, "cache_directory", lambda: str(tmp_path))
         patch.setattr(native, "build", lambda folder: folder / "no-such-library.so")
         done = runner.invoke(command, ["--json"])
         assert done.exit_code == 0

@@ -13,19 +13,17 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from sfumato.compiled import kept, making, native
-from sfumato.compiled.cpp import Writer
-from sfumato.compiled.library import modules, text
-from sfumato.compiled.signatures import signatures
-from sfumato.compiled.translation import Untranslatable, read
+from sfumato.core.compiled import build, cache, native
+from sfumato.core.compiled.build import library_text, modules, signatures
+from sfumato.core.compiled.translator import Untranslatable, Writer, read
 
 SRC = Path(__file__).parents[2] / "src"
-needs_compiler = pytest.mark.skipif(not making.compiler(), reason="no C++ compiler on this machine")
+needs_compiler = pytest.mark.skipif(not build.compiler(), reason="no C++ compiler on this machine")
 
 KERNELS = """
 from typing import NamedTuple
 import numpy as np
-from sfumato.compiled import jit
+from sfumato.core.compiled import jit
 LIMIT = 1 << 4
 
 class Pair(NamedTuple):
@@ -116,9 +114,9 @@ class Native:
 
     def compile(self, calls: list[tuple[str, tuple[Any, ...]]]) -> list[Any]:
         listed = [("tricky", name, " ".join(native.described(one, native.CallWords()) for one in given)) for name, given in calls]
-        cpp, numbers = text({"tricky": self.module}, listed)
+        cpp, numbers = library_text({"tricky": self.module}, listed)
         assert numbers == list(range(len(calls)))
-        making.compile_text(cpp, self.folder / "tricky.so")
+        build.compile_text(cpp, self.folder / "tricky.so")
         library = ctypes.CDLL(str(self.folder / "tricky.so"))
         return [native._called(library, number) for number in numbers]
 
@@ -184,7 +182,7 @@ def test_division_by_zero_is_an_error_and_not_a_crash(tmp_path: Path) -> None:
 @pytest.mark.parametrize("line", ["x = {1: 2}", "x = [i for i in range(n)]", "x = np.linalg.norm(n)", "with n: pass", "raise n"])
 def test_what_is_not_known_is_refused(line: str, tmp_path: Path) -> None:
     path = tmp_path / "odd.py"
-    path.write_text(f"from sfumato.compiled import jit\n@jit\ndef odd(n) -> None:\n    {line}\n", encoding="utf-8")
+    path.write_text(f"from sfumato.core.compiled import jit\n@jit\ndef odd(n) -> None:\n    {line}\n", encoding="utf-8")
     module = read(path, "odd")
     with pytest.raises(Untranslatable):
         Writer(module, {"odd": module}).function(module.functions["odd"])
@@ -200,7 +198,7 @@ def test_every_kernel_can_be_translated() -> None:
 def test_signatures_speak_of_kernels_that_exist() -> None:
     every, listed = modules(), signatures()
     assert len(set(listed)) == len(listed)
-    assert text(every, listed)[1] == list(range(len(listed)))
+    assert library_text(every, listed)[1] == list(range(len(listed)))
 
 
 class Odd(NamedTuple):
@@ -221,7 +219,7 @@ SHIPPED = (native.HERE / native.file_name()).is_file()
 def test_the_library_of_this_installation_runs_the_loops_without_numba() -> None:
     code = (
         "import numpy as np, sys\n"
-        "from sfumato.randomness.kernels.chacha import open_stream\n"
+        "from sfumato.core.kernels.chacha import open_stream\n"
         "print(open_stream(np.zeros(8, np.uint32), 7)[0], 'numba' in sys.modules)"
     )
     settings = {**os.environ, "PYTHONPATH": str(SRC), "SFUMATO_LOOPS": ""}
@@ -230,4 +228,4 @@ def test_the_library_of_this_installation_runs_the_loops_without_numba() -> None
 
 
 def test_the_library_is_named_after_its_sources() -> None:
-    assert kept.digest() in native.file_name()
+    assert cache.digest() in native.file_name()

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sfumato.data import classes
-from sfumato.data.arrays import IntArray
-from sfumato.data.classes import group
-from sfumato.data.kernels.sorting import BITS, sort_by_digits
+from sfumato.core.arrays import IntArray
+from sfumato.core.kernels.radix_sort import BITS, sort_by_digits
+from sfumato.data import equivalence_classes
+from sfumato.data.equivalence_classes import equivalence_classes_of
 
 
 def plain_order(keys: list[int]) -> list[int]:
@@ -35,10 +35,10 @@ def test_many_rows_have_the_classes_that_few_have(columns: int, monkeypatch: pyt
     """The same answer whichever way is taken."""
     draw = np.random.default_rng(columns)
     codes: list[IntArray] = [draw.integers(0, 1 << 15, 2000) for _ in range(columns)]
-    plain = group(codes)
-    monkeypatch.setattr(classes, "_MANY", 1)
-    monkeypatch.setattr(classes, "_sorts_fast", lambda: True)
-    found = group(codes)
+    plain = equivalence_classes_of(codes)
+    monkeypatch.setattr(equivalence_classes, "_MANY", 1)
+    monkeypatch.setattr(equivalence_classes, "_sorts_fast", lambda: True)
+    found = equivalence_classes_of(codes)
     assert len(plain) > 1000
     assert found.of.tolist() == plain.of.tolist()
     assert found.first.tolist() == plain.first.tolist()

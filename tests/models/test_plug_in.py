@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 import sfumato as sf
+import sfumato.core.registry
 import sfumato.models
-import sfumato.registry
-from sfumato.demos.hospital import discharges
-from sfumato.methods.base import Method
-from sfumato.registry import catalogue
+from sfumato.core.registry import catalogue
+from sfumato.release.method import Method
+from sfumato.ui.demos.tables import discharges
 
 SURPLUS = '''
 """log-surplus: no sensitive value is more than e^delta times as frequent among anybody's candidates as in the release."""
@@ -27,7 +27,7 @@ import numpy as np
 from pydantic import Field
 
 from sfumato.data.linkage import Linkage
-from sfumato.models.base import Example, Model, Safer, Short, crowd, everywhere, rounded
+from sfumato.models.base import Example, Model, Safer, Short, example_classes, all_hold, round_significant
 
 
 class LogSurplus(Model):
@@ -37,16 +37,16 @@ class LogSurplus(Model):
     levels: ClassVar[Mapping[str, Safer]] = {"delta": "less"}
     short: ClassVar[Short | None] = Short("surplus", "delta")
     examples: ClassVar[tuple[Example, ...]] = (
-        Example({"delta": 0.5}, holds=crowd("aab", "abb"), fails=crowd("aaa", "bbb")),
+        Example({"delta": 0.5}, holds=example_classes("aab", "abb"), fails=example_classes("aaa", "bbb")),
     )
 
     delta: float = Field(gt=0, description="largest logarithm of the ratio of shares")
 
     def satisfied(self, linkage: Linkage) -> Any:
-        return everywhere(linkage, [self._ratio(spread) <= self.delta + 1e-12 for spread in linkage.spread.values()])
+        return all_hold(linkage, [self._ratio(spread) <= self.delta + 1e-12 for spread in linkage.spread.values()])
 
     def achieved(self, linkage: Linkage) -> dict[str, Any]:
-        return {"delta": rounded(max((float(self._ratio(s).max()) for s in linkage.spread.values()), default=0.0))}
+        return {"delta": round_significant(max((float(self._ratio(s).max()) for s in linkage.spread.values()), default=0.0))}
 
     def _ratio(self, spread: Any) -> Any:
         each = np.log(spread.shares() / spread.overall()[spread.value])
@@ -63,7 +63,7 @@ from typing import Any, ClassVar
 from pydantic import Field
 
 from sfumato.data.linkage import Linkage
-from sfumato.models.base import Demand, Example, Model, Safer, Short, crowd, everywhere
+from sfumato.models.base import Demand, Example, Model, Safer, Short, example_classes, all_hold
 
 
 class NValues(Model):
@@ -72,7 +72,7 @@ class NValues(Model):
     name: ClassVar[str] = "n-values"
     levels: ClassVar[Mapping[str, Safer]] = {"n": "more"}
     short: ClassVar[Short | None] = Short("different-values", "n")
-    examples: ClassVar[tuple[Example, ...]] = (Example({"n": 2}, holds=crowd("ab"), fails=crowd("aa")),)
+    examples: ClassVar[tuple[Example, ...]] = (Example({"n": 2}, holds=example_classes("ab"), fails=example_classes("aa")),)
 
     n: int = Field(ge=1, description="fewest different values")
 
@@ -80,7 +80,7 @@ class NValues(Model):
         return Demand(distinct=self.n, sufficient=True)
 
     def satisfied(self, linkage: Linkage) -> Any:
-        return everywhere(linkage, [spread.distinct() >= self.n for spread in linkage.spread.values()])
+        return all_hold(linkage, [spread.distinct() >= self.n for spread in linkage.spread.values()])
 
     def achieved(self, linkage: Linkage) -> dict[str, Any]:
         return {"n": min((int(spread.distinct().min()) for spread in linkage.spread.values()), default=0)}
@@ -130,7 +130,7 @@ def test_every_method_that_accepts_a_new_model_keeps_it(claim: str) -> None:
 
 def test_a_word_that_two_models_claim_is_refused(tmp_path: Path) -> None:
     (tmp_path / "another.py").write_text(VALUES.replace('"n-values"', '"m-values"'))
-    sfumato.registry._scanned.cache_clear()
+    sfumato.core.registry._scanned.cache_clear()
     with pytest.raises(sf.PolicyError, match="could mean"):
         sf.Policy.parse({"version": 1, "columns": COLUMNS, "protect": ["age -> diagnosis : 3-different-values"]})
 

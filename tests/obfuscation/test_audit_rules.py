@@ -1,9 +1,9 @@
 import pytest
 
-from sfumato.audit.rules import Judge
-from sfumato.errors import DataError
-from sfumato.policy.rules import bind, parse
-from sfumato.policy.rules.tree import References
+from sfumato.core.errors import DataError
+from sfumato.policy.constraint_language import bind, parse
+from sfumato.policy.constraint_language.evaluation import ConstraintEvaluator
+from sfumato.policy.constraint_language.syntax_tree import References
 
 TABLE = {
     "a": ["1", "2", "3", "4"],
@@ -52,17 +52,17 @@ ORIGINAL = {"a": ["2", "1", "4", "3"], "b": ["1", "1", "1", "1"], "name": ["x", 
     ],
 )
 def test_counts_of_violations(text, broken):
-    assert Judge({None: TABLE}, {None: ORIGINAL}).broken(parse(text)) == broken
+    assert ConstraintEvaluator({None: TABLE}, {None: ORIGINAL}).broken(parse(text)) == broken
 
 
 def test_thirds_are_exact():
-    assert Judge({None: {"x": ["1", "1", "2"]}}).broken(parse("mean(x) * 3 = 4")) == 0
+    assert ConstraintEvaluator({None: {"x": ["1", "1", "2"]}}).broken(parse("mean(x) * 3 = 4")) == 0
 
 
 def test_numbers_beyond_sixty_four_bits():
     table = {"x": ["9223372036854775807", "1"], "y": ["9223372036854775808", "2"]}
-    assert Judge({None: table}).broken(parse("x < y")) == 0
-    assert Judge({None: table}).broken(parse("x + x <= y")) == 1
+    assert ConstraintEvaluator({None: table}).broken(parse("x < y")) == 0
+    assert ConstraintEvaluator({None: table}).broken(parse("x + x <= y")) == 1
 
 
 def test_rules_across_tables_follow_the_reference():
@@ -72,16 +72,16 @@ def test_rules_across_tables_follow_the_reference():
     }
     link = parse("items.order references orders.id")
     assert isinstance(link.body, References)
-    judge = Judge(tables, references=[link.body])
+    judge = ConstraintEvaluator(tables, references=[link.body])
     assert judge.broken(link) == 0
     assert judge.broken(parse("sum(items.price by items.order) = orders.total")) == 1
     assert judge.broken(parse("items.price <= orders.total")) == 0
-    assert Judge({**tables, "orders": {"id": ["1"], "total": ["5"]}}).broken(link) == 1
+    assert ConstraintEvaluator({**tables, "orders": {"id": ["1"], "total": ["5"]}}).broken(link) == 1
 
 
 def test_a_text_is_not_compared_with_a_number():
     with pytest.raises(DataError):
-        Judge({None: TABLE}).broken(parse("name < 3"))
+        ConstraintEvaluator({None: TABLE}).broken(parse("name < 3"))
 
 
 def test_records_in_other_bins_break_a_histogram() -> None:
@@ -94,9 +94,9 @@ def test_records_in_other_bins_break_a_histogram() -> None:
         (["3", "4.25", "-9", "19.99", ""], 0),
     ):
         now = {"a": new, "g": old["g"]}
-        assert Judge({None: now}, {None: old}).broken(parse("histogram(a, 10)")) == broken
+        assert ConstraintEvaluator({None: now}, {None: old}).broken(parse("histogram(a, 10)")) == broken
     swapped = {"a": ["3", "4.25", "-9", "19.99", ""], "g": old["g"]}
-    assert Judge({None: swapped}, {None: old}).broken(parse("histogram(a, 10 by g)")) == 4
+    assert ConstraintEvaluator({None: swapped}, {None: old}).broken(parse("histogram(a, 10 by g)")) == 4
 
 
 @pytest.mark.parametrize(
@@ -113,12 +113,12 @@ def test_tables_that_refer_to_each_other(text, broken):
     city = {"name": ["A", "B"], "main": ["a1", "b1"], "people": ["5", "4"]}
     street = {"name": ["a1", "a2", "b1"], "city": ["A", "A", "B"], "people": ["2", "3", "4"], "city_people": ["5", "5", "4"]}
     links = [parse("street.city references city.name").body, parse("city.main references street.name").body]
-    assert Judge({"city": city, "street": street}, references=links).broken(parse(text)) == broken
+    assert ConstraintEvaluator({"city": city, "street": street}, references=links).broken(parse(text)) == broken
 
 
 def test_digits_are_a_text_beside_a_text():
     """Texts that look like numbers are compared as they are written with what a function of texts gives."""
     table = {"card": ["0041", "77"], "copy": ["0041", "77"], "name": ["A", "B"], "mixed": ["0041A", "77B"]}
-    judge = Judge({None: table})
+    judge = ConstraintEvaluator({None: table})
     for text, broken in (("copy = lower(card)", 0), ("card = left(mixed, 4)", 1), ("mixed = card + name", 0)):
         assert judge.broken(bind(parse(text), dict.fromkeys(table, "text"))) == broken

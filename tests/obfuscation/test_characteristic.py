@@ -9,12 +9,9 @@ import numpy as np
 import pytest
 from tests.secret import SEED
 
-from sfumato.methods.replacing.sampling import lattice
-from sfumato.methods.replacing.sampling.characteristic import Characteristic
-from sfumato.methods.replacing.sampling.lattice import Law
-from sfumato.methods.replacing.sampling.runs import sequences
-from sfumato.methods.replacing.sampling.totals import TotalSampler
-from sfumato.randomness import Randomness
+from sfumato.core.randomness import Randomness
+from sfumato.kinds.testdata.methods.sampling import sum_distribution
+from sfumato.kinds.testdata.methods.sampling.sum_distribution import Characteristic, SumDistribution, TotalSampler, sequences
 
 
 def law(size: int, rate: float, centre: int) -> tuple[np.ndarray, np.ndarray]:
@@ -61,12 +58,12 @@ def test_a_few_terms_of_a_wide_range_are_counted_and_agree_with_the_transform(
     terms: int, theta: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     values = np.arange(50, 5_050)
-    law = Law([values[:, None]], [np.exp(theta * (values - values.mean()))])
+    law = SumDistribution([values[:, None]], [np.exp(theta * (values - values.mean()))])
     counted = law.sum(np.array([terms]))
     totals = np.rint(counted.mean + np.linspace(-3, 3, 41)[:, None] * counted.deviation).astype(np.int64)
     found, peak = counted.pmf(totals), counted.peak
-    monkeypatch.setattr(lattice, "_COUNTED", 0)
-    transformed = Law(law.values, law.weights).sum(np.array([terms]))
+    monkeypatch.setattr(sum_distribution, "_COUNTED", 0)
+    transformed = SumDistribution(law.values, law.weights).sum(np.array([terms]))
     assert found == pytest.approx(transformed.pmf(totals), rel=1e-6, abs=1e-12)
     assert found.max() <= peak <= transformed.peak * (1 + 1e-6)
     assert counted.pmf(np.array([[counted.low[0] - 1], [counted.low[0] + counted.span[0] + 1]])).tolist() == [0.0, 0.0]

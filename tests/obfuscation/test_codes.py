@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from sfumato.methods.replacing.sampling.engines import _used
+from sfumato.kinds.testdata.methods.sampling.record_samplers import _used
 
 
 def test_codes_that_occur_with_and_without_a_sort():

@@ -16,13 +16,12 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 from obfuscation_speed import RULES, toy
 from worlds import broken, problem, texts
 
-from sfumato.errors import Infeasible, PolicyError, SfumatoError
-from sfumato.methods.replacing.sampling import blocks as solver_blocks
-from sfumato.methods.replacing.sampling import solver_pool as crews
-from sfumato.methods.replacing.sampling.blocks import fallback
-from sfumato.methods.replacing.sampling.router import Route, routes, run
-from sfumato.methods.replacing.sampling.solver_pool import Crew, Divided
-from sfumato.randomness import Randomness
+from sfumato.core.errors import Infeasible, PolicyError, SfumatoError
+from sfumato.core.randomness import Randomness
+from sfumato.kinds.testdata.methods.sampling import solver_blocks
+from sfumato.kinds.testdata.methods.sampling import solver_blocks as crews
+from sfumato.kinds.testdata.methods.sampling.sampler_selection import Route, routes, run
+from sfumato.kinds.testdata.methods.sampling.solver_blocks import Divided, SolverProcesses, fallback
 
 
 class Children(Divided):
@@ -84,7 +83,7 @@ def test_the_number_of_jobs_does_not_change_what_the_blocks_make(eager, loaded, 
 
 def test_errors_arrive_as_they_were_raised_and_a_dead_child_is_an_error(eager):
     engine = Children()
-    with Crew(2, [engine]) as crew:
+    with SolverProcesses(2, [engine]) as crew:
         here, *there = crew.each(engine, ["where", "where"])
         assert (here, there) == (False, [True])
         with pytest.raises(Infeasible, match="no table") as caught:
@@ -99,7 +98,7 @@ def test_errors_arrive_as_they_were_raised_and_a_dead_child_is_an_error(eager):
 
 def test_small_work_calls_nobody_in():
     engine = Children()
-    with Crew(2, [engine]) as crew:
+    with SolverProcesses(2, [engine]) as crew:
         assert list(crew.each(engine, ["where"] * 4)) == [False] * 4
         assert crew._pool is None
 
@@ -141,7 +140,7 @@ def test_which_blocks_are_independent(rules, apart):
 
 def test_keys_drawn_side_by_side_that_clash_are_drawn_again(monkeypatch):
     """Blocks of three values each out of seven, as if that were plenty: the law must be that of one block after the other."""
-    monkeypatch.setattr("sfumato.methods.replacing.sampling.constraint_posting._ROOM", 0)
+    monkeypatch.setattr("sfumato.kinds.testdata.methods.sampling.solver_constraints._ROOM", 0)
     asked = problem({"a": {"integers": [0, 6]}}, ["unique(a)"], 6)
     found = blocked(asked, "IG", 3)
     assert found[0].engine.splits

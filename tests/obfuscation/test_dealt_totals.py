@@ -16,13 +16,12 @@ import pyarrow as pa
 import pytest
 
 import sfumato as sf
+from sfumato.core.errors import Infeasible, PolicyError
+from sfumato.core.randomness import Randomness
 from sfumato.data.table import Table
-from sfumato.engines.base import COUNT, NUMBER
-from sfumato.errors import Infeasible, PolicyError
-from sfumato.methods.replacing.drawn_apart import DrawnApart, tied, title_of
-from sfumato.methods.replacing.sampling.dealt_totals import dealt_totals
-from sfumato.methods.replacing.sampling.totals import TotalSampler
-from sfumato.randomness import Randomness
+from sfumato.engines.protocol import COUNT, NUMBER
+from sfumato.kinds.testdata.methods.remote_shares import IndependentDraws, dealt_totals, reason_records_are_tied, title_of
+from sfumato.kinds.testdata.methods.sampling.sum_distribution import TotalSampler
 
 DRAWS, TABLES = (3_000, 4_000) if os.environ.get("SFUMATO_SLOW") else (1_000, 150)
 
@@ -32,9 +31,9 @@ def _asked(keep: list[str], **domains: list[int]) -> sf.Policy:
     return sf.Policy.parse({"version": 1, "columns": columns | {"age": "other"}, "keep": keep, "method": {"obfuscation": {}}})
 
 
-def _maker(policy: sf.Policy, ages: list[str]) -> DrawnApart:
+def _maker(policy: sf.Policy, ages: list[str]) -> IndependentDraws:
     """What shares are made with, from the ages that all records have."""
-    make = DrawnApart(policy, records=len(ages))
+    make = IndependentDraws(policy, records=len(ages))
     classes = Table(pa.table({"age": ages}), counts=np.ones(len(ages), np.int64))
     make = replace(make, constants={atom: make.fact(atom, classes) for atom in make.facts})
     parts, said = make.planned(pa.table({"age": ages}), _counted(make, ages, [0]))
@@ -43,7 +42,7 @@ def _maker(policy: sf.Policy, ages: list[str]) -> DrawnApart:
     return make
 
 
-def _drawn(make: DrawnApart, ages: list[str], cuts: list[int], counted: pa.Table, number: int) -> tuple[tuple[str, ...], ...]:
+def _drawn(make: IndependentDraws, ages: list[str], cuts: list[int], counted: pa.Table, number: int) -> tuple[tuple[str, ...], ...]:
     """A whole table from shares that begin at the cuts, each made by itself, the last one first."""
     make = replace(make, secret=number.to_bytes(32)).with_totals(counted)
     names, rows = make.policy.with_role("replaced"), []
@@ -53,7 +52,7 @@ def _drawn(make: DrawnApart, ages: list[str], cuts: list[int], counted: pa.Table
     return tuple(row for share in reversed(rows) for row in share)
 
 
-def _counted(make: DrawnApart, ages: list[str], cuts: list[int]) -> pa.Table:
+def _counted(make: IndependentDraws, ages: list[str], cuts: list[int]) -> pa.Table:
     share = [max(cut for cut in cuts if cut <= place) for place in range(len(ages))]
     plain = pa.table({"age": ages, NUMBER: share}).select([*make.weighing, NUMBER])
     found = plain.group_by(plain.column_names).aggregate([([], "count_all")])
@@ -104,13 +103,13 @@ def once(monkeypatch: pytest.MonkeyPatch) -> None:
         "_ground": lambda problem, part, units=None: (id(problem), title_of(part), str(units)),
     }
     for name, key in asked.items():
-        monkeypatch.setattr(DrawnApart, name, _remembered(getattr(DrawnApart, name), key))
+        monkeypatch.setattr(IndependentDraws, name, _remembered(getattr(IndependentDraws, name), key))
 
 
 def _remembered(made: Callable[..., Any], key: Callable[..., Hashable]) -> Callable[..., Any]:
     known: dict[Hashable, Any] = {}
 
-    def asked(self: DrawnApart, *given: Any) -> Any:
+    def asked(self: IndependentDraws, *given: Any) -> Any:
         if (which := key(*given)) not in known:
             known[which] = made(self, *given)
         return known[which]
@@ -174,11 +173,11 @@ def test_a_share_that_is_made_again_is_the_same() -> None:
 
 def test_what_cannot_be_dealt_is_said() -> None:
     """Out of reach, or of a kind that shares do not add up to."""
-    make = DrawnApart(_asked(["sum(a) = 50"], a=[0, 3]), b"", 4)
+    make = IndependentDraws(_asked(["sum(a) = 50"], a=[0, 3]), b"", 4)
     with pytest.raises(Infeasible, match="out of reach"):
         make.planned(pa.table({"age": ["1"]}), pa.table({COUNT: [4]}))
-    keyed = DrawnApart(_asked(["sum(a) = 50", "unique(a)"], a=[0, 30]), b"", 4)
+    keyed = IndependentDraws(_asked(["sum(a) = 50", "unique(a)"], a=[0, 30]), b"", 4)
     with pytest.raises(PolicyError, match="cannot be dealt to shares"):
         keyed.planned(pa.table({"age": ["1"]}), pa.table({COUNT: [4]}))
     for rule in ("median(a) = 2", "sum(a by age) = 2", "sum(a) != 2", "sum(a) = 2 or sum(a) = 4", "correlation(a, age) >= 0.5"):
-        assert "ties records" in tied(_asked([rule], a=[0, 3]))
+        assert "ties records" in reason_records_are_tied(_asked([rule], a=[0, 3]))

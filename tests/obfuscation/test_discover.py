@@ -4,8 +4,8 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.data.table import Table
-from sfumato.demos.testdata import students
-from sfumato.discover.rules import rules_that_hold
+from sfumato.ui.demos.testdata import students
+from sfumato.workflow.discover.constraints import rules_that_hold
 
 NAMES = ("name", "phone", "department", "registered", "graduated", "courses", "thesis", "final", "fee")
 

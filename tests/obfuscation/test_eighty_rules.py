@@ -4,12 +4,12 @@ import pyarrow as pa
 import pytest
 from eighty_rules import CASES, Case, table
 
+from sfumato.core.errors import Infeasible, PolicyError
+from sfumato.core.randomness import Randomness
 from sfumato.data.table import Table
-from sfumato.errors import Infeasible, PolicyError
-from sfumato.methods.base import Task
-from sfumato.methods.replacing.obfuscation import Obfuscation
+from sfumato.kinds.testdata.methods.obfuscation import Obfuscation
 from sfumato.policy.policy import Policy
-from sfumato.randomness import Randomness
+from sfumato.release.method import Task
 
 ROWS = 60
 

@@ -8,7 +8,7 @@ import yaml
 from tests.command_line import run
 
 import sfumato as sf
-from sfumato.errors import AuditRefused, DataError, PolicyError
+from sfumato.core.errors import AuditRefused, DataError, PolicyError
 
 CODE = """
 def even_sum(one, two):

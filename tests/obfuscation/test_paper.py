@@ -6,13 +6,20 @@ import numpy as np
 import pytest
 from worlds import all_tables, broken, draw, p_value, problem, texts
 
-from sfumato.audit.reverse_engineering import linked, linked_at_random
-from sfumato.audit.worlds import confidence, diversity, posterior, repetitions
-from sfumato.methods.replacing.sampling.blocks import Blocks, blocks, fallback
-from sfumato.methods.replacing.sampling.router import Route, routes, run
-from sfumato.policy.rules import classify, parse
-from sfumato.policy.rules.tree import ColumnValue
-from sfumato.randomness import Randomness
+from sfumato.core.randomness import Randomness
+from sfumato.kinds.testdata.evidence import (
+    confidence,
+    diversity,
+    link_frequencies,
+    link_frequencies_random_blocks,
+    posterior,
+    worlds_needed,
+)
+from sfumato.kinds.testdata.methods.sampling.block_division import blocks
+from sfumato.kinds.testdata.methods.sampling.sampler_selection import Route, routes, run
+from sfumato.kinds.testdata.methods.sampling.solver_blocks import Blocks, fallback
+from sfumato.policy.constraint_language import classify, parse
+from sfumato.policy.constraint_language.syntax_tree import ColumnValue
 
 TOY = {
     "phone_number": {"pattern": "05[0247][0-9]{7}"},
@@ -85,7 +92,7 @@ def test_example_4_2_confidence_of_links():
     ("d", "row"), [(0.05, [403, 510, 624, 664, 788]), (0.02, [2516, 3184, 3900, 4147, 4925])], ids=["d = 0.05", "d = 0.02"]
 )
 def test_table_1(d, row):
-    assert [repetitions(d, alpha) for alpha in (0.1, 0.05, 0.025, 0.02, 0.01)] == row
+    assert [worlds_needed(d, alpha) for alpha in (0.1, 0.05, 0.025, 0.02, 0.01)] == row
 
 
 def toy(count, original=None):
@@ -169,9 +176,9 @@ def test_reverse_engineering_against_all_worlds():
     values, weights = np.arange(3), np.array([1.0, 2.0, 1.0])
     published = np.array([0, 2, 1, 1])
     exact = np.array([[1, 4, 1], [1, 4, 1], [1, 4, 1], [1, 4, 1]]) / 6  # each block has sum 2: (0,2), (2,0), (1,1)
-    often = linked(published, values, weights, [np.array([0, 1]), np.array([2, 3])], 20_000, np.random.default_rng(1))
+    often = link_frequencies(published, values, weights, [np.array([0, 1]), np.array([2, 3])], 20_000, np.random.default_rng(1))
     assert np.allclose(often / 20_000, exact, atol=0.02)
-    often = linked_at_random(published, values, weights, 4, 20_000, np.random.default_rng(1))
+    often = link_frequencies_random_blocks(published, values, weights, 4, 20_000, np.random.default_rng(1))
     asked = problem({"a": {"integers": [0, 2]}}, ["sum(a) = 4"], 4)
     share = np.zeros(3)
     for (table,) in all_tables(asked):
@@ -181,5 +188,5 @@ def test_reverse_engineering_against_all_worlds():
 
 def test_lm_with_blocks_of_one_links_everybody_for_certain():
     published = np.array([0, 1, 2, 2])
-    often = linked_at_random(published, np.arange(3), np.ones(3), 1, 510, np.random.default_rng(1))
+    often = link_frequencies_random_blocks(published, np.arange(3), np.ones(3), 1, 510, np.random.default_rng(1))
     assert (often.max(axis=1) == 510).all()

@@ -8,10 +8,9 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from sfumato.audit.partial_aggregates import Partial
-from sfumato.audit.rules import Judge
-from sfumato.policy.rules import parse
-from sfumato.policy.rules.tree import Aggregate
+from sfumato.policy.constraint_language import parse
+from sfumato.policy.constraint_language.evaluation import ConstraintEvaluator, Partial
+from sfumato.policy.constraint_language.syntax_tree import Aggregate
 
 RULES = [
     "sum(a) = 11",
@@ -33,13 +32,13 @@ def test_files_together_say_what_the_whole_says(text: str) -> None:
     for seed in range(60):
         draw = np.random.default_rng(seed)
         columns = {name: draw.choice(["0", "1", "2", "3.5", ""], 6, p=[0.2, 0.3, 0.2, 0.2, 0.1]).tolist() for name in "ab"}
-        whole = Judge({None: columns}).broken(rule)
+        whole = ConstraintEvaluator({None: columns}).broken(rule)
         cuts = [0, *sorted(draw.integers(0, 7, 2).tolist()), 6]
         files = [{name: cells[begin:end] for name, cells in columns.items()} for begin, end in pairwise(cuts)]
-        parts = [[Judge({None: file}).adds(atom) for atom in atoms] for file in files]
+        parts = [[ConstraintEvaluator({None: file}).adds(atom) for atom in atoms] for file in files]
         known = {
             atom: reduce(Partial.plus, own).value(atom.function) for atom, own in zip(atoms, zip(*parts, strict=True), strict=True)
         }
-        assert Judge({None: {}}, known=known).broken(rule) == whole
+        assert ConstraintEvaluator({None: {}}, known=known).broken(rule) == whole
         seen.add(whole)
     assert seen == {0, 1} or text.startswith("max(a where b > 9)")  # of nothing: never kept

@@ -8,15 +8,15 @@ import pyarrow as pa
 import pytest
 from tests.secret import SEED
 
-from sfumato.audit.rules import Judge
+from sfumato.core.errors import DataError, Infeasible
+from sfumato.core.randomness import Randomness
 from sfumato.data.table import Table
-from sfumato.errors import DataError, Infeasible
-from sfumato.methods.base import Task
-from sfumato.methods.replacing.obfuscation import Obfuscation
-from sfumato.methods.replacing.sampling.blocks import Blocks
+from sfumato.kinds.testdata.methods.obfuscation import Obfuscation
+from sfumato.kinds.testdata.methods.sampling.solver_blocks import Blocks
+from sfumato.policy.constraint_language import parse
+from sfumato.policy.constraint_language.evaluation import ConstraintEvaluator
 from sfumato.policy.policy import Policy
-from sfumato.policy.rules import parse
-from sfumato.randomness import Randomness
+from sfumato.release.method import Task
 
 ROWS, BLOCK = 40, 8
 RULES = ("unique(x)", f"sum(x) = {sum(range(0, 2 * ROWS, 2))}")
@@ -69,7 +69,7 @@ def test_a_run_that_was_stopped_goes_on(tmp_path, solved):
     solved.clear()
     new = made(file)
     assert len(solved) == ROWS // BLOCK - kept
-    assert [Judge({None: {"x": new}}).broken(parse(rule)) for rule in RULES] == [0, 0]
+    assert [ConstraintEvaluator({None: {"x": new}}).broken(parse(rule)) for rule in RULES] == [0, 0]
 
 
 def test_a_run_that_was_stopped_makes_what_it_would_have_made(tmp_path):

@@ -5,10 +5,10 @@ from hypothesis import HealthCheck, given, note, settings
 from hypothesis import strategies as st
 from worlds import all_tables, broken, problem, texts
 
-from sfumato.errors import Infeasible
-from sfumato.methods.replacing.sampling.blocks import fallback
-from sfumato.methods.replacing.sampling.router import routes, run
-from sfumato.randomness import Randomness
+from sfumato.core.errors import Infeasible
+from sfumato.core.randomness import Randomness
+from sfumato.kinds.testdata.methods.sampling.sampler_selection import routes, run
+from sfumato.kinds.testdata.methods.sampling.solver_blocks import fallback
 
 NAMES = ("a", "b", "c")
 ORIGINAL = {"g": ["x", "x", "y"], "n": ["0", "1", "2"]}

@@ -14,13 +14,13 @@ import pytest
 from tests.secret import secret
 
 import sfumato as sf
-from sfumato.audit.checks.replacements import _echoes
-from sfumato.cli import main
+from sfumato.core.errors import DataError, PolicyError
 from sfumato.data.table import Table
-from sfumato.demos.testdata import POLICY as DEMO
-from sfumato.demos.testdata import students
-from sfumato.errors import DataError, PolicyError
-from sfumato.release.folder import digest
+from sfumato.io.plain_files import digest
+from sfumato.kinds.testdata.constraint_checks import _echoes
+from sfumato.ui.cli import main
+from sfumato.ui.demos.testdata import POLICY as DEMO
+from sfumato.ui.demos.testdata import students
 
 GRADES = {
     "version": 1,
@@ -166,16 +166,16 @@ def test_verify_catches_changes(tmp_path, what):
 
 
 def test_a_repeated_key_is_caught(tmp_path):
-    from sfumato.audit.checks.rules import RulesKept
-    from sfumato.forms.replaced import Replaced
-    from sfumato.release.exhibit import Exhibit
+    from sfumato.kinds.testdata.constraint_checks import RulesKept
+    from sfumato.kinds.testdata.form import Replaced
     from sfumato.release.release import Part
+    from sfumato.release.view import ReleaseView
 
     publication = sf.publish(policy(), data=people(60), seed=secret(3))
     table = publication.release.parts["data"].table
     phones = table["phone"].to_pylist()
     forged = table.set_column(0, "phone", [[phones[1], *phones[1:]]])
-    found = RulesKept().examine(Exhibit(Replaced(), {"data": Part(forged)}, policy()))
+    found = RulesKept().examine(ReleaseView(Replaced(), {"data": Part(forged)}, policy()))
     assert not found.holds
     assert '"unique(phone)" is broken 1 time(s)' in found.reason
 

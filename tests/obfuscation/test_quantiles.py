@@ -6,15 +6,15 @@ from statistics import median
 import pyarrow as pa
 import pytest
 
-from sfumato.audit.rules import Judge
+from sfumato.core.errors import Infeasible, PolicyError
+from sfumato.core.randomness import Randomness
 from sfumato.data import phone_numbers
 from sfumato.data.table import Table
-from sfumato.errors import Infeasible, PolicyError
-from sfumato.methods.base import Task
-from sfumato.methods.replacing.obfuscation import Obfuscation
+from sfumato.kinds.testdata.methods.obfuscation import Obfuscation
+from sfumato.policy.constraint_language import parse
+from sfumato.policy.constraint_language.evaluation import ConstraintEvaluator
 from sfumato.policy.policy import Policy
-from sfumato.policy.rules import parse
-from sfumato.randomness import Randomness
+from sfumato.release.method import Task
 
 SHARES = ("0.1", "0.25", "0.5", "0.9", "1")
 
@@ -29,7 +29,9 @@ def made(sizes, *rules, domain=(0, 50)):
     found: dict[str, list[int]] = {}
     for row in rows:
         found.setdefault(row["g"], []).append(int(row["x"]))
-    judge = Judge({None: {key: [row[key] for row in rows] for key in ("g", "x")}}, {None: {k: table.text(k) for k in ("g", "x")}})
+    judge = ConstraintEvaluator(
+        {None: {key: [row[key] for row in rows] for key in ("g", "x")}}, {None: {k: table.text(k) for k in ("g", "x")}}
+    )
     assert [judge.broken(parse(rule)) for rule in rules] == [0] * len(rules)
     return found
 
@@ -60,7 +62,7 @@ def test_what_no_values_reach_is_refused_before_the_run(rules):
 
 def test_the_audit_sees_a_wrong_quantile():
     table = {"x": ["1", "2", "3", "4", "9"]}
-    assert [Judge({None: table}).broken(parse(f"quantile(x, 0.8) = {aim}")) for aim in (4, 9, 3)] == [0, 1, 1]
+    assert [ConstraintEvaluator({None: table}).broken(parse(f"quantile(x, 0.8) = {aim}")) for aim in (4, 9, 3)] == [0, 1, 1]
 
 
 def test_a_share_lies_between_nothing_and_all():

@@ -4,15 +4,15 @@ import numpy as np
 import pytest
 from worlds import broken, draw, problem, texts
 
-from sfumato.errors import Infeasible
-from sfumato.methods.replacing.sampling.blocks import Blocks, fallback
-from sfumato.methods.replacing.sampling.levels import levels
-from sfumato.methods.replacing.sampling.problem import SampledTable, SamplingProblem
-from sfumato.methods.replacing.sampling.router import routes, run
-from sfumato.policy import replacements
-from sfumato.policy.rules import bind, parse
-from sfumato.policy.rules.tree import ColumnValue
-from sfumato.randomness import Randomness
+from sfumato.core.errors import Infeasible
+from sfumato.core.randomness import Randomness
+from sfumato.kinds.testdata.methods.sampling.column_values import levels
+from sfumato.kinds.testdata.methods.sampling.problem import SampledTable, SamplingProblem
+from sfumato.kinds.testdata.methods.sampling.sampler_selection import routes, run
+from sfumato.kinds.testdata.methods.sampling.solver_blocks import Blocks, fallback
+from sfumato.policy import value_domains
+from sfumato.policy.constraint_language import bind, parse
+from sfumato.policy.constraint_language.syntax_tree import ColumnValue
 
 NINE = {"integers": [0, 9]}
 SOLVER = fallback("LM*", 20)
@@ -140,7 +140,7 @@ def two_tables(total, orders=40):
         "orders": SampledTable(orders, total, {"id": [f"o{i}" for i in range(orders)], "total": [str(s) for s in sums]}),
         "items": SampledTable(
             len(items),
-            {"price": levels(replacements.read({"integers": [1, 9]}))},
+            {"price": levels(value_domains.read({"integers": [1, 9]}))},
             {"order_id": [f"o{i}" for i in items], "price": [str(p) for p in price]},
         ),
     }
@@ -156,7 +156,7 @@ def test_children_add_up_to_given_totals_of_their_parents():
 
 
 def test_a_replaced_total_follows_its_children():
-    asked, items, _ = two_tables({"total": levels(replacements.read({"integers": [3, 20]}))})
+    asked, items, _ = two_tables({"total": levels(value_domains.read({"integers": [3, 20]}))})
     (route,) = routes(asked, None)
     assert route.engine.name == "parents from children"
     made = run(asked, [route], Randomness(seed=2))
@@ -168,7 +168,7 @@ def test_a_replaced_total_follows_its_children():
 
 
 def test_referring_columns_take_the_new_value_of_their_parent():
-    keys = levels(replacements.read({"integers": [1000, 9999]}))
+    keys = levels(value_domains.read({"integers": [1000, 9999]}))
     sources = {
         "p": SampledTable(3, {"id": keys}, {"id": ["1", "2", "3"]}),
         "c": SampledTable(4, {"pid": keys}, {"pid": ["2", "2", "3", "1"]}),
@@ -192,7 +192,7 @@ def test_fakes_can_be_unique():
 def test_patterns_are_numbered_one_to_one(pattern):
     import re
 
-    numbering = levels(replacements.read({"pattern": pattern, "longest": 6}))
+    numbering = levels(value_domains.read({"pattern": pattern, "longest": 6}))
     everything = numbering.words.texts(np.arange(numbering.size)).tolist()
     assert len(set(everything)) == numbering.size
     assert all(re.fullmatch(pattern, text) for text in everything)

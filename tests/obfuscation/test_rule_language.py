@@ -3,11 +3,11 @@ from fractions import Fraction
 
 import pytest
 
-from sfumato.audit.rules import Judge
-from sfumato.errors import PolicyError
-from sfumato.methods.replacing.sampling.patterns import automaton, literal, words
-from sfumato.policy.rules import RuleError, bind, classify, columns_of, conjuncts, linear_comparison, parse
-from sfumato.policy.rules.tree import (
+from sfumato.core.errors import PolicyError
+from sfumato.kinds.testdata.methods.sampling.text_patterns import automaton, literal, words
+from sfumato.policy.constraint_language import RuleError, bind, classify, columns_of, conjuncts, linear_comparison, parse
+from sfumato.policy.constraint_language.evaluation import ConstraintEvaluator
+from sfumato.policy.constraint_language.syntax_tree import (
     Aggregate,
     All,
     Arithmetic,
@@ -200,7 +200,7 @@ def test_rules_at_the_limits_are_read_walked_and_judged():
         rule = bind(parse(text), {"a": "number"})
         classify(rule)
         assert columns_of(rule) == (a,)
-        assert Judge({None: {"a": ["1"]}}).broken(rule) == (text == deep)
+        assert ConstraintEvaluator({None: {"a": ["1"]}}).broken(rule) == (text == deep)
     assert linear_comparison(parse(long).body).terms == {a: 301}
 
 
@@ -222,7 +222,7 @@ def test_a_pattern_at_the_limits_is_read():
 def test_a_drawn_number_beside_a_text_is_compared_as_it_is_written() -> None:
     import numpy as np
 
-    from sfumato.methods.replacing.sampling.vectors import Vector, _compared
+    from sfumato.kinds.testdata.methods.sampling.constraint_vectors import Vector, _compared
 
     texts = Vector(np.array(["3", "2.5", "4"]), 0)
     assert _compared("=", Vector(np.array([3, 3, 4]), 1), texts, 0).tolist() == [True, False, True]

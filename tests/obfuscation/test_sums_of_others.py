@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from sfumato.audit.legal_records import _window, fast_length, shares
+from sfumato.kinds.testdata.evidence import _window, fast_length, posterior_of_records
 
 
 def plain_ways(values: list[list[int]], counts: list[int]) -> dict[int, int]:
@@ -29,7 +29,7 @@ def test_shares_are_those_of_a_count(seed: int, aside: int) -> None:
     own = [[0, *draw.integers(0, 10, 3).tolist(), 9], [1, 2, *draw.integers(-4, 3, 2).tolist()]]
     counts = [90, 60]
     total = round(sum(n * sum(values) / len(values) for n, values in zip(counts, own, strict=True))) + aside
-    found = shares([np.array(values) for values in own], counts, total)
+    found = posterior_of_records([np.array(values) for values in own], counts, total)
     assert found is not None
     for place, values in enumerate(own):
         others = plain_ways(own, [n - (other == place) for other, n in enumerate(counts)])

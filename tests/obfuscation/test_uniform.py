@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from worlds import p_value, problem, uniformity
 
-from sfumato.methods.replacing.sampling import totals
-from sfumato.methods.replacing.sampling.groups import group_totals
-from sfumato.methods.replacing.sampling.keyed import Permutation, ranks
-from sfumato.methods.replacing.sampling.router import exact
-from sfumato.methods.replacing.sampling.totals import TotalSampler
-from sfumato.randomness import Randomness
+from sfumato.core.randomness import Randomness
+from sfumato.kinds.testdata.methods.sampling import sum_distribution
+from sfumato.kinds.testdata.methods.sampling.keyed_randomness import Permutation, ranks
+from sfumato.kinds.testdata.methods.sampling.sampler_selection import exact
+from sfumato.kinds.testdata.methods.sampling.sum_distribution import TotalSampler
+from sfumato.kinds.testdata.methods.sampling.total_samplers import group_totals
 
 SLOW = bool(os.environ.get("SFUMATO_SLOW"))
 DRAWS = 800 if SLOW else 240
@@ -79,7 +79,7 @@ TOTALS = [
 @pytest.mark.parametrize("cost", [2e7, 0.0], ids=["by tables", "by halving"])
 @pytest.mark.parametrize(("values", "weights", "classes", "total"), TOTALS)
 def test_totals_by_tables_and_by_halving(monkeypatch, cost, values, weights, classes, total):
-    monkeypatch.setattr(totals, "_BASE_COST", cost)
+    monkeypatch.setattr(sum_distribution, "_BASE_COST", cost)
     sampler = TotalSampler(values, weights, np.array(classes))
     random = Randomness(seed=5)
     wanted = sequences(values, weights, classes, lambda found: (found == np.array(total)).all())
@@ -118,26 +118,26 @@ def test_the_sum_of_a_million_terms_has_the_right_law():
 
 
 def test_sparse_and_dense_laws_agree(monkeypatch):
-    from sfumato.methods.replacing.sampling import lattice
+    from sfumato.kinds.testdata.methods.sampling import sum_distribution
 
     marks = np.arange(80, 85)
     pairs = np.array([(c, t) for c in marks for t in marks if (c + t) % 2 == 0])
     where = np.array([[8200, 8200], [8206, 8192], [8201, 8200]])
-    dense = lattice.Law([pairs], [np.ones(len(pairs))]).sum(np.array([100])).pmf(where)
-    monkeypatch.setattr(lattice, "_DENSE", 0)
-    monkeypatch.setattr(lattice, "_SMALL", 0)
-    sparse = lattice.Law([pairs], [np.ones(len(pairs))]).sum(np.array([100])).pmf(where)
+    dense = sum_distribution.SumDistribution([pairs], [np.ones(len(pairs))]).sum(np.array([100])).pmf(where)
+    monkeypatch.setattr(sum_distribution, "_DENSE", 0)
+    monkeypatch.setattr(sum_distribution, "_SMALL", 0)
+    sparse = sum_distribution.SumDistribution([pairs], [np.ones(len(pairs))]).sum(np.array([100])).pmf(where)
     assert np.allclose(dense, sparse, atol=1e-14)
     assert dense[2] < 1e-15  # the sum of both marks is always even
 
 
 @pytest.mark.parametrize("exactly", [True, False])
 def test_groups(monkeypatch, exactly):
-    from sfumato.methods.replacing.sampling import groups
+    from sfumato.kinds.testdata.methods.sampling import total_samplers
 
     values, weights, size, total, draws = np.array([0, 1, 3, 4]), np.array([1.0, 2, 1, 5]), 4, 8, 6000
     if not exactly:  # as if counts did not fit into 62 bits
-        monkeypatch.setattr(groups, "_batches", lambda *a: [(np.arange(draws), 0.3)])
+        monkeypatch.setattr(total_samplers, "_batches", lambda *a: [(np.arange(draws), 0.3)])
     drawn = group_totals(values, weights, np.full(draws, size), np.full(draws, total), Randomness(seed=2))
     counted = Counter(map(tuple, drawn.reshape(draws, size).tolist()))
     wanted = sequences([values], [weights], [0] * size, lambda found: found == total)
@@ -178,7 +178,7 @@ def test_ranks_are_functions_of_key_and_record():
 
 @pytest.mark.parametrize("values", [np.array([(a, b) for a in range(6) for b in range(5)]), np.array([[0, 0], [7, 1], [3, 9]])])
 def test_characteristic_functions_on_a_grid_and_listed_agree_with_the_definition(values):
-    from sfumato.methods.replacing.sampling.characteristic import Characteristic
+    from sfumato.kinds.testdata.methods.sampling.sum_distribution import Characteristic
 
     weights = np.arange(1, len(values) + 1) / np.arange(1, len(values) + 1).sum()
     points = np.random.default_rng(1).uniform(-3, 3, (700, 2))
@@ -190,7 +190,7 @@ def test_characteristic_functions_on_a_grid_and_listed_agree_with_the_definition
 
 
 def test_totals_of_two_columns_that_exclude_each_other_are_still_found():
-    from sfumato.errors import Infeasible
+    from sfumato.core.errors import Infeasible
 
     asked = problem({"a": {"integers": [0, 3]}, "b": {"integers": [0, 3]}}, ["a = b", "sum(a) = 20", "sum(b) = 22"], 20)
     with pytest.raises(Infeasible):
@@ -201,7 +201,7 @@ def test_many_records_with_few_or_many_values():
     """Counts that are cut off far out (I2 of `occupancy`): the number of used values has the law of the exact count."""
     from math import comb
 
-    from sfumato.methods.replacing.sampling.occupancy import Occupancy
+    from sfumato.kinds.testdata.methods.sampling.record_samplers import Occupancy
 
     assert Occupancy.made(10_000, 3, 3_000, 1) is None  # large classes of few values: declined, not guessed
     for records, values, least, rights in [(3000, 40, 1, 5), (3000, 2000, 4, 1), (3000, 5, 2, 3)]:

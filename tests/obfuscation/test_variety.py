@@ -10,10 +10,10 @@ from tests.secret import secret
 from worlds import all_tables, broken, p_value, problem, texts
 
 import sfumato as sf
-from sfumato.methods.replacing.sampling.blocks import fallback
-from sfumato.methods.replacing.sampling.router import Route, run
-from sfumato.methods.solver import SolverModel
-from sfumato.randomness import Randomness
+from sfumato.core.constraint_solver import SolverModel
+from sfumato.core.randomness import Randomness
+from sfumato.kinds.testdata.methods.sampling.sampler_selection import Route, run
+from sfumato.kinds.testdata.methods.sampling.solver_blocks import fallback
 
 SLOW = bool(os.environ.get("SFUMATO_SLOW"))
 SUMMED = ({"a": {"integers": [0, 3]}}, ["sum(a) = 7"], 5) if SLOW else ({"a": {"integers": [0, 3]}}, ["sum(a) = 6"], 4)

@@ -6,9 +6,9 @@ import pytest
 from tests.secret import secret
 
 import sfumato as sf
-from sfumato.errors import Infeasible, PolicyError, SfumatoError
-from sfumato.ledger import Ledger
-from sfumato.spine.foresight import foresee
+from sfumato.core.errors import Infeasible, PolicyError, SfumatoError
+from sfumato.history.ledger import Ledger
+from sfumato.workflow.forecast import forecast_publish
 
 PEOPLE = {
     "who": ["p1", "p2", "p3", "p4"],
@@ -49,7 +49,7 @@ def test_a_blind_draw_is_remembered_and_nothing_hangs_on_it(tmp_path):
     third, _, used = enter(tmp_path, recoded(["age"]), "r3")
     assert third.certificate.holds
     assert sf.verify(tmp_path / "r3", ledger=book, original=used).holds
-    assert "tell nothing" in " ".join(foresee(replaced({"income": DRAWN}), ledger=book).sentences())
+    assert "tell nothing" in " ".join(forecast_publish(replaced({"income": DRAWN}), ledger=book).sentences())
 
 
 def test_columns_that_are_published_as_they_are_are_joined(tmp_path):
@@ -75,14 +75,14 @@ def test_columns_that_are_published_as_they_are_are_joined(tmp_path):
 )
 def test_what_looks_at_the_original_is_refused_before_data_moves(policy, word, tmp_path):
     with pytest.raises(PolicyError, match=word):
-        foresee(policy, ledger=tmp_path / "new.ledger")
+        forecast_publish(policy, ledger=tmp_path / "new.ledger")
 
 
 def test_databases_are_refused_before_data_moves(tmp_path):
     tree = {"version": 1, "data": {"kind": "database", "source": "sqlite:///nowhere.db", "target": "sqlite:///t.db"}}
     tree["columns"] = {"people.name": {"role": "replaced", "domain": {"values": ["a"]}}}
     with pytest.raises(PolicyError, match="cannot keep a database"):
-        foresee(sf.Policy.parse(tree | {"method": {"relational": {}}}), ledger=tmp_path / "new.ledger")
+        forecast_publish(sf.Policy.parse(tree | {"method": {"relational": {}}}), ledger=tmp_path / "new.ledger")
 
 
 def test_marks_that_stay_and_solver_blocks_are_refused_with_the_data(tmp_path):

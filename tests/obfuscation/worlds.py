@@ -6,21 +6,21 @@ from collections import Counter
 import numpy as np
 from scipy.special import gammaincc
 
-from sfumato.audit.rules import Judge
-from sfumato.methods.replacing.sampling.levels import levels
-from sfumato.methods.replacing.sampling.problem import SampledTable, SamplingProblem
-from sfumato.methods.replacing.sampling.router import routes, run
-from sfumato.policy import replacements
-from sfumato.policy.rules import bind, columns_of, parse
-from sfumato.policy.rules.tree import References
-from sfumato.randomness import Randomness
+from sfumato.core.randomness import Randomness
+from sfumato.kinds.testdata.methods.sampling.column_values import levels
+from sfumato.kinds.testdata.methods.sampling.problem import SampledTable, SamplingProblem
+from sfumato.kinds.testdata.methods.sampling.sampler_selection import routes, run
+from sfumato.policy import value_domains
+from sfumato.policy.constraint_language import bind, columns_of, parse
+from sfumato.policy.constraint_language.evaluation import ConstraintEvaluator
+from sfumato.policy.constraint_language.syntax_tree import References
 
 
 def problem(domains, rules, count, original=None):
     """A single table with the given declared domains and rule texts."""
-    read = {name: replacements.read(declared) for name, declared in domains.items()}
+    read = {name: value_domains.read(declared) for name, declared in domains.items()}
     kinds = dict.fromkeys(original or {})
-    kinds |= {name: None if isinstance(d, replacements.Values) else d.kind for name, d in read.items()}
+    kinds |= {name: None if isinstance(d, value_domains.Values) else d.kind for name, d in read.items()}
     bound = [bind(parse(text), kinds) for text in rules]
     return SamplingProblem({None: SampledTable(count, {name: levels(d) for name, d in read.items()}, original or {})}, bound)
 
@@ -37,7 +37,7 @@ def draw(asked, seed, fallback=None):
 READ = {}
 
 
-class Remembering(Judge):
+class Remembering(ConstraintEvaluator):
     """The audit's evaluator, which reads equal cells once for all tables that hold them."""
 
     def column(self, column):

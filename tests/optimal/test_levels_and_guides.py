@@ -10,13 +10,12 @@ import pytest
 from scipy.optimize import Bounds, LinearConstraint, milp
 
 from sfumato.data.generalization import Ranges
-from sfumato.methods.recoding.bound import guided
-from sfumato.methods.recoding.bound.guided import guided_starts
-from sfumato.methods.recoding.bound.prices import PriceBound
-from sfumato.methods.recoding.bound.program import Neighbourhood, Program, _edges, part_of, solve
-from sfumato.methods.recoding.bound.space import RecodingSpace
-from sfumato.methods.recoding.problem import RecodingProblem, Requirement, Sensitive
-from sfumato.models.alpha_k import AlphaK
+from sfumato.kinds.tables.methods import optimal
+from sfumato.kinds.tables.methods.integer_program import Neighbourhood, Program, _edges, part_of, solve
+from sfumato.kinds.tables.methods.optimal import guided_starts
+from sfumato.kinds.tables.methods.price_bound import PriceBound, RecodingSpace
+from sfumato.kinds.tables.methods.recoding_problem import RecodingProblem, Requirement, Sensitive
+from sfumato.models.alpha_k_anonymity import AlphaK
 from sfumato.models.base import Model
 from sfumato.models.k_anonymity import KAnonymity
 from sfumato.models.l_diversity import LDiversity
@@ -124,7 +123,7 @@ def test_there_is_no_guided_start_where_too_much_is_left(monkeypatch: pytest.Mon
     bounds = [PriceBound(space, space.nodes(seconds=5), may_suppress=False) for space in spaces]
     prices = [bound.ascend(float(space.problem.records), seconds=0.02) for space, bound in zip(spaces, bounds, strict=True)]
     found = []
-    for most in (guided._COMPARED, 0):
-        monkeypatch.setattr(guided, "_COMPARED", most)
+    for most in (optimal._COMPARED, 0):
+        monkeypatch.setattr(optimal, "_COMPARED", most)
         found.append(sum(len(guided_starts(bound, price)) for bound, price in zip(bounds, prices, strict=True)))
     assert found[1] < found[0]

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 import sfumato as sf
-from sfumato.demos.hospital import discharges
-from sfumato.metrics.base import figures
 from sfumato.release.form import Form
-from sfumato.release.release import Trace
-from sfumato.spine.foresight import foresee
+from sfumato.release.metric import figures
+from sfumato.release.release import Provenance
+from sfumato.ui.demos.tables import discharges
+from sfumato.workflow.forecast import forecast_publish
 from tests.secret import SEED
 
 NAMES = ["name", "age", "sex", "zip", "admitted", "ward", "diagnosis"]
@@ -68,7 +68,7 @@ def test_a_folder_of_an_earlier_version_still_says_its_bound(folder: Path) -> No
     from sfumato.release.folder import open_release
 
     now = open_release(folder, original=table())
-    old = replace(now, form=Form.read("recoded table", {"optimality": now.trace.optimality.model_dump()}), trace=Trace())
+    old = replace(now, form=Form.read("recoded table", {"optimality": now.trace.optimality.model_dump()}), trace=Provenance())
     assert "lower_bound" in figures(old)
     assert "lower_bound" not in figures(old.as_published())
 
@@ -76,7 +76,7 @@ def test_a_folder_of_an_earlier_version_still_says_its_bound(folder: Path) -> No
 @pytest.mark.parametrize("change", [{"lower_bound": 0.9}, {"lower_bound": 0.0}])
 def test_a_false_bound_is_refuted(folder: Path, tmp_path: Path, change: dict[str, Any]) -> None:
     """A bound above the measured loss, and a proven optimum whose bound lies far below it."""
-    from sfumato.audit.checks.optimality import OptimalityHonest
+    from sfumato.kinds.tables.checks import OptimalityHonest
     from sfumato.release.folder import open_release
 
     honest = open_release(folder, original=table())
@@ -87,13 +87,13 @@ def test_a_false_bound_is_refuted(folder: Path, tmp_path: Path, change: dict[str
 
 
 def test_check_says_what_the_bound_will_be_about() -> None:
-    sentences = list(foresee(policy(utility={"suppress_at_most": "2%"})).sentences())
+    sentences = list(forecast_publish(policy(utility={"suppress_at_most": "2%"})).sentences())
     assert any(sentence.startswith("space:") and "2.000%" in sentence for sentence in sentences)
 
 
 def test_the_planner_leaves_it_to_whoever_asks() -> None:
     asked = sf.Policy.parse({"version": 1, "columns": COLUMNS, "protect": [{"k-anonymity": {"k": 3}}]})
-    from sfumato.spine.plan import plan
+    from sfumato.workflow.plan import plan
 
     assert plan(asked, records=1_000).method.name == "refined"
 

@@ -13,15 +13,12 @@ import pytest
 
 import sfumato as sf
 from sfumato.data.generalization import Ranges
-from sfumato.methods.recoding.base import problem_of
-from sfumato.methods.recoding.bound.prices import PriceBound
-from sfumato.methods.recoding.bound.program import part_of, solve
-from sfumato.methods.recoding.bound.quotas import find_quotas
-from sfumato.methods.recoding.bound.space import RecodingSpace
-from sfumato.methods.recoding.kernels.node_prices import NOTHING, node_gains, plain_node_gains
-from sfumato.methods.recoding.kernels.share_prices import plain_share_gains, share_gains
-from sfumato.methods.recoding.problem import RecodingProblem, Requirement, Sensitive
-from sfumato.models.alpha_k import AlphaK
+from sfumato.kinds.tables.methods.integer_program import part_of, solve
+from sfumato.kinds.tables.methods.kernels.price_bound import NOTHING, node_gains, plain_node_gains, plain_share_gains, share_gains
+from sfumato.kinds.tables.methods.price_bound import PriceBound, RecodingSpace, find_quotas
+from sfumato.kinds.tables.methods.recoding import problem_of
+from sfumato.kinds.tables.methods.recoding_problem import RecodingProblem, Requirement, Sensitive
+from sfumato.models.alpha_k_anonymity import AlphaK
 from sfumato.models.base import Model
 from sfumato.models.k_anonymity import KAnonymity
 from sfumato.models.l_diversity import LDiversity

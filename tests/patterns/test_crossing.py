@@ -12,20 +12,17 @@ from tests.secret import secret
 
 import sfumato as sf
 from sfumato.audit.certify import certify
-from sfumato.audit.checks.localities import KeptLocalities
-from sfumato.errors import DataError
-from sfumato.methods.replacing.kernels.localities import NARROW, WIDE
-from sfumato.methods.replacing.patterns.crossing import crossing
-from sfumato.methods.replacing.patterns.linear import ReplacedColumn, RuleSheet
-from sfumato.methods.replacing.patterns.localities import localities
-from sfumato.methods.replacing.patterns.partitions import runs
-from sfumato.methods.replacing.patterns.walking import WalkEffort, walk
+from sfumato.core.errors import DataError
+from sfumato.core.randomness import Randomness
+from sfumato.kinds.testdata.methods.kernels.pattern_walk import NARROW, WIDE
+from sfumato.kinds.testdata.methods.linear_properties import ReplacedColumn, RuleSheet, crossing_localities, localities, runs
+from sfumato.kinds.testdata.methods.polytope_walk import WalkEffort, walk
+from sfumato.kinds.testdata.pattern_checks import KeptLocalities
+from sfumato.policy.constraint_language import parse
 from sfumato.policy.policy import Policy
-from sfumato.policy.rules import parse
-from sfumato.randomness import Randomness
-from sfumato.release.exhibit import Exhibit
+from sfumato.release.folder import provenance_path
 from sfumato.release.release import Part
-from sfumato.release.trace_file import trace_path
+from sfumato.release.view import ReleaseView
 
 RULE = "localities(v) sample 0.2 partition 8 across 25"
 
@@ -47,8 +44,8 @@ def every_crossing(values, size):
 def test_sample_against_all_triples(values, size, count, seed):
     data = np.array(values, dtype=np.int64)
     inside, possible = localities(data, runs(data.size, size), 0.5, Randomness(1)), every_crossing(values, size)
-    assert {tuple(row) for row in crossing(inside, data, 10_000, Randomness(seed)).tolist()} == possible
-    some = [tuple(row) for row in crossing(inside, data, count, Randomness(seed)).tolist()]
+    assert {tuple(row) for row in crossing_localities(inside, data, 10_000, Randomness(seed)).tolist()} == possible
+    some = [tuple(row) for row in crossing_localities(inside, data, count, Randomness(seed)).tolist()]
     assert len(set(some)) == len(some) == min(count, len(possible))
     assert set(some) <= possible
 
@@ -58,7 +55,7 @@ def test_sample_is_uniform():
     inside, possible = localities(data, runs(data.size, 2), 0.5, Randomness(1)), sorted(every_crossing(data.tolist(), 2))
     hits = dict.fromkeys(possible, 0)
     for seed in range(2000):
-        for row in crossing(inside, data, 3, Randomness(seed)).tolist():
+        for row in crossing_localities(inside, data, 3, Randomness(seed)).tolist():
             hits[tuple(row)] += 1
     wanted = 2000 * 3 / len(possible)
     assert len(possible) > 6
@@ -126,7 +123,7 @@ def judged(publication, *, values=None, triples=None, among=certify):
         parts = {"data": Part(table.to_arrow())}
     if triples is not None:
         trace = replace(trace, localities={"v": triples})
-    exhibit = Exhibit(release.form, parts, publication.policy, original=publication.original, trace=trace)
+    exhibit = ReleaseView(release.form, parts, publication.policy, original=publication.original, trace=trace)
     return next(found for found in among(exhibit) if found.model == "localities")
 
 
@@ -149,7 +146,7 @@ def test_release_keeps_and_records_the_localities_across(publication, tmp_path):
     assert found.holds
     assert (found.achieved["judged"], found.achieved["across"]) == (len(triples), 25)
     out = publication.write(tmp_path / "out")
-    assert trace_path(out).exists()
+    assert provenance_path(out).exists()
     verdict = sf.verify(out, original=frame())
     assert verdict.holds
     assert next(entry for entry in verdict.findings if entry.model == "localities").achieved["across"] == 25

@@ -12,12 +12,12 @@ import pytest
 from tests.secret import secret
 
 import sfumato as sf
-from sfumato.audit.checks.localities import KeptLocalities, broken_pairs
-from sfumato.audit.space import KeptSpace
-from sfumato.errors import DataError, PolicyError
-from sfumato.methods.replacing.patterns.distances import possible, quads
+from sfumato.core.errors import DataError, PolicyError
+from sfumato.core.randomness import Randomness
+from sfumato.kinds.testdata.methods.linear_properties import count_possible_quads, sample_quads
+from sfumato.kinds.testdata.pattern_checks import KeptLocalities, broken_pairs
+from sfumato.kinds.testdata.property_space import PropertySpace
 from sfumato.policy.policy import Policy
-from sfumato.randomness import Randomness
 from sfumato.release.release import Part
 
 
@@ -67,8 +67,8 @@ def test_fewer_than_promised_are_found_missing(made):
 
 
 def test_the_space_of_the_audit_has_the_rows_and_the_release_lies_in_it(made):
-    space = KeptSpace(made.exhibit)
-    bare = KeptSpace(replace(made.exhibit, trace=replace(made.exhibit.trace, distances={})))
+    space = PropertySpace(made.exhibit)
+    bare = PropertySpace(replace(made.exhibit, trace=replace(made.exhibit.trace, distances={})))
     assert len(list(space._rows())) == len(list(bare._rows())) + 2
 
 
@@ -83,10 +83,10 @@ def test_pairs_of_several_partitions_or_with_a_common_value_are_broken():
 
 def test_choices_are_drawn_evenly_and_none_twice():
     values, edges = np.array([0, 1, 5, 20, 70, 71, 90, 300]), np.array([0, 5, 8])
-    assert possible(edges) == 3 * len(list(combinations(range(5), 4)))
+    assert count_possible_quads(edges) == 3 * len(list(combinations(range(5), 4)))
     often: Counter[tuple[int, ...]] = Counter()
     for seed in range(300):
-        drawn = quads(values, edges, 3, Randomness(secret(seed)))
+        drawn = sample_quads(values, edges, 3, Randomness(secret(seed)))
         assert len({tuple(row) for row in drawn.tolist()}) == 3
         often.update(tuple(row) for row in drawn.tolist())
     assert len(often) == 15

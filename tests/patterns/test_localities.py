@@ -7,10 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sfumato.methods.replacing.kernels.localities import NARROW, WIDE, extract, plain_extract
-from sfumato.methods.replacing.patterns.localities import localities, points_of, sampled
-from sfumato.methods.replacing.patterns.partitions import runs
-from sfumato.randomness import Randomness
+from sfumato.core.randomness import Randomness
+from sfumato.kinds.testdata.methods.kernels.pattern_walk import NARROW, WIDE, extract, plain_extract
+from sfumato.kinds.testdata.methods.linear_properties import localities, points_of, runs, sampled
 
 
 def follows(i, j, k, side, kept):

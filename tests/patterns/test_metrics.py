@@ -5,9 +5,7 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from sfumato.metrics.clustering_error import clustering_error, kmeans, mismatch, spread_starts
-from sfumato.metrics.distortion import distortion
-from sfumato.metrics.range_query_error import RangeAnswering, errors
+from sfumato.kinds.testdata.metrics import RangeAnswering, clustering_error, distortion, errors, kmeans, mismatch, spread_starts
 
 
 def test_distortion_is_the_mean_relative_change():

@@ -12,16 +12,15 @@ from tests.secret import secret
 
 import sfumato as sf
 from sfumato.audit.certify import certify
-from sfumato.audit.checks.linked_rows import found_share
-from sfumato.errors import Infeasible, PolicyError, SfumatoError
-from sfumato.methods.replacing.kernels.localities import NARROW, WIDE
-from sfumato.methods.replacing.patterns.crossing import crossing
-from sfumato.methods.replacing.patterns.localities import localities
+from sfumato.core.errors import Infeasible, PolicyError, SfumatoError
+from sfumato.core.randomness import Randomness
+from sfumato.kinds.testdata.methods.kernels.pattern_walk import NARROW, WIDE
+from sfumato.kinds.testdata.methods.linear_properties import crossing_localities, localities
+from sfumato.kinds.testdata.pattern_checks import reidentified_share
+from sfumato.policy.constraint_language import parse
 from sfumato.policy.policy import Policy
-from sfumato.policy.rules import parse
-from sfumato.randomness import Randomness
-from sfumato.release.exhibit import Exhibit
 from sfumato.release.release import Part
+from sfumato.release.view import ReleaseView
 
 SCORES = {"integers": [0, 100]}
 
@@ -39,7 +38,7 @@ def school(count=60, seed=3):
 
 
 def exhibit_of(made):
-    return Exhibit(made.release.form, made.release.parts, made.policy, original=made.original, trace=made.release.trace)
+    return ReleaseView(made.release.form, made.release.parts, made.policy, original=made.original, trace=made.release.trace)
 
 
 def finding(exhibit, name):
@@ -87,8 +86,8 @@ def test_localities_across_classes_against_all_triples(people, count, seed):
     home = np.unique([home for home, _ in people], return_inverse=True)[1].astype(np.int64)
     data = np.array([value for _, value in people], dtype=np.int64)
     inside, possible = localities(data, home, 0.5, Randomness(1)), every_loose_crossing(data.tolist(), home.tolist())
-    assert {tuple(row) for row in crossing(inside, data, 10_000, Randomness(seed), loose=True).tolist()} == possible
-    some = [tuple(row) for row in crossing(inside, data, count, Randomness(seed), loose=True).tolist()]
+    assert {tuple(row) for row in crossing_localities(inside, data, 10_000, Randomness(seed), loose=True).tolist()} == possible
+    some = [tuple(row) for row in crossing_localities(inside, data, count, Randomness(seed), loose=True).tolist()]
     assert len(set(some)) == len(some) == min(count, len(possible))
 
 
@@ -209,10 +208,10 @@ def test_sample_nothing_keeps_no_locality_and_still_ties_and_boxes():
 
 def test_found_share_by_hand():
     before = np.array([[0.0], [1.0], [2.0], [3.0]])
-    assert found_share(before, before) == 1.0
-    assert found_share(before, before[::-1]) == 0.0
-    assert found_share(before, np.ones((4, 1))) == 0.25
-    assert found_share(before, np.array([[0.1], [0.9], [0.9], [6.0]])) == pytest.approx((1 + 0.5 + 0.5 + 0) / 4)
+    assert reidentified_share(before, before) == 1.0
+    assert reidentified_share(before, before[::-1]) == 0.0
+    assert reidentified_share(before, np.ones((4, 1))) == 0.25
+    assert reidentified_share(before, np.array([[0.1], [0.9], [0.9], [6.0]])) == pytest.approx((1 + 0.5 + 0.5 + 0) / 4)
 
 
 def test_an_outsider_who_knows_the_class_finds_by_rank_and_the_limit_refuses_it():

@@ -8,14 +8,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from sfumato.errors import DataError, PolicyError
-from sfumato.methods.replacing.patterns import walking as _walking
-from sfumato.methods.replacing.patterns.faces import another_point, implied_equalities, lattice_kernel
-from sfumato.methods.replacing.patterns.linear import ReplacedColumn, RuleSheet, obstacle
-from sfumato.methods.replacing.patterns.moves import all_moves
-from sfumato.methods.replacing.patterns.walking import WalkEffort, walk
-from sfumato.policy.rules import parse
-from sfumato.randomness import Randomness
+from sfumato.core.errors import DataError, PolicyError
+from sfumato.core.randomness import Randomness
+from sfumato.kinds.testdata.methods import polytope_walk as _walking
+from sfumato.kinds.testdata.methods.linear_properties import ReplacedColumn, RuleSheet, reason_not_linear
+from sfumato.kinds.testdata.methods.polytope_walk import (
+    WalkEffort,
+    all_moves,
+    another_point,
+    implied_equalities,
+    lattice_kernel,
+    walk,
+)
+from sfumato.policy.constraint_language import parse
 
 EXAMPLE = np.array([3, 5, 11, 27, 33, 45])
 PROPERTIES = ["v[1] + v[2] <= v[3]", "v[3] + v[5] < 2 * v[4]", "v[4] + v[5] > v[6]"]
@@ -58,7 +63,7 @@ def test_a_property_that_is_not_true_of_the_data_is_refused():
 
 @pytest.mark.parametrize("rule", ["v * v <= 3", "unique(v)", "v != 3", "max(v) <= 4", "v <= mean(v)", "v <= 3 or v >= 5"])
 def test_rules_the_walk_cannot_keep_are_refused(rule):
-    assert obstacle(parse(rule))
+    assert reason_not_linear(parse(rule))
     with pytest.raises(PolicyError, match="pattern-walk cannot keep"):
         sheet(EXAMPLE).polytope([parse(rule)], Randomness(1))
 
@@ -200,7 +205,7 @@ def test_without_the_order_constraint_sampled_localities_break():
 
 
 def _bare(pattern, values):
-    from sfumato.methods.replacing.patterns.polytope import PropertySheet
+    from sfumato.kinds.testdata.methods.polytope_walk import PropertySheet
 
     start = np.empty(pattern.points.max() + 1, np.int64)
     start[pattern.points] = values

@@ -15,16 +15,15 @@ from tests.secret import secret
 
 import sfumato as sf
 from sfumato.audit.certify import certify
-from sfumato.audit.checks import neighbours
-from sfumato.audit.checks.localities import KeptLocalities
-from sfumato.audit.checks.neighbours import column_ranks, judged, majority, mid_ranks, nearest, some_people
-from sfumato.audit.space import KeptSpace
+from sfumato.core.errors import DataError, PolicyError
 from sfumato.data.table import Table
-from sfumato.errors import DataError, PolicyError
+from sfumato.kinds.testdata import pattern_checks
+from sfumato.kinds.testdata.pattern_checks import KeptLocalities, column_ranks, judged, majority, mid_ranks, nearest, some_people
+from sfumato.kinds.testdata.property_space import PropertySpace
 from sfumato.policy.policy import Policy
-from sfumato.release.exhibit import Exhibit
+from sfumato.release.folder import provenance_path, read_provenance
 from sfumato.release.release import Part
-from sfumato.release.trace_file import read_trace, trace_path
+from sfumato.release.view import ReleaseView
 
 
 def policy_of(keep, *, high=60, method=None, **columns):
@@ -40,7 +39,7 @@ def frame(count=80, seed=1, high=60):
 
 def evidence_of(publication):
     release = publication.release
-    return Exhibit(release.form, release.parts, publication.policy, original=publication.original, trace=release.trace)
+    return ReleaseView(release.form, release.parts, publication.policy, original=publication.original, trace=release.trace)
 
 
 def finding(evidence, name):
@@ -109,10 +108,10 @@ def test_audit_counts_localities_like_the_method():
 
 def test_folder_holds_nothing_private_and_the_trace_lies_beside(publication, tmp_path):
     out = publication.write(tmp_path / "out")
-    beside = trace_path(out)
+    beside = provenance_path(out)
     assert stat.S_IMODE(beside.stat().st_mode) == 0o600
     assert not any("trace" in file.name for file in out.rglob("*"))
-    stored = read_trace(beside, publication.release.form)
+    stored = read_provenance(beside, publication.release.form)
     assert (stored.rows["data"] == publication.release.trace.rows["data"]).all()
     text = (out / "certificate.json").read_text() + (out / "manifest.json").read_text() + (out / "policy.yaml").read_text()
     assert "seed" not in text
@@ -125,7 +124,7 @@ def test_verify_and_measure_with_and_without_the_trace(publication, tmp_path):
     assert verdict.holds
     assert {"localities", "neighbours", "pinned"} <= {found.model for found in verdict.findings}
     assert sf.measure(out, original=frame())["distortion"] == pytest.approx(publication.utility["distortion"])
-    trace_path(out).unlink()
+    provenance_path(out).unlink()
     alone = sf.verify(out, original=frame())
     assert not alone.violated and [found.model for found in alone.open] == ["rules left open"]
     assert "localities" not in {found.model for found in alone.findings}
@@ -159,14 +158,14 @@ def test_the_same_seed_gives_the_same_release_and_another_another():
     ],
 )
 def test_policies_the_walk_cannot_serve_are_refused_before_data_moves(keep, columns, word):
-    from sfumato.spine.plan import plan
+    from sfumato.workflow.plan import plan
 
     with pytest.raises(PolicyError, match=word):
         plan(policy_of(keep, **columns))
 
 
 def test_claims_are_refused_because_nothing_is_guaranteed():
-    from sfumato.spine.plan import plan
+    from sfumato.workflow.plan import plan
 
     policy = policy_of([])
     tree = dict(policy.document.tree) | {"protect": [{"given": ["s"], "hide": "v", "by": {"l-diversity": {"l": 2}}}]}
@@ -212,7 +211,7 @@ def test_pinned_values_against_enumeration():
         rules = [f"{sum_} >= {bound}" for sum_, row, bound in zip(left, factors, bounds, strict=True) if row.any()]
         made = sf.publish(policy_of([rule.replace("+ -", "- ") for rule in rules], high=5), seed=secret(1),
                           data={"v": [str(v) for v in data], "s": ["a", "b", "c"]})  # fmt: skip
-        space = KeptSpace(evidence_of(made))
+        space = PropertySpace(evidence_of(made))
         legal = np.array([p for p in product(range(6), repeat=3) if (factors @ np.array(p) >= bounds).all()])
         for cell in range(3):
             said = space.is_pinned(int(space.of["v"][cell]), int(data[cell]))
@@ -234,7 +233,7 @@ def test_a_value_fixed_by_a_rule_is_reported_as_pinned():
 def test_a_value_between_a_rule_and_the_end_of_its_domain_is_pinned():
     """60 is the most that the domain has: no rule forbids 61, and none is needed."""
     made = sf.publish(policy_of(["v[2] >= 60"]), data={"v": ["3", "60", "11"], "s": ["a", "b", "c"]}, seed=secret(1))
-    space = KeptSpace(evidence_of(made))
+    space = PropertySpace(evidence_of(made))
     assert [space.is_pinned(int(space.of["v"][cell]), level) for cell, level in enumerate((3, 60, 11))] == [False, True, False]
 
 
@@ -260,7 +259,7 @@ def test_of_many_people_the_same_are_asked_for_in_any_order(monkeypatch):
     rng = np.random.default_rng(5)
     values, codes = rng.integers(0, 5, (400, 2)).astype(np.float64), rng.integers(0, 3, 400)
     assert (some_people(values, [codes]) == np.arange(400)).all()
-    monkeypatch.setattr(neighbours, "ASKED", 50)
+    monkeypatch.setattr(pattern_checks, "ASKED", 50)
     order = rng.permutation(400)
     chosen, again = some_people(values, [codes]), order[some_people(values[order], [codes[order]])]
     assert len(set(chosen)) == 50
@@ -268,8 +267,8 @@ def test_of_many_people_the_same_are_asked_for_in_any_order(monkeypatch):
 
 
 def test_of_many_people_some_are_asked_for_and_that_is_said(publication, monkeypatch):
-    monkeypatch.setattr(neighbours, "ASKED", 4)
-    found = neighbours.Neighbours().examine(publication.exhibit)
+    monkeypatch.setattr(pattern_checks, "ASKED", 4)
+    found = pattern_checks.Neighbours().examine(publication.exhibit)
     assert found.reason == f"measured on 4 of {publication.original.rows} people of this release, not guaranteed"
     assert 0 <= found.achieved["first_neighbour"] <= found.achieved["best_guess"] <= 1
 

@@ -7,11 +7,10 @@ import numpy as np
 import pytest
 import scipy
 
-from sfumato.methods.replacing.kernels.walk import Directions, sweep
-from sfumato.methods.replacing.patterns.polytope import PropertySheet
-from sfumato.methods.replacing.patterns.walking import WalkEffort, walk
-from sfumato.randomness import Randomness
-from sfumato.randomness.kernels.chacha import next_uniform, open_stream
+from sfumato.core.kernels.chacha import next_uniform, open_stream
+from sfumato.core.randomness import Randomness
+from sfumato.kinds.testdata.methods.kernels.pattern_walk import Directions, sweep
+from sfumato.kinds.testdata.methods.polytope_walk import PropertySheet, WalkEffort, walk
 
 KEY = np.arange(8, dtype=np.uint32)
 SLOW = bool(os.environ.get("SFUMATO_SLOW"))

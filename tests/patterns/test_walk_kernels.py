@@ -3,9 +3,19 @@
 import numpy as np
 import pytest
 
-from sfumato.methods.replacing.kernels.mixing import coordinate_mixing, diagnose, plain_coordinate_mixing
-from sfumato.methods.replacing.kernels.walk import Bounds, Directions, Settings, loosen_parts, plain_sweep, sweep, walk_parts
-from sfumato.randomness.kernels.chacha import next_block, next_uniform, open_stream, plain_block
+from sfumato.core.kernels.chacha import next_block, next_uniform, open_stream, plain_block
+from sfumato.kinds.testdata.methods.kernels.pattern_walk import (
+    Bounds,
+    Directions,
+    Settings,
+    coordinate_mixing,
+    diagnose,
+    loosen_parts,
+    plain_coordinate_mixing,
+    plain_sweep,
+    sweep,
+    walk_parts,
+)
 
 KEY = np.arange(3, 11, dtype=np.uint32)
 

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import sfumato as sf
-from sfumato.errors import SfumatoError
+from sfumato.core.errors import SfumatoError
 from tests.people.worlds_of_people import Row, asked, labels_of
 from tests.people.worlds_over_releases import Bundle, Releases, random_history
 from tests.secret import SEED

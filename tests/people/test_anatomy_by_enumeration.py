@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 import sfumato as sf
-from sfumato.audit.base import Tally
-from sfumato.methods.subtables.people_apart import BucketsApart
+from sfumato.kinds.subtables.methods.buckets import PersonBuckets
+from sfumato.release.evidence import ViolationCount
 from tests.people.worlds_of_people import Row, asked, random_people
 
 CASES = 2000 if os.environ.get("SFUMATO_SLOW") else 16
@@ -80,7 +80,7 @@ def test_nothing_too_sure_about_anybody_in_a_bucket() -> None:
 
 
 def test_a_method_that_counts_rows_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(BucketsApart, "broken", lambda self, bucket: _nothing(bucket))
+    monkeypatch.setattr(PersonBuckets, "broken", lambda self, bucket: _nothing(bucket))
     refused = 0
     for seed in range(60):
         try:
@@ -99,8 +99,8 @@ def _nothing(bucket: Any) -> Any:
 
 
 def test_a_method_and_an_audit_that_count_rows_are_refused_by_the_floor(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(BucketsApart, "broken", lambda self, bucket: _nothing(bucket))
-    monkeypatch.setattr("sfumato.audit.readings.anatomy.judged_in_buckets", lambda exhibit, claim: Tally(0))
+    monkeypatch.setattr(PersonBuckets, "broken", lambda self, bucket: _nothing(bucket))
+    monkeypatch.setattr("sfumato.kinds.subtables.evidence.judge_persons_in_buckets", lambda exhibit, claim: ViolationCount(0))
     refused = 0
     for seed in range(30):
         try:

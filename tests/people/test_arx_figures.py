@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 from benchmarks import arx_figures as arx
 
-from sfumato.data.classes import group
-from sfumato.models.base import crowd
+from sfumato.data.equivalence_classes import equivalence_classes_of
+from sfumato.models.base import example_classes
 from sfumato.models.entropy_diversity import EntropyDiversity, corrected_logarithms, margin
-from sfumato.risks.attackers import individual_risk
+from sfumato.workflow.risk.figures import individual_risk
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +50,7 @@ def test_where_arx_stops_adding_early_its_figure_lies_between(table: arx.Table) 
 def test_individual_risk_of_eight_records_as_sdcmicro_has_it() -> None:
     keys = np.array([[2, 3, 2, 2, 3, 3, 1, 2], [3, 3, 3, 3, 3, 3, 4, 3], [1, 3, 1, 2, 1, 1, 1, 1]])
     weights = np.array([18.0, 45.5, 39.0, 17.0, 92.0, 8.0, 123.5, 51])
-    classes = group(list(keys))
+    classes = equivalence_classes_of(list(keys))
     people = np.bincount(classes.of, weights=weights)
     assert classes.counts[classes.of].tolist() == [3, 1, 3, 1, 2, 2, 1, 3]
     assert people[classes.of].tolist() == [108.0, 45.5, 108.0, 17.0, 100.0, 100.0, 123.5, 108.0]
@@ -61,7 +61,7 @@ def test_individual_risk_of_eight_records_as_sdcmicro_has_it() -> None:
 def test_one_value_is_never_diverse_and_methods_keep_enough() -> None:
     """Grassberger's estimate against shannon's entropy with its margin, for all ways in which up to 15 people have values."""
     level = EntropyDiversity(l=1.01, estimator="grassberger")
-    assert not level.satisfied(crowd("a", "aa", "aaaaaaa")).any()
+    assert not level.satisfied(example_classes("a", "aa", "aaaaaaa")).any()
     for sizes in (parts for people in range(1, 16) for parts in partitions(people, people)):
         n = np.array(sizes)
         shannon = math.log(n.sum()) - float(n @ np.log(n)) / n.sum()

@@ -60,9 +60,9 @@ def test_nothing_too_sure_about_anybody() -> None:
 
 
 def test_a_method_that_counts_rows_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sfumato.methods.aggregating.microaggregation.most_rows", lambda policy, table: 1)
+    monkeypatch.setattr("sfumato.kinds.tables.methods.microaggregation.most_rows", lambda policy, table: 1)
     monkeypatch.setattr(
-        "sfumato.methods.aggregating.microaggregation.kept_for_people",
+        "sfumato.kinds.tables.methods.microaggregation.groups_safe_for_persons",
         lambda policy, table, of: np.ones(int(of.max()) + 1, dtype=np.bool_),
     )
     refused = 0
@@ -82,7 +82,7 @@ def test_groups_that_are_written_alike_are_one(monkeypatch: pytest.MonkeyPatch) 
     told = [("1", "v"), ("2", "v"), ("3", "x"), ("4", "y"), ("1", "x"), ("2", "y"), ("5", "v"), ("6", "v")]
     records = [{"id": name, "q0": "5", "s0": value} for name, value in told]
     policy = {**case(0)[0], "protect": [CLAIMS[2]]}
-    monkeypatch.setattr("sfumato.methods.aggregating.microaggregation.best_groups", lambda points, fewest: np.arange(8) // 4)
+    monkeypatch.setattr("sfumato.kinds.tables.methods.microaggregation.best_groups", lambda points, fewest: np.arange(8) // 4)
     assert made(policy, records) is None
     apart = [{**record, "q0": str(5 + place // 4)} for place, record in enumerate(records)]
     assert made(policy, apart) is not None

@@ -10,14 +10,22 @@ import pytest
 
 from sfumato.data.hierarchy import Hierarchy
 from sfumato.data.table import Table
-from sfumato.methods.recoding.base import problem_of
-from sfumato.methods.recoding.costs import Costs
-from sfumato.methods.recoding.kernels.crowds import draw_box, is_inside, keep_fitting, longer, most_in_box, rows_allowed, varied
-from sfumato.methods.recoding.kernels.cutting_people import cut_for_people
-from sfumato.methods.recoding.kernels.key_order import by_key
-from sfumato.methods.recoding.partitioning import mondrian
-from sfumato.methods.recoding.people import Fit, rows_of_several
-from sfumato.methods.recoding.problem import Grouping, RecodingProblem
+from sfumato.kinds.tables.methods.kernels.person_partitioning import (
+    by_key,
+    cut_for_people,
+    draw_box,
+    is_inside,
+    keep_fitting,
+    longer,
+    most_in_box,
+    rows_allowed,
+    varied,
+)
+from sfumato.kinds.tables.methods.multidimensional_partitioning import mondrian
+from sfumato.kinds.tables.methods.person_requirements import Fit, rows_of_several
+from sfumato.kinds.tables.methods.recoding import problem_of
+from sfumato.kinds.tables.methods.recoding_costs import Costs
+from sfumato.kinds.tables.methods.recoding_problem import Grouping, RecodingProblem
 from sfumato.policy.policy import Policy
 
 Way = tuple[int, str, int]
@@ -145,7 +153,7 @@ class PlainCuts:
         box = [whole[column] if column in columns else side for column, side in enumerate(box)]
         widest = self.most(box)
         frequent = [int(np.bincount(column.codes[rest]).max()) for column in self.problem.sensitive if "\0" not in column.name]
-        sure = any(type(one.model).__name__ == "NothingCertain" for one in self.problem.requirements)
+        sure = any(type(one.model).__name__ == "NoCertainValue" for one in self.problem.requirements)
         need = max([self.fewest, self.k * widest] + [f + widest for f in frequent if sure]) - len(rest)
         spare = [len(child) - max(self.fewest, self.k * m) for child, m in zip(kept, most, strict=True)]
         home = {record: place for place, child in enumerate(kept) for record in child}

@@ -13,11 +13,11 @@ import pyarrow as pa
 import pytest
 
 import sfumato as sf
+from sfumato.core.randomness import Randomness
 from sfumato.data.table import Table
-from sfumato.methods.base import Task
-from sfumato.methods.recoding import drawn_levels, sampled
-from sfumato.methods.recoding.drawn_levels import STEP, PublishedSteps, below, detail, happens, kept_of, taken
-from sfumato.randomness import Randomness
+from sfumato.kinds.tables.methods import private_sampling
+from sfumato.kinds.tables.methods.private_sampling import STEP, PublishedSteps, below, detail, draw_by_score, draw_records, happens
+from sfumato.release.method import Task
 
 COLUMNS: dict[str, Any] = {
     "q": {"role": "quasi-identifier", "hierarchy": {"*": {"low": ["a", "b"], "high": ["c"]}}},
@@ -35,9 +35,12 @@ def scores_of(records: list[tuple[str, str]], beta: float, k: int) -> list[int]:
         pa.table({"q": [q for q, _ in records], "r": [r for _, r in records]}, schema=pa.schema([("q", "string"), ("r", "string")]))
     )
     task = Task(policy, table)
-    ladders = {name: sampled.ladder(policy, table, name) for name in HEIGHTS}
+    ladders = {name: private_sampling.ladder(policy, table, name) for name in HEIGHTS}
     steps = PublishedSteps(beta, k)
-    return [sampled._score(task, ladders, dict(zip(HEIGHTS, one, strict=True)), steps) for one in sampled._choices(HEIGHTS)]
+    return [
+        private_sampling._score(task, ladders, dict(zip(HEIGHTS, one, strict=True)), steps)
+        for one in private_sampling._choices(HEIGHTS)
+    ]
 
 
 @pytest.mark.parametrize(("beta", "k"), [(0.5, 2), (0.3, 1)])
@@ -100,7 +103,7 @@ def test_chances_are_drawn_as_they_are_computed() -> None:
         assert abs(share - math.exp(-x)) <= 5 * math.sqrt(math.exp(-x) * (1 - math.exp(-x)) / turns) + 1e-12
     assert {below(3, draw) for _ in range(60)} == {0, 1, 2} and below(1 << 200, draw) < 1 << 200
     scores, span = [0, 50, 80, 100], 100
-    found = Counter(taken(scores, 2.0, span, draw) for _ in range(turns))
+    found = Counter(draw_by_score(scores, 2.0, span, draw) for _ in range(turns))
     for place, chance in enumerate(chances(scores, 2.0, span)):
         assert abs(found[place] / turns - chance) <= 5 * math.sqrt(chance / turns)
 
@@ -110,9 +113,9 @@ def test_records_are_drawn_with_no_more_than_their_chance() -> None:
         def words(self, count: int) -> Any:
             return np.array([0, 2**63 - 1, 2**63, 2**64 - 1], dtype=np.uint64)
 
-    assert kept_of(4, 0.5, Words()).tolist() == [0, 1]  # type: ignore[arg-type]
+    assert draw_records(4, 0.5, Words()).tolist() == [0, 1]  # type: ignore[arg-type]
 
 
 def test_the_budget_is_spent_by_the_search_alone() -> None:
-    assert drawn_levels.taken([5], 0.1, 1, Randomness(seed=1)) == 0
+    assert private_sampling.draw_by_score([5], 0.1, 1, Randomness(seed=1)) == 0
     assert detail([0], [0]) == (1, 1)

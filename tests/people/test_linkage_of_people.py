@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import sfumato as sf
-from sfumato.attacks.linkage import LinkageAttack
+from sfumato.kinds.tables.linkage_attacks import LinkageAttack
 from sfumato.release.folder import open_release
 
 K = 4

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 import sfumato as sf
-from sfumato.audit.readings import linked as reading
-from sfumato.methods.recoding.bags import Bags, EverHad
+from sfumato.kinds.tables import evidence as reading
+from sfumato.kinds.tables.methods.row_multisets import EverHad, RowMultisets
 from tests.people.worlds_of_people import Row, linked_violations, random_people
 
 CASES = 2000 if os.environ.get("SFUMATO_SLOW") else 15
@@ -54,7 +54,7 @@ def test_a_method_that_looks_at_slots_only_is_refused(monkeypatch: pytest.Monkey
 
 
 def test_a_method_that_forgets_how_many_rows_there_are_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Bags, "__init__", _nobody_is_rare(Bags.__init__))
+    monkeypatch.setattr(RowMultisets, "__init__", _nobody_is_rare(RowMultisets.__init__))
     assert refused() > 0
 
 
@@ -67,9 +67,9 @@ def test_a_reading_that_forgets_what_people_ever_have_is_caught_by_the_floor(mon
 
 
 def _nobody_is_rare(init: Any) -> Any:
-    def without(self: Bags, policy: Any, table: Any, past: Any = None) -> None:
+    def without(self: RowMultisets, policy: Any, table: Any, past: Any = None) -> None:
         init(self, policy, table, past)
-        self.problem = lambda kind, records: _without_claims(Bags.problem(self, kind, records))  # type: ignore[method-assign]
+        self.problem = lambda kind, records: _without_claims(RowMultisets.problem(self, kind, records))  # type: ignore[method-assign]
 
     return without
 

@@ -17,7 +17,7 @@ import pytest
 from click.testing import CliRunner
 
 import sfumato as sf
-from sfumato.cli import root
+from sfumato.ui.cli import root
 
 PEOPLE, EACH = 12, 10
 COLUMNS = """

@@ -11,11 +11,11 @@ from typing import Any, Literal, get_args, get_origin
 import pytest
 
 import sfumato as sf
-from sfumato.audit.people import PeopleCount
-from sfumato.forms.recoded import Recoded
-from sfumato.methods.base import Method
-from sfumato.methods.recoding import people
-from sfumato.registry import catalogue
+from sfumato.core.registry import catalogue
+from sfumato.kinds.person_evidence import PersonCount
+from sfumato.kinds.tables.form import Recoded
+from sfumato.kinds.tables.methods import person_requirements
+from sfumato.release.method import Method
 from tests.people.worlds_of_people import people_violations, random_people
 
 SLOW = bool(os.environ.get("SFUMATO_SLOW"))
@@ -91,9 +91,9 @@ def test_rows_counted_as_people_say_too_much() -> None:
 
 def broken_without(monkeypatch: pytest.MonkeyPatch, cases: int = PLANTED) -> tuple[int, int]:
     """With a method that looks away: releases that the audit refused, and releases that only the enumeration finds."""
-    monkeypatch.setattr(people, "settled", lambda problem, grouping: grouping)
-    monkeypatch.setattr("sfumato.methods.recoding.base.settled", lambda problem, grouping: grouping)
-    monkeypatch.setattr("sfumato.methods.recoding.partitioning.counts_people", lambda problem: False)
+    monkeypatch.setattr(person_requirements, "enforce_person_requirements", lambda problem, grouping: grouping)
+    monkeypatch.setattr("sfumato.kinds.tables.methods.recoding.enforce_person_requirements", lambda problem, grouping: grouping)
+    monkeypatch.setattr("sfumato.kinds.tables.methods.multidimensional_partitioning.counts_persons", lambda problem: False)
     refused = missed = 0
     for seed in range(cases):
         policy, records = random_people(seed)
@@ -107,17 +107,19 @@ def broken_without(monkeypatch: pytest.MonkeyPatch, cases: int = PLANTED) -> tup
 
 
 def test_a_method_that_counts_rows_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sfumato.methods.recoding.base.of_people", lambda *_: ((), ()))
+    monkeypatch.setattr("sfumato.kinds.tables.methods.recoding.person_requirements", lambda *_: ((), ()))
     refused, missed = broken_without(monkeypatch)
     assert refused > FOUND and missed == 0
 
 
-@pytest.mark.parametrize("forgotten", ["RowsApart", "NothingCertain", "FewHaveIt"])
+@pytest.mark.parametrize("forgotten", ["RowsOfDifferentPersons", "NoCertainValue", "ValueShareOfPersons"])
 def test_a_method_that_forgets_one_condition_is_refused(monkeypatch: pytest.MonkeyPatch, forgotten: str) -> None:
     """Rows of one person; certain values; people's shares beside row shares."""
     import numpy as np
 
-    monkeypatch.setattr(getattr(people, forgotten), "satisfied", lambda self, seen: np.ones(len(seen.candidates), dtype=bool))
+    monkeypatch.setattr(
+        getattr(person_requirements, forgotten), "satisfied", lambda self, seen: np.ones(len(seen.candidates), dtype=bool)
+    )
     refused, missed = broken_without(monkeypatch, 120 if SLOW else 25)
     assert refused > 0 and missed == 0
 
@@ -125,14 +127,14 @@ def test_a_method_that_forgets_one_condition_is_refused(monkeypatch: pytest.Monk
 def test_an_audit_that_counts_rows_is_caught_by_the_floor(monkeypatch: pytest.MonkeyPatch) -> None:
     """Method and audit both take every row for a person; the floor, and the enumeration, do not."""
 
-    monkeypatch.setattr("sfumato.methods.recoding.base.of_people", lambda *_: ((), ()))
-    monkeypatch.setattr(PeopleCount, "__init__", _rows_are_people)
+    monkeypatch.setattr("sfumato.kinds.tables.methods.recoding.person_requirements", lambda *_: ((), ()))
+    monkeypatch.setattr(PersonCount, "__init__", _rows_are_people)
     refused, missed = broken_without(monkeypatch)
     assert refused > FOUND
     assert missed <= refused // 10  # of boxes that overlap the floor, which counts where rows are, need not know
 
 
-def _rows_are_people(self: PeopleCount, exhibit: Any) -> None:
+def _rows_are_people(self: PersonCount, exhibit: Any) -> None:
     import numpy as np
 
     self.exhibit, self.table, self.original = exhibit, exhibit.data, exhibit.original

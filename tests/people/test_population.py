@@ -15,10 +15,10 @@ import numpy as np
 import pytest
 
 import sfumato as sf
-from sfumato.audit.floor.population import people_behind
-from sfumato.data.population import fewest_people, fewest_rows
-from sfumato.errors import PolicyError
-from sfumato.methods.recoding import population as in_methods
+from sfumato.audit.recount.population import people_behind
+from sfumato.core.errors import PolicyError
+from sfumato.kinds.tables.methods import population_requirements as in_methods
+from sfumato.kinds.tables.sample_weights import population_lower_bound, rows_needed
 
 TREE = {"*": {"low": ["a", "b"], "high": ["c", "d"]}}
 ABOVE = {"a": {"a", "low", "*"}, "b": {"b", "low", "*"}, "c": {"c", "high", "*"}, "d": {"d", "high", "*"}}
@@ -118,9 +118,9 @@ def test_bounds_of_presence_where_classes_overlap_contain_what_worlds_say(tmp_pa
     made = sf.publish(policy(tmp_path, [{"delta-presence": {"at_most": 1}}], {"file": "everybody.csv"}, "global"), data=data)
     rows = [{"q": cell, "sex": "*", "ill": "x"} for cell in ("*", "low", "*", "low")]
     exhibit = replace(made.exhibit, parts={"data": Part({name: [row[name] for row in rows] for name in rows[0]})}, folder=None)
-    from sfumato.audit.population import judge_in_population
+    from sfumato.kinds.tables.evidence import judge_population_requirement
 
-    said = judge_in_population(exhibit, exhibit.policy.claims[0])
+    said = judge_population_requirement(exhibit, exhibit.policy.claims[0])
     worlds = [world for world in permutations(range(7), 4) if all(map(fits, rows, (everybody[i] for i in world)))]
     chances = [Fraction(sum(i in world for world in worlds), len(worlds)) for i in range(7)]
     assert said.grade.startswith("bound")
@@ -134,8 +134,10 @@ def test_people_behind_a_class_follow_from_the_binomial_law() -> None:
             people = rows
             while _at_least(rows, people, share) <= 1 - sure:
                 people += 1
-            assert people == people_behind(rows, share, sure) == fewest_people(np.array([rows]), float(share), float(sure))[0]
-    assert [fewest_rows(k, 0.1, 0.9) for k in (1, 2, 4, 11)] == [1, 2, 3, 4]
+            assert (
+                people == people_behind(rows, share, sure) == population_lower_bound(np.array([rows]), float(share), float(sure))[0]
+            )
+    assert [rows_needed(k, 0.1, 0.9) for k in (1, 2, 4, 11)] == [1, 2, 3, 4]
 
 
 def _at_least(rows: int, people: int, share: Fraction) -> Fraction:

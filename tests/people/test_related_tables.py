@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 import sfumato as sf
-from sfumato.audit.readings import related as reading
-from sfumato.methods.recoding.bags import Bags
+from sfumato.kinds.tables import evidence as reading
+from sfumato.kinds.tables.methods.row_multisets import RowMultisets
 from tests.command_line import run
 from tests.people.worlds_of_people import Row, Worlds, asked, labels_of, linked_worlds
 
@@ -111,22 +111,22 @@ def test_nothing_too_sure_behind_a_pseudonym(groups: str) -> None:
 
 def test_a_method_that_looks_away_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """People without rows are published whoever stands with them; the reading refuses, and without it the floor."""
-    monkeypatch.setattr(Bags, "problem", _without_claims(Bags.problem))
+    monkeypatch.setattr(RowMultisets, "problem", _without_claims(RowMultisets.problem))
     assert refused(12) > 1
-    before = reading._bags
+    before = reading._related_bags
 
     def without_the_absent(table: Any, claim: Any) -> Any:
         person, bag, cell = before(table, claim)
         return person, np.where(np.isin(np.arange(len(bag)), person[table.absent]), bag[0], bag), cell
 
-    monkeypatch.setattr(reading, "_bags", without_the_absent)
+    monkeypatch.setattr(reading, "_related_bags", without_the_absent)
     assert refused(12) > 1
 
 
 def _without_claims(problem: Any) -> Any:
     from dataclasses import replace
 
-    def of_lines(self: Bags, kind: Any, records: Any) -> Any:
+    def of_lines(self: RowMultisets, kind: Any, records: Any) -> Any:
         made = problem(self, kind, records)
         return replace(made, requirements=()) if kind.line else made
 

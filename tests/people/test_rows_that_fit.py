@@ -7,7 +7,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from sfumato.methods.recoding.kernels.rows_that_fit import most_rows_of_one
+from sfumato.kinds.tables.methods.kernels.person_partitioning import most_rows_of_one
 
 
 @pytest.mark.twin(of=[most_rows_of_one])

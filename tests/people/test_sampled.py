@@ -1,4 +1,4 @@
-"""`sampled`: the level of a draw beside a plain enumeration of what is published with and without one person."""
+"""`private_sampling`: the level of a draw beside a plain enumeration of what is published with and without one person."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 import scipy
 
 import sfumato as sf
-from sfumato.methods.recoding import sampled
+from sfumato.kinds.tables.methods import private_sampling
 from sfumato.models.differential_privacy import DifferentialPrivacy, Sampling, exceptions
 
 AGES = {"*": {"young": ["20", "30"], "old": ["40", "50", "60"]}}
@@ -113,9 +113,9 @@ def test_a_level_that_labels_do_not_stand_at_is_found(tmp_path: Path) -> None:
 
 
 def test_a_method_that_forgets_the_threshold_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = sampled._drawn
+    whole = private_sampling._drawn
     monkeypatch.setattr(
-        sampled, "_drawn", lambda task, form, ladders: _with(form, whole(task, form.with_public(threshold=1), ladders))
+        private_sampling, "_drawn", lambda task, form, ladders: _with(form, whole(task, form.with_public(threshold=1), ladders))
     )
     with pytest.raises(sf.AuditRefused):
         sf.publish(policy(levels={"age": 0}), data=people(400))

@@ -18,11 +18,10 @@ import numpy as np
 import pytest
 
 import sfumato as sf
-from sfumato.decomposition.guardian import SubTable, explain
-from sfumato.decomposition.privacy_rules import PrivacyRule
-from sfumato.decomposition.trading import trading_table
-from sfumato.methods.subtables.people_apart import BucketsApart
+from sfumato.kinds.subtables.guardian_normal_form import SubTable, bucket_table_of, explain
+from sfumato.kinds.subtables.methods.buckets import PersonBuckets
 from sfumato.models.p_sensitivity import PSensitivity
+from sfumato.policy.privacy_rules import PrivacyRule
 from tests.people.worlds_of_people import Row, asked
 
 CASES = 600 if os.environ.get("SFUMATO_SLOW") else 6
@@ -171,8 +170,8 @@ def test_nothing_too_sure_about_anybody(method: str) -> None:
 
 
 def test_a_method_that_counts_rows_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(BucketsApart, "broken", lambda self, bucket: np.zeros(int(bucket.max()) + 1, dtype=bool))
-    monkeypatch.setattr("sfumato.methods.subtables.base.require_apart", lambda *_: None)
+    monkeypatch.setattr(PersonBuckets, "broken", lambda self, bucket: np.zeros(int(bucket.max()) + 1, dtype=bool))
+    monkeypatch.setattr("sfumato.kinds.subtables.methods.subtable_method.require_persons_apart", lambda *_: None)
     refused = 0
     for seed in range(24):
         policy, records = case(seed)
@@ -187,8 +186,8 @@ def test_a_method_that_counts_rows_is_refused(monkeypatch: pytest.MonkeyPatch) -
 
 def test_a_method_and_an_audit_that_count_rows_are_refused_by_the_floor(monkeypatch: pytest.MonkeyPatch) -> None:
     """What stands on the shared numbers of people is wrong with them; the floor has names, and counts them by itself."""
-    monkeypatch.setattr("sfumato.methods.subtables.people_apart.people_of", _every_row_somebody)
-    monkeypatch.setattr("sfumato.audit.people_in_subtables.people_of", _every_row_somebody)
+    monkeypatch.setattr("sfumato.kinds.subtables.methods.buckets.persons_of_rows", _every_row_somebody)
+    monkeypatch.setattr("sfumato.kinds.subtables.evidence.persons_of_rows", _every_row_somebody)
     refused = Counter[str]()
     for seed in range(24):
         policy, records = case(seed)
@@ -209,7 +208,7 @@ def _every_row_somebody(table: Any, columns: Any) -> Any:
 
 def test_tables_that_tell_on_each_other_are_not_judged(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the audit does not see that buckets may be dealt anew, nothing is published."""
-    monkeypatch.setattr("sfumato.audit.people_in_subtables.trading_table", lambda *_: None)
+    monkeypatch.setattr("sfumato.kinds.subtables.evidence.bucket_table_of", lambda *_: None)
     with pytest.raises(sf.AuditRefused, match="people"):
         for seed in range(12):
             made(*case(seed), "guardian")
@@ -223,7 +222,7 @@ def test_a_guardian_of_one_hidden_column_trades_it() -> None:
         for visible in (columns for columns in subsets if "s" not in columns):
             tables = [SubTable(visible | {"s"}), *map(SubTable, others)]
             (verdict,) = explain(tables, [rule], satisfies=lambda place, needed: place == 0)
-            found = trading_table([(visible, frozenset("s")), *((one, frozenset()) for one in others)], "q", "s")
+            found = bucket_table_of([(visible, frozenset("s")), *((one, frozenset()) for one in others)], "q", "s")
             assert verdict.kept == (found is not None)
             both += verdict.guardian is not None and found == 0
     assert both > 20

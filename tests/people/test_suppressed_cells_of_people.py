@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 import sfumato as sf
-from sfumato.audit.people import PeopleCount
-from sfumato.methods.suppressing.patterns import RowsOfPeople
+from sfumato.kinds.person_evidence import PersonCount
+from sfumato.kinds.tables.methods.local_suppression import RowsOfPeople
 from tests.people.worlds_of_people import Row, Worlds, somewhere
 
 CASES = 600 if os.environ.get("SFUMATO_SLOW") else 12
@@ -76,7 +76,7 @@ def test_a_method_that_counts_rows_is_refused(monkeypatch: pytest.MonkeyPatch) -
     """By the audit; and where the audit counts rows, too, by the floor."""
     monkeypatch.setattr(RowsOfPeople, "most", lambda self, shown, known: 1)
     assert refused(24) > 3
-    monkeypatch.setattr(PeopleCount, "most", lambda self, classes, given: classes.counts * 0 + 1)
+    monkeypatch.setattr(PersonCount, "most", lambda self, classes, given: classes.counts * 0 + 1)
     assert refused(24) > 3
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import sfumato as sf
-from sfumato.errors import SfumatoError
+from sfumato.core.errors import SfumatoError
 from tests.people.worlds_of_people import Row, Worlds, asked, fits, labels_of, ways
 from tests.secret import SEED
 

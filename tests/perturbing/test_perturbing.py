@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import sfumato as sf
-from sfumato.attacks.linkage import LinkageAttack
-from sfumato.audit.checks.unchanged import ColumnsAsTheyWere
-from sfumato.estimation.recovered_table import recover_table
+from sfumato.kinds.tables.checks import UnchangedColumns
+from sfumato.kinds.tables.linkage_attacks import LinkageAttack
+from sfumato.kinds.tables.recovery import recover_table
 from tests.secret import SEED
 
 ROWS = 1500
@@ -70,7 +70,7 @@ def test_a_changed_column_is_found() -> None:
         cells = table.column(column).to_pylist()
         other = next(cell for cell in cells if cell != cells[0])
         spoilt = table.set_column(table.column_names.index(column), column, [[other, *cells[1:]]])
-        assert not ColumnsAsTheyWere().examine(replace(publication.exhibit, parts={"data": Part(spoilt)})).holds
+        assert not UnchangedColumns().examine(replace(publication.exhibit, parts={"data": Part(spoilt)})).holds
 
 
 def test_ranks_that_change_places_are_near() -> None:

@@ -10,20 +10,20 @@ import pyarrow as pa
 import pytest
 from tests.secret import secret
 
+from sfumato.core.errors import DataError
+from sfumato.core.kernels.cell_codes import CellLabels, code_cells
 from sfumato.data.table import IN_ORDER, Table
-from sfumato.errors import DataError
-from sfumato.io import coded, files
-from sfumato.io.files import read_csv
-from sfumato.io.kernels.cells import CellLabels, code_cells
-from sfumato.io.table import TableSource
+from sfumato.io import table_files
+from sfumato.io.table_files import read_csv
+from sfumato.io.table_source import TableSource
 from sfumato.release.release import Part
 
 
 @pytest.fixture(autouse=True, params=["at a look", "piece by piece"])
 def short_pieces(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(files, "PIECE", 64)
+    monkeypatch.setattr(table_files, "PIECE", 64)
     if request.param == "piece by piece":
-        monkeypatch.setattr(files, "in_codes", lambda *_: None)
+        monkeypatch.setattr(table_files, "read_as_codes", lambda *_: None)
 
 
 def some_file(path: Path, seed: int) -> Path:
@@ -51,7 +51,7 @@ def test_codes_are_those_of_the_whole_file(tmp_path: Path, seed: int) -> None:
 
 
 def test_what_repeats_is_held_once_and_keys_stay_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(coded, "MOST", 64)
+    monkeypatch.setattr(table_files, "MOST", 64)
     file = tmp_path / "people.csv"
     file.write_text("k,n\n" + "".join(f"{i % 3},{i}\n" for i in range(300)))
     held = TableSource().read(file).held

@@ -8,11 +8,17 @@ from pathlib import Path
 import pytest
 
 import sfumato as sf
-from sfumato.data.numbers import number, span
-from sfumato.errors import DataError, PolicyError
-from sfumato.io.amnesia import cuts_of_amnesia, is_amnesia, rows_of_amnesia
-from sfumato.io.cut_points import by_cuts, cut_levels
-from sfumato.io.hierarchies import load_hierarchy, save_hierarchy
+from sfumato.core.errors import DataError, PolicyError
+from sfumato.data.text_values import parse_interval, parse_number
+from sfumato.io.hierarchy_files import (
+    by_cuts,
+    cut_levels,
+    cuts_of_amnesia,
+    is_amnesia,
+    load_hierarchy,
+    rows_of_amnesia,
+    save_hierarchy,
+)
 
 
 @pytest.mark.parametrize(
@@ -26,10 +32,10 @@ def test_every_bin_is_what_it_says(points: list[list[str]], values: list[str]) -
     """A leaf stands in the one bin whose ends are around it, on every level, and the label reads back as these ends."""
     tree = by_cuts(values, cut_levels(points, "x"), column="x")
     for leaf, *above in (path[:-1] for path in tree.paths()):
-        seen = number(leaf)
-        wanted = [next((a, b) for a, b in pairwise(level) if number(a) <= seen < number(b)) for level in points]
-        ends = [(low, high + closed) for low, high, closed in map(span, above)]
-        assert ends == [(number(a), number(b)) for a, b in wanted]
+        seen = parse_number(leaf)
+        wanted = [next((a, b) for a, b in pairwise(level) if parse_number(a) <= seen < parse_number(b)) for level in points]
+        ends = [(low, high + closed) for low, high, closed in map(parse_interval, above)]
+        assert ends == [(parse_number(a), parse_number(b)) for a, b in wanted]
 
 
 @pytest.mark.parametrize(

@@ -12,9 +12,9 @@ import pyarrow as pa
 import pytest
 
 import sfumato as sf
-from sfumato.errors import DataError
+from sfumato.core.errors import DataError
 from sfumato.io.frames import from_frame
-from sfumato.io.table import TableSource
+from sfumato.io.table_source import TableSource
 
 ILLNESS = ["flu", "gout", None, "flu"]
 

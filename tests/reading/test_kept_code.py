@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from sfumato.compiled import jit, through_numba
-from sfumato.compiled.kept import filled_directories, is_ours_alone, kept_directory
+from sfumato.core.compiled import jit, numba_fallback
+from sfumato.core.compiled.cache import cache_directories_to_read, cache_directory, is_ours_alone
 
 
 @pytest.fixture
@@ -78,8 +78,8 @@ def shared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 def forget() -> None:
     """The directory is looked for anew."""
-    kept_directory.cache_clear()
-    through_numba._directory.cache_clear()
+    cache_directory.cache_clear()
+    numba_fallback._directory.cache_clear()
 
 
 def double(x: int) -> int:
@@ -87,22 +87,22 @@ def double(x: int) -> int:
 
 
 def test_code_is_kept_in_a_directory_made_for_its_owner_alone(shared: Path) -> None:
-    kept = Path(kept_directory())
+    kept = Path(cache_directory())
     assert kept.parent == shared
     assert stat.S_IMODE(kept.stat().st_mode) == 0o700
-    assert filled_directories() == [kept]
+    assert cache_directories_to_read() == [kept]
     assert jit(double)(21) == 42
     assert list(kept.rglob("*.nbi"))
 
 
 @pytest.mark.parametrize("mode", [0o777, 0o775, 0o1777])
 def test_code_is_compiled_without_keeping_where_others_can_write(shared: Path, mode: int) -> None:
-    kept = Path(kept_directory())
+    kept = Path(cache_directory())
     for path in (kept, *([] if mode == 0o1777 else [shared])):
         path.chmod(mode)
     forget()
-    assert kept_directory() == ""
-    assert filled_directories() == []
+    assert cache_directory() == ""
+    assert cache_directories_to_read() == []
     assert jit(double)(21) == 42
     assert not list(shared.rglob("*.nb?"))
 
@@ -111,6 +111,6 @@ def test_a_user_without_a_home_keeps_nothing_and_is_no_error(monkeypatch: pytest
     for name in ("HOME", "XDG_CACHE_HOME", "SFUMATO_CACHE", "NUMBA_CACHE_DIR"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr("os.getuid", lambda: 4_294_967_000)
-    kept_directory.cache_clear()
-    assert (kept_directory(), filled_directories()) == ("", [])
-    kept_directory.cache_clear()
+    cache_directory.cache_clear()
+    assert (cache_directory(), cache_directories_to_read()) == ("", [])
+    cache_directory.cache_clear()

@@ -11,12 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato.audit.rules import Judge
-from sfumato.data import regular
-from sfumato.data.regular import LONGEST_PATTERN, matches, require_regular
-from sfumato.errors import PolicyError
-from sfumato.policy import replacements
-from sfumato.policy.rules import parse
+from sfumato.core.errors import PolicyError
+from sfumato.data import regular_expressions
+from sfumato.data.regular_expressions import LONGEST_PATTERN, matches_pattern, require_regular
+from sfumato.policy import value_domains
+from sfumato.policy.constraint_language import parse
+from sfumato.policy.constraint_language.evaluation import ConstraintEvaluator
 
 CATASTROPHIC = ["(a|a)*b", "(a+)+b", "(a*)*b", "([a-z]+)*b", "(a|aa)+b", "(.*)*b", "(a?){30}a{30}b", r"(\w+\s?)+b", "a*a*a*a*a*b"]
 
@@ -25,10 +25,10 @@ CATASTROPHIC = ["(a|a)*b", "(a+)+b", "(a*)*b", "([a-z]+)*b", "(a|aa)+b", "(.*)*b
 def test_no_pattern_takes_forever(pattern: str) -> None:
     texts = ["a" * 34 + "!", "a" * 50_000, "b", "a" * 34 + "b"]
     started = time.process_time()
-    found = matches(pattern, texts)
-    domain = replacements.read({"pattern": pattern})
+    found = matches_pattern(pattern, texts)
+    domain = value_domains.read({"pattern": pattern})
     held = domain.contains(["a" * 60, "a" * 34 + "b"])
-    broken = Judge({None: {"a": texts}}).broken(parse(f'match(a, "{pattern}")'.replace("\\", "\\")))
+    broken = ConstraintEvaluator({None: {"a": texts}}).broken(parse(f'match(a, "{pattern}")'.replace("\\", "\\")))
     assert time.process_time() - started < 20
     assert not found[0] and not found[1]
     assert not held[0]
@@ -81,7 +81,7 @@ def test_a_pattern_that_is_not_regular_is_a_policy_error(pattern: str, what: str
     assert caught.value.where == "policy.yaml:7"
     assert caught.value.hint
     with pytest.raises(PolicyError, match=what):
-        replacements.read({"pattern": pattern}, "policy.yaml:7")
+        value_domains.read({"pattern": pattern}, "policy.yaml:7")
 
 
 def test_a_rule_that_is_not_regular_is_found_before_data_moves() -> None:
@@ -94,7 +94,7 @@ def test_a_rule_that_is_not_regular_is_found_before_data_moves() -> None:
                 "keep": ['match(code, "(?=a)a")'],
             }
         )
-        from sfumato.spine.plan import plan
+        from sfumato.workflow.plan import plan
 
         plan(policy)
 
@@ -116,7 +116,7 @@ def test_a_pattern_means_what_python_says(pattern: str, texts: list[str]) -> Non
     except PolicyError:
         return
     wanted = [re.fullmatch(pattern, text, re.ASCII) is not None for text in texts]
-    assert matches(pattern, texts).tolist() == wanted
+    assert matches_pattern(pattern, texts).tolist() == wanted
 
 
 @settings(max_examples=300, deadline=None)
@@ -127,15 +127,19 @@ def test_any_text_is_a_pattern_or_a_policy_error(pattern: str) -> None:
     except PolicyError:
         return
     wanted = [re.fullmatch(pattern, text, re.ASCII) is not None for text in ("", "a", "ab", "b0", "A-Z", "(", "{,3")]
-    assert matches(pattern, ["", "a", "ab", "b0", "A-Z", "(", "{,3"]).tolist() == wanted
+    assert matches_pattern(pattern, ["", "a", "ab", "b0", "A-Z", "(", "{,3"]).tolist() == wanted
 
 
 def test_no_other_engine_matches_what_people_write() -> None:
-    """Whoever compiles a pattern of a policy goes through `regular`; the rule language only looks at its spelling."""
+    """Whoever compiles a pattern of a policy goes through `regular_expressions`; the rule language only looks at its spelling."""
     from pathlib import Path
 
     source = Path(sf.__file__).parent
-    for name in ("audit/rules.py", "methods/replacing/sampling/vectors.py", "policy/replacements.py"):
+    for name in (
+        "policy/constraint_language/evaluation.py",
+        "kinds/testdata/methods/sampling/constraint_vectors.py",
+        "policy/value_domains.py",
+    ):
         assert "import re\n" not in (source / name).read_text(encoding="utf-8"), name
 
 
@@ -147,6 +151,6 @@ def test_a_pattern_to_draw_from_has_signs_that_can_be_drawn(pattern: str) -> Non
 
 
 def test_a_rule_is_not_compiled_before_its_size_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(regular, "re", None)  # the module that would compile is not at hand
+    monkeypatch.setattr(regular_expressions, "re", None)  # the module that would compile is not at hand
     with pytest.raises(PolicyError, match="longer than"):
         parse(f'match(a, "{"(" * 3000}")')

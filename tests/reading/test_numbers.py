@@ -13,12 +13,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sfumato as sf
+from sfumato.core.errors import DataError, PolicyError
 from sfumato.data.generalization import Ranges
-from sfumato.data.numbers import DIGITS, number, span, whole
 from sfumato.data.table import Table, as_number
-from sfumato.errors import DataError, PolicyError
-from sfumato.io.hierarchies import build_generalization, by_intervals
-from sfumato.policy import replacements
+from sfumato.data.text_values import DIGITS, parse_integer, parse_interval, parse_number
+from sfumato.io.hierarchy_files import build_generalization, by_intervals
+from sfumato.policy import value_domains
 
 NUMBERS = ["3", "+3", "-3", ".5", "5.", "0.50", "1e3", "1E-3", "007", "-0", "1" * DIGITS, "0." + "1" * DIGITS]
 NO_NUMBERS = [
@@ -49,15 +49,15 @@ def policy(hierarchy: Any, **data: Any) -> sf.Policy:
 
 
 def test_what_is_a_number_and_what_is_not() -> None:
-    assert [text for text in NUMBERS if number(text) is None] == []
-    assert [text for text in NO_NUMBERS if number(text) is not None] == []
-    assert (whole("+3"), whole("3.0"), whole("1e3"), whole("9" * 5000)) == (3, None, None, None)
+    assert [text for text in NUMBERS if parse_number(text) is None] == []
+    assert [text for text in NO_NUMBERS if parse_number(text) is not None] == []
+    assert (parse_integer("+3"), parse_integer("3.0"), parse_integer("1e3"), parse_integer("9" * 5000)) == (3, None, None, None)
 
 
 @settings(max_examples=300, deadline=None)
 @given(st.text(st.sampled_from("0123456789+-.eE_ ,naif\n"), max_size=14))
 def test_a_number_is_what_python_agrees_is_finite(text: str) -> None:
-    value = number(text)
+    value = parse_number(text)
     if value is not None:
         assert Decimal(text) == value
         assert abs(value) < 10**DIGITS
@@ -147,9 +147,9 @@ def test_every_label_of_an_interval_is_read_back_around_its_leaves(values: list[
     assert sorted(tree.leaves) == sorted(values)
     for leaf, *bins, root in tree.paths():
         assert root == "*"
-        value = Fraction(number(leaf))
+        value = Fraction(parse_number(leaf))
         for label in bins:
-            found = span(label)
+            found = parse_interval(label)
             assert found is not None, label
             low, high, closed = Fraction(found[0]), Fraction(found[1]), found[2]
             assert low <= value <= high if closed else low <= value < high
@@ -159,7 +159,7 @@ def test_every_label_of_an_interval_is_read_back_around_its_leaves(values: list[
 
 @pytest.mark.parametrize("label", ["1-", "-", "a-b", "[1, 2]", "1–2", "1-2-3", "[1,2)", "1" * 5000, "-".join("1" * 5000)])
 def test_other_labels_are_no_intervals(label: str) -> None:
-    assert span(label) is None
+    assert parse_interval(label) is None
     assert Ranges(("1", "2")).interval(label) is None
 
 
@@ -198,7 +198,7 @@ def test_a_star_in_the_data_is_not_a_suppressed_value() -> None:
 
 @pytest.mark.parametrize("declared", [{"integers": [0, 10]}, {"decimals": [0, 10], "places": 2}])
 def test_domains_hold_numbers_only(declared: dict) -> None:
-    domain = replacements.read(declared)
+    domain = value_domains.read(declared)
     assert not domain.contains(NO_NUMBERS).any()
     assert domain.contains(["3", "+3", "007"]).all()
 
@@ -217,7 +217,7 @@ def test_domains_hold_numbers_only(declared: dict) -> None:
 )
 def test_a_domain_with_other_bounds_is_a_policy_error(declared: dict) -> None:
     with pytest.raises(PolicyError):
-        replacements.read(declared)
+        value_domains.read(declared)
 
 
 def test_metrics_and_rules_read_the_same_numbers() -> None:

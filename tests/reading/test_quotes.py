@@ -14,10 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato.errors import DataError
-from sfumato.io.files import read_csv, read_exact
-from sfumato.io.graph import parse_edges
-from sfumato.io.quoting import count_lines, require_quotes
+from sfumato.core.errors import DataError
+from sfumato.io.csv_format import count_lines, require_quotes
+from sfumato.io.graph_source import parse_edges
+from sfumato.io.table_files import read_csv, read_exact
 
 POLICY = {
     "version": 1,

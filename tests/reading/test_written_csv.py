@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sfumato.io import written_csv
-from sfumato.io.written_csv import write_csv
+from sfumato.io import csv_format
+from sfumato.io.csv_format import write_csv
 
 TEXT = st.text(st.sampled_from("ab\",\r\n;é '-"), max_size=6)
 
@@ -35,7 +35,7 @@ def test_read_back_by_the_plain_reader(rows: list[tuple[str, str | None, int | N
 
 @pytest.mark.parametrize("piece", [1, 3, 100])
 def test_codes_are_written_as_their_labels_in_pieces_of_any_size(piece: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(written_csv, "ROWS", piece)
+    monkeypatch.setattr(csv_format, "ROWS", piece)
     values = ["x", None, 'q"', "", "x", "a,b", "x"]
     plain = pa.table({"a": pa.array(values), "n": pa.array(range(7))})
     coded = plain.set_column(0, "a", plain.column("a").dictionary_encode())

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from sfumato.data.generalization import Ranges
 from sfumato.data.hierarchy import Hierarchy
-from sfumato.methods.recoding.problem import Grouping, RecodingProblem, Requirement, Sensitive
-from sfumato.models.alpha_k import AlphaK
+from sfumato.kinds.tables.methods.recoding_problem import Grouping, RecodingProblem, Requirement, Sensitive
+from sfumato.models.alpha_k_anonymity import AlphaK
 from sfumato.models.k_anonymity import KAnonymity
 from sfumato.models.l_diversity import LDiversity
 from sfumato.models.p_sensitivity import PSensitivity

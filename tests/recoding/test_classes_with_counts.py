@@ -11,14 +11,13 @@ import pyarrow as pa
 import pytest
 
 import sfumato as sf
-from sfumato.data.table import Table, narrow
-from sfumato.methods.base import Method, Task
-from sfumato.methods.recoding.base import problem_of
-from sfumato.methods.recoding.overlay import overlaid
-from sfumato.methods.recoding.series import kept_apart
-from sfumato.methods.recoding.shares import Shares
-from sfumato.randomness import Randomness
-from sfumato.registry import find
+from sfumato.core.randomness import Randomness
+from sfumato.core.registry import find
+from sfumato.data.table import Table, encode_compactly
+from sfumato.kinds.tables.methods.recoding import overlay_components, problem_of
+from sfumato.kinds.tables.methods.recoding_history import keep_classes_apart
+from sfumato.kinds.tables.methods.recoding_problem import Shares
+from sfumato.release.method import Method, Task
 from tests.secret import secret
 
 CLAIMS = {
@@ -128,7 +127,7 @@ def test_a_component_about_all_rows_need_not_name_them(counts: np.ndarray | None
         shares = Shares(np.array([0, 0, 1, 2]), np.array([7, 8, -1, 7]), np.array([3, 2, 1, 2]))
         other = (np.array([0, 2]), Shares(np.array([0, 0, 1]), np.array([4, 5, 4]), np.array([4, 1, 2])))
     for beside in ([], [other]):
-        named, unnamed = (overlaid([(rows, shares), *beside], 3, counts) for rows in (every, None))
+        named, unnamed = (overlay_components([(rows, shares), *beside], 3, counts) for rows in (every, None))
         assert named.row.tolist() == unnamed.row.tolist()
         assert named.count.tolist() == unnamed.count.tolist()
         assert [of.tolist() for of in named.groups] == [of.tolist() for of in unnamed.groups]
@@ -154,7 +153,7 @@ def test_codes_in_few_bytes_tell_all_values_apart(values: int) -> None:
 def test_there_may_be_more_history_classes_than_values() -> None:
     problem = problem_of(_policy(CLAIMS["all columns"], bounded=False), _classes(_people(6), 6))
     apart = np.arange(problem.rows)
-    assert kept_apart(problem, apart).codes[-1].tolist() == apart.tolist()
+    assert keep_classes_apart(problem, apart).codes[-1].tolist() == apart.tolist()
 
 
 def test_what_was_let_go_is_made_anew() -> None:
@@ -171,7 +170,7 @@ def test_few_bytes_for_a_class() -> None:
     draw, names = np.random.default_rng(8), [f"q{place}" for place in range(8)]
     people = pa.table({name: draw.geometric(0.5 if name in names else 0.4, 25_000).astype(str) for name in (*names, "s", "t")})
     classes = _classes(people, 8)
-    classes = Table(narrow(classes.held), counts=classes.counts)
+    classes = Table(encode_compactly(classes.held), counts=classes.counts)
     roles = dict.fromkeys(names, "quasi-identifier") | dict.fromkeys("st", "sensitive")
     policy = sf.Policy.parse({"version": 1, "columns": roles, "protect": CLAIMS["all columns"]})
     method = find("methods", Method, "mondrian")()

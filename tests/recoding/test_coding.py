@@ -12,7 +12,7 @@ import pytest
 import sfumato as sf
 from sfumato.data.hierarchy import Hierarchy
 from sfumato.policy.generalizations import generalization_of
-from sfumato.studio.work.planning import _nodes
+from sfumato.ui.studio.work.planning import _nodes
 from tests.secret import secret
 
 STATES = {"NY": "East", "NJ": "East", "CA": "West", "WA": "West"}

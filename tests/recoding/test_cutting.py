@@ -5,15 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sfumato.data.arrays import IntArray
+from sfumato.core.arrays import IntArray
 from sfumato.data.generalization import Generalization, Ranges
 from sfumato.data.hierarchy import Hierarchy
-from sfumato.methods.recoding.claims import Claims
-from sfumato.methods.recoding.costs import Costs
-from sfumato.methods.recoding.kernels.cutting import cut_by_size
-from sfumato.methods.recoding.partitioning import in_rounds as plain_rounds
-from sfumato.methods.recoding.partitioning import mondrian
-from sfumato.methods.recoding.problem import Grouping, RecodingProblem, Requirement
+from sfumato.kinds.tables.methods.kernels.partitioning import cut_by_size
+from sfumato.kinds.tables.methods.multidimensional_partitioning import in_rounds as plain_rounds
+from sfumato.kinds.tables.methods.multidimensional_partitioning import mondrian
+from sfumato.kinds.tables.methods.recoding_costs import Costs
+from sfumato.kinds.tables.methods.recoding_problem import Claims, Grouping, RecodingProblem, Requirement
 from sfumato.models.k_anonymity import KAnonymity
 
 

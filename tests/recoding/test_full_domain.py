@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 import sfumato as sf
-import sfumato.methods
-from sfumato.data.classes import group
+import sfumato.kinds
+from sfumato.data.equivalence_classes import equivalence_classes_of
 from sfumato.data.hierarchy import Hierarchy
-from sfumato.methods.recoding.base import feasible_problem
-from sfumato.methods.recoding.problem import Cells, Grouping, RecodingProblem
+from sfumato.kinds.tables.methods.recoding import feasible_problem
+from sfumato.kinds.tables.methods.recoding_problem import Cells, Grouping, RecodingProblem
 from sfumato.policy.generalizations import generalization_of
 
 METHOD = '''
@@ -25,9 +25,9 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from sfumato.methods.base import Task
-from sfumato.methods.recoding.base import RecodingMethod
-from sfumato.methods.recoding.problem import Grouping, RecodingProblem
+from sfumato.release.method import Task
+from sfumato.kinds.tables.methods.recoding import RecodingMethod
+from sfumato.kinds.tables.methods.recoding_problem import Grouping, RecodingProblem
 from tests.recoding.test_full_domain import cheapest
 
 
@@ -55,7 +55,7 @@ def at(problem: RecodingProblem, depths: tuple[int, ...]) -> Grouping:
         assert isinstance(domain, Hierarchy)
         leaf = problem.points[points, column]
         columns.append(Cells.at(domain, np.minimum(domain.ancestors[depth][leaf], domain.ceiling_nodes[leaf])))
-    classes = group([side for cells in columns for side in cells.sides()])
+    classes = equivalence_classes_of([side for cells in columns for side in cells.sides()])
     of = np.full(len(problem.points), -1, dtype=np.int64)
     of[points] = classes.of
     return replace(problem.grouping(of), published=tuple(cells.taken(classes.first) for cells in columns))
@@ -83,7 +83,7 @@ def tree(*claims: Any, **more: Any) -> dict[str, Any]:
 @pytest.fixture
 def room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "levels.py").write_text(METHOD)
-    monkeypatch.setattr(sfumato.methods, "__path__", [*sfumato.methods.__path__, str(tmp_path)])
+    monkeypatch.setattr(sfumato.kinds, "__path__", [*sfumato.kinds.__path__, str(tmp_path)])
 
 
 @pytest.mark.usefixtures("room")

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 import sfumato as sf
-from sfumato.demos.hospital import discharges
-from sfumato.spine.foresight import foresee
+from sfumato.ui.demos.tables import discharges
+from sfumato.workflow.forecast import forecast_publish
 from tests.recoding.small_releases import Row, holds, least_loss, most_published, possible, random_policy, spoken_of
 
 SLOW = bool(os.environ.get("SFUMATO_SLOW"))
@@ -93,7 +93,7 @@ def test_columns_that_no_claim_gives_are_published_as_they_are(method: str) -> N
 def test_check_says_which_columns_stay_as_they_are() -> None:
     claim = {"given": ["age"], "hide": [], "by": {"k-anonymity": {"k": 5}}}
     tree = {"version": 1, "columns": COLUMNS, "protect": [claim], "method": {"mondrian": {}}}
-    assert any("as they are" in said and "sex, zip" in said for said in foresee(sf.Policy.parse(tree)).sentences())
+    assert any("as they are" in said and "sex, zip" in said for said in forecast_publish(sf.Policy.parse(tree)).sentences())
 
 
 def test_columns_that_claims_do_not_tie_together_are_recoded_apart() -> None:

@@ -13,9 +13,8 @@ import numpy as np
 import pytest
 
 import sfumato as sf
-from sfumato.methods.recoding.base import feasible_problem
-from sfumato.methods.recoding.full_domain import FullDomain
-from sfumato.methods.recoding.lattice_search import cheapest
+from sfumato.kinds.tables.methods.full_domain import FullDomain, cheapest_node
+from sfumato.kinds.tables.methods.recoding import feasible_problem
 from tests.secret import SEED
 
 ADULT = Path(__file__).parents[3] / "shared" / "policies" / "adult-arx.yaml"
@@ -120,7 +119,7 @@ def test_few_looks_find_what_all_looks_find() -> None:
     problem = feasible_problem(policy, policy.data.read(table))
     for spare in (0, 60):
         lattice = FullDomain(problem, "loss", spare=spare)
-        found = cheapest(lattice, most=10_000)
+        found = cheapest_node(lattice, most=10_000)
         swept = {one: lattice.surcharge(one) for one in product(*map(range, lattice.shape))}
         assert found.cost == pytest.approx(min(lattice.bound(one) + extra for one, extra in swept.items() if extra is not None))
         assert found.proven

@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sfumato.data.classes import group
-from sfumato.methods.recoding import cell_costs as _cell_costs
-from sfumato.methods.recoding.claims import Claims
-from sfumato.methods.recoding.costs import OBJECTIVES, Costs
-from sfumato.methods.recoding.kernels.cell_costs import CLIMB, LOG, SPAN, TABLE, cell_costs_of
-from sfumato.methods.recoding.kernels.coarse_classes import coarse_classes, plain_coarse_classes
-from sfumato.methods.recoding.partitioning import mondrian
-from sfumato.methods.recoding.units import Entries, Units
+from sfumato.data.equivalence_classes import equivalence_classes_of
+from sfumato.kinds.tables.methods import recoding_costs as _cell_costs
+from sfumato.kinds.tables.methods.class_merging import Entries, Units
+from sfumato.kinds.tables.methods.kernels.cell_costs import CLIMB, LOG, SPAN, TABLE, cell_costs_of
+from sfumato.kinds.tables.methods.kernels.partitioning import coarse_classes, plain_coarse_classes
+from sfumato.kinds.tables.methods.multidimensional_partitioning import mondrian
+from sfumato.kinds.tables.methods.recoding_costs import OBJECTIVES, Costs
+from sfumato.kinds.tables.methods.recoding_problem import Claims
 
 from .problems import problems
 
@@ -72,7 +72,7 @@ def test_verdicts_do_not_depend_on_which_groups_are_asked_about(drawn):
     claims = Claims(problem)
     point = np.flatnonzero(~problem.out)
     halves = np.full(len(problem.points), -1)
-    halves[point] = group([problem.regions.of[point], problem.points[point, 0] % 2]).of
+    halves[point] = equivalence_classes_of([problem.regions.of[point], problem.points[point, 0] % 2]).of
     whole = problem.grouping(halves)
     for asked in range(whole.groups):
         alone = problem.grouping(np.where(halves == asked, 0, -1))

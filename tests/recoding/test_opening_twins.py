@@ -7,11 +7,11 @@ from itertools import product
 import numpy as np
 import pytest
 
-from sfumato.methods.recoding.kernels.box_drawing import draw_box, draw_host, look_inside, units_inside
-from sfumato.methods.recoding.kernels.clearing import clear_groups
-from sfumato.methods.recoding.kernels.opening import (
+from sfumato.kinds.tables.methods.class_merging import Entries
+from sfumato.kinds.tables.methods.kernels.box_opening import (
     allowed,
     change,
+    clear_groups,
     costly_piece,
     forget_inside,
     forget_step,
@@ -23,23 +23,31 @@ from sfumato.methods.recoding.kernels.opening import (
     price_of,
     undo,
 )
-from sfumato.methods.recoding.kernels.rehousing import dissolve, give, rehouse, touch
-from sfumato.methods.recoding.kernels.seating import (
+from sfumato.kinds.tables.methods.kernels.class_membership import (
     Shape,
+    Terms,
     closed,
     cost_beyond,
+    dissolve,
+    draw_box,
+    draw_host,
     end_group,
     fill_bits,
+    give,
+    look_inside,
     measure,
     measure_first,
+    met,
     move,
     new_group,
     region_of,
+    rehouse,
+    too_much,
+    touch,
+    units_inside,
     widen,
 )
-from sfumato.methods.recoding.kernels.terms import Terms, met, too_much
-from sfumato.methods.recoding.opening import _boxes, desk_for, seating_of, site_for
-from sfumato.methods.recoding.units import Entries
+from sfumato.kinds.tables.methods.local_search import _boxes, desk_for, seating_of, site_for
 
 from .plain_clearing import PlainClearing
 from .plain_opening import PlainOpening, PlainStanding, PlainTerms

@@ -9,11 +9,11 @@ import pytest
 
 from sfumato.data.generalization import Ranges
 from sfumato.data.hierarchy import Hierarchy
-from sfumato.methods.recoding import local_search, refined
-from sfumato.methods.recoding.costs import Costs
-from sfumato.methods.recoding.local_search import refine, refine_each
-from sfumato.methods.recoding.partitioning import mondrian
-from sfumato.methods.recoding.problem import RecodingProblem, Requirement, Sensitive
+from sfumato.kinds.tables.methods import local_search, refined
+from sfumato.kinds.tables.methods.local_search import refine, refine_each
+from sfumato.kinds.tables.methods.multidimensional_partitioning import mondrian
+from sfumato.kinds.tables.methods.recoding_costs import Costs
+from sfumato.kinds.tables.methods.recoding_problem import RecodingProblem, Requirement, Sensitive
 from sfumato.models.k_anonymity import KAnonymity
 from sfumato.models.l_diversity import LDiversity
 from sfumato.models.t_closeness import TCloseness
@@ -169,7 +169,7 @@ def test_regions_without_a_choice_are_left_alone(monkeypatch):
     where = np.repeat([0, 1, 2], [5, 4, 6]).astype(np.int32)
     problem = RecodingProblem(("region", "number"), (region, NUMBERS), (where, numbers), (), (Requirement(KAnonymity(k=3)),))
     start = problem.grouping(problem.regions.of)
-    search = local_search._Search(local_search.Ground(problem, "loss"), problem, start, 1000, 1, None)
+    search = local_search._Search(local_search.SearchState(problem, "loss"), problem, start, 1000, 1, None)
     assert sorted(np.bincount(search.settled.group, search.settled.count)) == [4, 5] and search.entries.count.sum() == 6
     found = refine_each(problem, [start], seconds=0.5)
     assert sorted(np.bincount(found.group, found.count)) == [3, 3, 4, 5]

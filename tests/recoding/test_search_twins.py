@@ -11,21 +11,27 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from sfumato.methods.recoding.kernels.cell_costs import CLIMB, SPAN, TABLE, CellCosts, beyond_tables, cell_cost
-from sfumato.methods.recoding.kernels.draft import (
+from sfumato.kinds.tables.methods.kernels.cell_costs import CLIMB, SPAN, TABLE, CellCosts, beyond_tables, cell_cost
+from sfumato.kinds.tables.methods.kernels.neighbourhood_rebuilding import (
     Offer,
+    Proposals,
+    State,
     clear,
+    construct,
     copy,
     cost_without,
+    extents,
     lacking,
     new_draft,
     new_pool,
+    polish,
+    propose,
     put,
+    random_below,
+    sound,
     take,
     total_cost,
 )
-from sfumato.methods.recoding.kernels.neighbourhoods import Proposals, State, extents, propose
-from sfumato.methods.recoding.kernels.rebuild import construct, polish, random_below, sound
 
 from .plain_search import Board, PlainNeighbourhoods, move_out, plain_random_below
 

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from sfumato.methods.recoding.costs import OBJECTIVES, Costs
-from sfumato.methods.recoding.lattice import lattice_sweep
-from sfumato.methods.recoding.local_search import refine
-from sfumato.methods.recoding.partitioning import mondrian
+from sfumato.kinds.tables.methods.local_search import refine
+from sfumato.kinds.tables.methods.multidimensional_partitioning import mondrian
+from sfumato.kinds.tables.methods.recoding_costs import OBJECTIVES, Costs
+from sfumato.kinds.tables.methods.refined import lattice_sweep
 
 from .problems import MODELS, flaws, problems
 

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import sfumato as sf
-from sfumato.risks.report import RiskReport
+from sfumato.workflow.risk.report import RiskReport
 from tests.house.brute import distance
 from tests.risk import plain_population as population
 from tests.risk import plain_risk as plain

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import sfumato as sf
-from sfumato.risks.kinds import KINDS, SAFE_HARBOR, kind_of
+from sfumato.workflow.risk.column_roles import KINDS, SAFE_HARBOR, kind_of
 from tests.command_line import run
 
 PEOPLE = {

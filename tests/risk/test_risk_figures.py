@@ -12,12 +12,9 @@ import pytest
 from scipy.special import expit
 
 import sfumato as sf
-from sfumato.errors import DataError
-from sfumato.risks import population as models
-from sfumato.risks.attackers import individual_risk
-from sfumato.risks.combinations import combinations
-from sfumato.risks.population import population_uniques, snb_expected
-from sfumato.risks.special_uniques import special_uniques
+from sfumato.core.errors import DataError
+from sfumato.workflow.risk import figures as models
+from sfumato.workflow.risk.figures import combinations, individual_risk, population_uniques, snb_expected, special_uniques
 from tests.house.brute import distance, diverse
 from tests.risk import plain_risk as plain
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sfumato.data.sequence import Attribute, ReleaseSequence
+from sfumato.history.release_sequence import Attribute, ReleaseSequence
 
 TREES = {
     2: [(0, 1), (1, 2), (0, 2)],

@@ -12,13 +12,12 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.data.table import Table
-from sfumato.forms.anatomy import AnatomyForm
-from sfumato.forms.recoded import Recoded
-from sfumato.forms.subtables import SubTables
+from sfumato.kinds.subtables.form import AnatomyForm, SubTables
+from sfumato.kinds.tables.form import Recoded
 from sfumato.policy.policy import Policy
-from sfumato.release.exhibit import Exhibit
-from sfumato.release.past import SEPARATOR, History, Memory, PastRelease
+from sfumato.release.past_releases import SEPARATOR, History, Memory, PastRelease
 from sfumato.release.release import Part
+from sfumato.release.view import ReleaseView
 
 TREE = {"*": {"a01": ["a0", "a1"], "a23": ["a2", "a3"]}}
 FLAT = {"*": ["b0", "b1", "b2"]}
@@ -95,7 +94,7 @@ class Story:
         cells = {name: self._cells(name, here) for name in columns}
         cells |= {name: self.value[name][here] for name in (*hidden, *other)}
         table = pa.table({name: pa.array([str(column[i]) for i in np.argsort(order)]) for name, column in cells.items()})
-        exhibit = Exhibit(Recoded(), {"data": Part(table)}, policy)
+        exhibit = ReleaseView(Recoded(), {"data": Part(table)}, policy)
         return PastRelease(exhibit, self._memory(here, order, list(cells)), r + 1)
 
     def _anatomy(self, r, here, columns, hidden, other, policy):
@@ -105,7 +104,7 @@ class Story:
         parts = {"data": Part(pa.table({n: pa.array([str(c[i]) for i in np.argsort(order)]) for n, c in shown.items()}))}
         for name in hidden:
             parts["sensitive" if len(hidden) == 1 else f"sensitive-{name}"] = Part(_counted(bucket, self.value[name][here]))
-        exhibit = Exhibit(AnatomyForm(), parts, policy)
+        exhibit = ReleaseView(AnatomyForm(), parts, policy)
         return PastRelease(exhibit, self._memory(here, order, [*columns, *hidden]), r + 1)
 
     def _sub_tables(self, r, here, columns, hidden, other, policy):
@@ -121,7 +120,7 @@ class Story:
                 parts[f"table-{n}-sensitive"] = Part(counted.append_column("column", pa.array([secret[0]] * len(counted))))
             rows = {name: pa.array([str(c[i]) for i in np.argsort(order)]) for name, c in shown.items()}
             parts[f"table-{n}"], places[f"table-{n}"] = Part(pa.table(rows)), order
-        exhibit = Exhibit(SubTables(), parts, policy)
+        exhibit = ReleaseView(SubTables(), parts, policy)
         return PastRelease(exhibit, self._memory(here, np.arange(len(here)), [*columns, *hidden], places), r + 1)
 
 

@@ -16,14 +16,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import sfumato as sf
+from sfumato.core.randomness import Randomness
 from sfumato.data.table import Table
-from sfumato.engines.base import COUNT, IDENTITY, LINE, PERSON, SECRET_BYTES, NumberedClasses, People, Recoding, Secret
-from sfumato.engines.local import Here
-from sfumato.engines.spark_people import PAST
-from sfumato.ledger import Ledger
-from sfumato.randomness import Randomness
-from sfumato.spine.plan import plan
-from sfumato.spine.remembering import publish_remembered
+from sfumato.engines.local import LocalFiles
+from sfumato.engines.protocol import COUNT, IDENTITY, LINE, PERSON, SECRET_BYTES, NumberedClasses, People, Recoding, RunSecret
+from sfumato.engines.spark.persons import PAST
+from sfumato.engines.spark.workflow.history import publish_with_history
+from sfumato.history.ledger import Ledger
+from sfumato.workflow.plan import plan
 
 SEPARATOR = "\x1f"
 
@@ -37,7 +37,7 @@ class PlainRows(NamedTuple):
         pass
 
 
-class PlainCluster(Here):
+class PlainCluster(LocalFiles):
     """What the house asks of a cluster, each verb from its definition; people files have few rows each, as on a real one."""
 
     def __init__(self, staging: Path, rows_per_file: int = 40) -> None:
@@ -62,12 +62,12 @@ class PlainCluster(Here):
         held = pa.table(dict(zip(names, map(list, zip(*found, strict=True)), strict=True)))
         return NumberedClasses(Table(held, counts=np.array(list(found.values()))), np.arange(len(found)))
 
-    def recode(self, rows: PlainRows, recoding: Recoding, published: Sequence[str], secret: Secret) -> list[dict[str, str]]:
+    def recode(self, rows: PlainRows, recoding: Recoding, published: Sequence[str], secret: RunSecret) -> list[dict[str, str]]:
         labels = {name: column.to_pylist() for name, column in recoding.labels.items()}
         dealt = shares(rows, recoding)
         return [{name: labels[name][shown] if name in labels else row[name] for name in published} for row, shown in dealt]
 
-    def seats(self, rows: PlainRows, key: Sequence[str], recoding: Recoding, secret: Secret) -> list[dict[str, Any]]:
+    def seats(self, rows: PlainRows, key: Sequence[str], recoding: Recoding, secret: RunSecret) -> list[dict[str, Any]]:
         return [{PERSON: name_of(row, key), LINE: line} for row, line in shares(rows, recoding)]
 
     def write(self, frame: list[dict[str, Any]], records: int, folder: Path) -> dict[str, int]:
@@ -107,6 +107,6 @@ def shares(rows: PlainRows, recoding: Recoding) -> list[tuple[dict[str, str], in
 
 def publish_there(policy: sf.Policy, table: pa.Table, ledger: Path, *, new: bool = False, seed: int = 1) -> sf.Publication:
     """One more release of a ledger, made where its rows lie."""
-    cluster, secret = PlainCluster(ledger.parent), Secret(Randomness(seed).child("plain cluster").bytes(SECRET_BYTES))
+    cluster, secret = PlainCluster(ledger.parent), RunSecret(Randomness(seed).child("plain cluster").bytes(SECRET_BYTES))
     chosen, rows = plan(policy, remembering=True), PlainRows(table.to_pylist())
-    return publish_remembered(cluster, rows, policy, chosen, Ledger(ledger, new=new), secret, seed, None)  # type: ignore[arg-type]
+    return publish_with_history(cluster, rows, policy, chosen, Ledger(ledger, new=new), secret, seed, None)  # type: ignore[arg-type]

@@ -7,9 +7,9 @@ from itertools import product
 
 import numpy as np
 
-from sfumato.ledger import Ledger
+from sfumato.history.ledger import Ledger
 from sfumato.policy.policy import Policy
-from sfumato.spine.publish import publish
+from sfumato.workflow.publish import publish
 from tests.secret import SEED
 
 TREES = {"a": {"*": {"a01": ["a0", "a1"], "a23": ["a2", "a3"]}}, "b": {"*": ["b0", "b1", "b2"]}}
@@ -152,7 +152,7 @@ class Judge:
 
 def story(rng, path, model, growth, cohorts):
     """Two to three releases with growth; returns how many were accepted."""
-    from sfumato.errors import Infeasible
+    from sfumato.core.errors import Infeasible
 
     table = people(rng, int(rng.integers(3, 5)))
     accepted = 0

@@ -5,12 +5,10 @@ import os
 import numpy as np
 import pytest
 
-from sfumato.audit.joins import kernel_join, match_join
-from sfumato.audit.levels import diversity, linkability, linkage_of
-from sfumato.data.sequence import ReleaseSequence
-from sfumato.methods.sequences.partial_release import Board, StepsDown
-from sfumato.methods.sequences.sequel_problem import Goal, SequelProblem
-from sfumato.methods.sequences.taxonomy import Taxonomy
+from sfumato.history.judge.full_match_join import kernel_join, match_join
+from sfumato.history.judge.sequence import diversity, linkability, linkage_of
+from sfumato.history.release_sequence import ReleaseSequence
+from sfumato.kinds.tables.methods.sequential_state import Board, Goal, SequelProblem, StepsDown, Taxonomy
 
 from .instances import TREES, random_instance
 

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import sfumato as sf
-from sfumato.errors import AuditRefused, Infeasible
+from sfumato.core.errors import AuditRefused, Infeasible
 
 SLOW = bool(os.environ.get("SFUMATO_SLOW"))
 TOLD = {
@@ -202,7 +202,7 @@ def test_where_no_cell_says_nothing_they_are_withheld(tmp_path: Path) -> None:
 
 def test_a_row_that_stands_in_shows_nothing_that_was_never_told_of_its_person(tmp_path: Path, monkeypatch: Any) -> None:
     """What a memory says of somebody, later cells would be taken to cover; a method that does not look is refused."""
-    from sfumato.methods.lineages import _LineageBoard
+    from sfumato.history.constrain.unknown_membership import _LineageBoard
 
     monkeypatch.setattr(_LineageBoard, "_remembered_codes", lambda self, name: np.zeros(self.tied.bundles.people, dtype=np.int64))
     book, refused = tmp_path / "b.ledger", ""

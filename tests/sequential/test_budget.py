@@ -5,19 +5,17 @@ import os
 import numpy as np
 import pytest
 
-from sfumato.audit.full_match_join import decide
-from sfumato.audit.joins import kernel_join
-from sfumato.audit.levels import linkability, linkage_of, short_of
-from sfumato.data.sequence import Attribute, ReleaseSequence
-from sfumato.errors import Infeasible
-from sfumato.methods.recoding.base import RecodingMethod
-from sfumato.methods.sequences.sequel_problem import Goal, SequelProblem
-from sfumato.methods.sequences.specialize import specialize
-from sfumato.methods.sequences.taxonomy import Taxonomy
+from sfumato.core.errors import Infeasible
+from sfumato.core.randomness import Randomness
+from sfumato.history.judge.full_match_join import decide_cliques, kernel_join
+from sfumato.history.judge.sequence import cliques_below_level, linkability, linkage_of
+from sfumato.history.release_sequence import Attribute, ReleaseSequence
+from sfumato.kinds.tables.methods.recoding import RecodingMethod
+from sfumato.kinds.tables.methods.sequential_search import specialize
+from sfumato.kinds.tables.methods.sequential_state import Goal, SequelProblem, Taxonomy
 from sfumato.policy.policy import Policy
-from sfumato.randomness import Randomness
-from sfumato.spine.publish import publish as published_as
-from sfumato.spine.verify import verify
+from sfumato.workflow.publish import publish as published_as
+from sfumato.workflow.verify import verify
 from tests.secret import SEED
 
 from .brute import Records, known_tuples
@@ -49,7 +47,7 @@ def test_sparse_cycles_end_whatever_the_budget_and_are_proven_by_the_audit(budge
     published, made = publish(names, leaves, trees, schema, Goal(3), budget)
     sequence = ReleaseSequence.of_records(names, published, (leaves, leaves + 1))
     cliques = kernel_join(sequence)
-    verdict = decide(sequence, cliques, wanted=short_of(sequence, cliques, 3), budget=20.0)
+    verdict = decide_cliques(sequence, cliques, wanted=cliques_below_level(sequence, cliques, 3), budget=20.0)
     assert linkability(linkage_of(sequence, cliques[verdict.admitted], tuple(map(str, range(20))))) >= 3
     if budget < 0.1:
         assert made.programs == 0  # nothing but what needs no program was proven

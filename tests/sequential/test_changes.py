@@ -6,10 +6,10 @@ import re
 import numpy as np
 import pytest
 
-from sfumato.errors import Infeasible, PolicyError
+from sfumato.core.errors import Infeasible, PolicyError
 from sfumato.policy.policy import Policy
-from sfumato.spine.publish import publish
-from sfumato.spine.verify import verify
+from sfumato.workflow.publish import publish
+from sfumato.workflow.verify import verify
 from tests.secret import SEED
 
 from .test_forgetting import office, office_policy

@@ -7,7 +7,7 @@ import pytest
 import yaml
 from click.testing import CliRunner
 
-from sfumato.cli import main, root
+from sfumato.ui.cli import main, root
 
 from .stories import TREES, people, random_generator
 

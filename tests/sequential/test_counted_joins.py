@@ -14,12 +14,12 @@ import pyarrow.parquet as pq
 import pytest
 
 import sfumato as sf
-from sfumato.attacks.join import JoinAttack
-from sfumato.data.sequence import ReleaseSequence
+from sfumato.audit.join_attack import JoinAttack
 from sfumato.data.table import Table
-from sfumato.engines.base import LINE, PERSON
-from sfumato.ledger import Ledger
-from sfumato.release.past import History, Memory, PastRelease
+from sfumato.engines.protocol import LINE, PERSON
+from sfumato.history.ledger import Ledger
+from sfumato.history.release_sequence import ReleaseSequence
+from sfumato.release.past_releases import History, Memory, PastRelease
 from sfumato.release.release import Part
 
 from .instances import random_instance
@@ -52,10 +52,10 @@ def attack(ledger: Path, release: int = 0) -> dict[str, Any]:
 
 def forgetful(monkeypatch: pytest.MonkeyPatch) -> None:
     """A method that forgets the past, and an audit that judges every release alone."""
-    from sfumato.methods.continuing import Continuation
-    from sfumato.methods.recoding import base
+    from sfumato.history.constrain.constraints import HistoryConstraint
+    from sfumato.kinds.tables.methods import recoding
 
-    monkeypatch.setattr(base, "continued", lambda task: Continuation.first(task.data))
+    monkeypatch.setattr(recoding, "constrain_task", lambda task: HistoryConstraint.first(task.data))
     monkeypatch.setattr("sfumato.audit.certify.together", lambda exhibit, alone: iter(alone))
 
 
@@ -94,7 +94,7 @@ def test_releases_made_where_rows_lie_are_joined_like_others(unsafe: bool, tmp_p
     found = attack(ledger)["illness"]
     written_out = one_by_one(ledger)
     with monkeypatch.context() as patched:
-        patched.setattr("sfumato.attacks.join._everything", lambda book: written_out)
+        patched.setattr("sfumato.audit.join_attack._everything", lambda book: written_out)
         assert attack(ledger)["illness"] == found
     assert found["full"]["people"] == written_out.releases[-1].exhibit.data.rows
     promised = JoinAttack(ledger=str(ledger)).run()["illness"]

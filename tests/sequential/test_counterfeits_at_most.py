@@ -7,14 +7,14 @@ import numpy as np
 import polars as pl
 import pytest
 
-from sfumato.audit.checks.counterfeits import Counterfeits
-from sfumato.errors import Infeasible, PolicyError
-from sfumato.methods.continuing import given_up
+from sfumato.core.errors import Infeasible, PolicyError
+from sfumato.history.constrain.constraints import classes_over_counterfeit_limit
+from sfumato.kinds.tables.checks import Counterfeits
 from sfumato.policy.policy import Policy
-from sfumato.release.exhibit import Exhibit
-from sfumato.spine.plan import plan
-from sfumato.spine.publish import publish
-from sfumato.spine.verify import verify
+from sfumato.release.view import ReleaseView
+from sfumato.workflow.plan import plan
+from sfumato.workflow.publish import publish
+from sfumato.workflow.verify import verify
 from tests.secret import SEED
 
 from .test_stand_ins import possible, published, quarters
@@ -72,13 +72,13 @@ def test_what_is_given_up_brings_the_rest_within_the_limit_and_needs_most_for_ea
     for _ in range(300):
         stand_ins, stay = rng.integers(0, 4, 6), rng.integers(1, 5, 6)
         most = int(rng.integers(0, stand_ins.sum() + 2))
-        out = given_up(stand_ins, stay, most)
+        out = classes_over_counterfeit_limit(stand_ins, stay, most)
         assert stand_ins.sum() - stand_ins[out].sum() <= most
         assert not len(out) or stand_ins.sum() - stand_ins[out[:-1]].sum() > most, "nobody more than needed"
         need = stand_ins / stay
         kept = np.setdiff1d(np.flatnonzero(stand_ins), out)
         assert not len(out) or not len(kept) or need[out].min() >= need[kept].max()
-    assert len(given_up(np.array([2, 1]), np.array([1, 1]), float("inf"))) == 0
+    assert len(classes_over_counterfeit_limit(np.array([2, 1]), np.array([1, 1]), float("inf"))) == 0
 
 
 @pytest.mark.parametrize("cohorts", ["known", "unknown"])
@@ -127,10 +127,10 @@ def test_the_certificate_says_how_many_stand_in_and_more_than_allowed_does_not_h
     share = pytest.approx(many / records, rel=1e-5)
     assert finding.achieved == {"counterfeits_at_most": share, "counterfeits": many, "input": records}
     for limit, holds in ((many, True), (many - 1, False)):
-        seen = Exhibit(made.release.form, made.release.parts, declared(limit / records), made.certificate)
+        seen = ReleaseView(made.release.form, made.release.parts, declared(limit / records), made.certificate)
         assert Counterfeits().applies(seen)
         assert Counterfeits().examine(seen).holds == holds
-    assert not Counterfeits().applies(Exhibit(made.release.form, made.release.parts, declared(), made.certificate))
+    assert not Counterfeits().applies(ReleaseView(made.release.form, made.release.parts, declared(), made.certificate))
 
 
 def test_the_papers_search_refuses_what_it_cannot_keep_within_the_limit(tmp_path):

@@ -14,19 +14,19 @@ import pyarrow as pa
 import pytest
 
 import sfumato as sf
-from sfumato.audit.series import by_classes
+from sfumato.core.errors import LedgerError
+from sfumato.core.randomness import Randomness
 from sfumato.data.table import Table
-from sfumato.engines.base import COUNT, LINE, PERSON, NumberedClasses
 from sfumato.engines.local import HERE
-from sfumato.engines.spark_people import PAST
-from sfumato.errors import LedgerError
-from sfumato.history.bundles import Bundles
-from sfumato.history.courses import counted_history
-from sfumato.history.promises import promises
-from sfumato.ledger import Ledger
-from sfumato.randomness import Randomness
-from sfumato.spine.plan import plan
-from sfumato.spine.remembering import _task
+from sfumato.engines.protocol import COUNT, LINE, PERSON, NumberedClasses
+from sfumato.engines.spark.persons import PAST
+from sfumato.engines.spark.workflow.history import _task
+from sfumato.history.judge.series import judge_by_classes
+from sfumato.history.ledger import Ledger
+from sfumato.history.persistent_classes import count_trajectories
+from sfumato.history.published_cells import PublishedCells
+from sfumato.history.standing_requirements import standing_requirements
+from sfumato.workflow.plan import plan
 
 CASES = 40 if os.environ.get("SFUMATO_SLOW") else 2
 NAMES = ["age", "town", "illness"]
@@ -67,12 +67,12 @@ def book(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Path, list[pa.
 def test_counted_histories_say_the_same(book: Any) -> None:
     file, _ = book
     everybody, chronicle = Ledger(file).history(), Ledger(file).chronicle()
-    counted = counted_history(HERE, chronicle)
+    counted = count_trajectories(HERE, chronicle)
     assert counted.counted
-    one, other = Bundles(everybody), Bundles(counted)
+    one, other = PublishedCells(everybody), PublishedCells(counted)
     assert other.people < one.people == other.weights.sum()
-    for claim in promises(policy(), everybody):
-        assert by_classes(one, claim, True) == by_classes(other, claim, True)
+    for claim in standing_requirements(policy(), everybody):
+        assert judge_by_classes(one, claim, True) == judge_by_classes(other, claim, True)
     assert [one.shown(r) for r in (0, 1)] == [other.shown(r) for r in (0, 1)]
 
 
@@ -119,6 +119,6 @@ def test_people_who_are_lost_or_doubled_are_found(book: Any) -> None:
     chronicle = Ledger(book[0]).chronicle()
     (first, people), second = chronicle
     with pytest.raises(LedgerError, match="not those that the ledger counted"):
-        counted_history(HERE, [(first, people.slice(1)), second])
+        count_trajectories(HERE, [(first, people.slice(1)), second])
     with pytest.raises(LedgerError, match="twice"):
-        counted_history(HERE, [(first, pa.concat_tables([people, people.slice(0, 1)])), second])
+        count_trajectories(HERE, [(first, pa.concat_tables([people, people.slice(0, 1)])), second])

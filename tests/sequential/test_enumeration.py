@@ -6,9 +6,8 @@ import os
 import numpy as np
 import pytest
 
-from sfumato.audit.full_match_join import decide, reducible
-from sfumato.audit.joins import kernel_of, match_join, true_cliques
-from sfumato.methods.sequences.witness import collapses
+from sfumato.history.judge.full_match_join import decide_cliques, kernel_of, match_join, reducible, true_cliques
+from sfumato.kinds.tables.methods.sequential_search import collapses
 
 from .brute import Records
 from .instances import random_instance, record_cliques, sequence_of
@@ -28,7 +27,7 @@ def compare(rng, R, N):
     assert full <= kernel
     if R == 2:
         assert full == kernel
-    verdict = decide(sequence, cliques)
+    verdict = decide_cliques(sequence, cliques)
     assert verdict.undecided == 0
     assert record_cliques(sequence, cliques[verdict.admitted], published) == full
     simple = reducible(cliques)

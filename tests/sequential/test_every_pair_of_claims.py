@@ -14,15 +14,15 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from sfumato.audit.checks.earlier_promises import EarlierPromises
-from sfumato.audit.series import judge_series
 from sfumato.data.table import Table
-from sfumato.forms.recoded import Recoded
-from sfumato.history import promises
+from sfumato.history import standing_requirements
+from sfumato.history.judge.earlier_requirements import EarlierPromises
+from sfumato.history.judge.series import judge_series
+from sfumato.kinds.tables.form import Recoded
 from sfumato.policy.policy import Policy
-from sfumato.release.exhibit import Exhibit
-from sfumato.release.past import History, Memory, PastRelease
+from sfumato.release.past_releases import History, Memory, PastRelease
 from sfumato.release.release import Part
+from sfumato.release.view import ReleaseView
 
 KNOWN, HIDDEN, PEOPLE = ("a", "b", "c"), ("s", "t"), 4
 GIVEN = [some for size in (1, 2, 3) for some in combinations(KNOWN, size)]
@@ -47,13 +47,13 @@ def release(people, shown, claim, number):
     policy = Policy.parse({"version": 1, "columns": {"id": "identifier", **columns}, "protect": protect, "key": "id"})
     table = pa.table({name: list(people[name]) for name in shown})
     memory = Memory(tuple("pqrs"), np.arange(PEOPLE), Table(table), np.zeros(PEOPLE, dtype=bool))
-    return PastRelease(Exhibit(Recoded(), {"data": Part(table)}, policy), memory, number)
+    return PastRelease(ReleaseView(Recoded(), {"data": Part(table)}, policy), memory, number)
 
 
 def says_it_holds(first, second):
     """What the audit says of the second release beside the first."""
     history = History((first, second))
-    exhibit = Exhibit(Recoded(), second.exhibit.parts, second.exhibit.policy, history=history)
+    exhibit = ReleaseView(Recoded(), second.exhibit.parts, second.exhibit.policy, history=history)
     found = [judge_series(exhibit, claim, None) for claim in exhibit.policy.claims]
     found += [EarlierPromises().examine(exhibit)] if EarlierPromises().ready(exhibit) else []
     return all(finding.holds and not finding.open for finding in found)
@@ -108,11 +108,15 @@ def test_no_pair_of_claims_holds_that_some_outsider_breaks(tried, pairs):
 @pytest.mark.parametrize("story", TRIED)
 def test_a_later_claim_in_the_place_of_a_wider_one_is_found(monkeypatch, story):
     """The control: what was once the rule, that any claim about the same columns replaces an earlier one."""
-    monkeypatch.setattr(promises, "_replaces", lambda new, old: promises._about(new) == promises._about(old))
+    monkeypatch.setattr(
+        standing_requirements, "_replaces", lambda new, old: standing_requirements._about(new) == standing_requirements._about(old)
+    )
     assert (True, True) in judged(*story)
 
 
 def test_a_later_claim_about_less_in_the_place_of_one_about_more_is_found(monkeypatch):
     """The control for hidden columns: a promise about one of two columns replaces none about both."""
-    monkeypatch.setattr(promises, "_replaces", lambda new, old: set(new.given) >= set(old.given) and set(new.hide) <= set(old.hide))
+    monkeypatch.setattr(
+        standing_requirements, "_replaces", lambda new, old: set(new.given) >= set(old.given) and set(new.hide) <= set(old.hide)
+    )
     assert (True, True) in judged("one column tells", "a, then b")

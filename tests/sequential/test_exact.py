@@ -5,12 +5,11 @@ import os
 import numpy as np
 import pytest
 
-from sfumato.audit.full_match_join import acyclic, decide, decomposable
-from sfumato.audit.joins import kernel_join, match_join
-from sfumato.audit.sequence_claims import _worst, judge_sequence
+from sfumato.history.judge.full_match_join import acyclic, decide_cliques, decomposable, kernel_join, match_join
+from sfumato.history.judge.sequence import _worst, judge_sequence
 from sfumato.models.k_diversity import KDiversity
 from sfumato.models.k_linkability import KLinkability
-from sfumato.policy.claims import Claim
+from sfumato.policy.requirements import PrivacyRequirement
 from sfumato.release.certificate import AT_BEST
 
 from .brute import Records
@@ -28,7 +27,7 @@ def test_decision_equals_enumeration_for_three_and_four_releases(seed):
 def _compare(columns, published, leaves):
     sequence = sequence_of(columns, published, leaves)
     cliques = kernel_join(sequence)
-    verdict = decide(sequence, cliques)
+    verdict = decide_cliques(sequence, cliques)
     assert verdict.undecided == 0
     assert not (verdict.admitted & verdict.excluded).any()
     full = Records(published).full_join()
@@ -91,14 +90,14 @@ def test_a_suppressed_release_over_all_columns_does_not_make_a_cycle_acyclic():
     assert acyclic([{0, 1}, {1, 2}, {0, 2}, {0, 1, 2}])  # by name
     assert not decomposable(sequence)
     assert len(match_join(sequence)) == 4
-    assert decide(sequence, match_join(sequence)).admitted.sum() == 3
+    assert decide_cliques(sequence, match_join(sequence)).admitted.sum() == 3
 
 
 def test_a_spent_budget_leaves_cliques_undecided_and_admits_only_the_truth():
     rng = np.random.default_rng(1)
     columns, published, leaves = triangle(rng, N=12)
     sequence = sequence_of(columns, published, leaves)
-    verdict = decide(sequence, kernel_join(sequence), budget=0.0)
+    verdict = decide_cliques(sequence, kernel_join(sequence), budget=0.0)
     assert verdict.undecided > 0
     assert not verdict.excluded.any()
 
@@ -107,7 +106,7 @@ def test_a_spent_budget_makes_a_finding_at_best_that_does_not_hold():
     columns, published, leaves = triangle(np.random.default_rng(1), N=12)
     sequence, labels = sequence_of(columns, published, leaves), tuple("abc")
     for model in (KLinkability(k=3), KDiversity(k=1.5)):
-        claim = Claim(model, ("a0", "a1"), ("s",))
+        claim = PrivacyRequirement(model, ("a0", "a1"), ("s",))
         spent = judge_sequence(sequence, claim, labels, budget=0.0)
         finding = _worst(claim, [spent], "over 3 release(s)")
         assert (spent.grade, finding.holds) == (AT_BEST, False)

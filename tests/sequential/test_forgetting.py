@@ -2,13 +2,13 @@
 
 import pytest
 
-from sfumato.errors import LedgerError
-from sfumato.ledger import Ledger
-from sfumato.ledger.forgetting import forget
+from sfumato.core.errors import LedgerError
+from sfumato.history.ledger import Ledger
+from sfumato.history.ledger.forgetting import forget
 from sfumato.policy.policy import Policy
-from sfumato.spine.publish import publish
-from sfumato.spine.verify import verify
-from sfumato.studio.work.releasing import timeline
+from sfumato.ui.studio.work.releasing import timeline
+from sfumato.workflow.publish import publish
+from sfumato.workflow.verify import verify
 from tests.secret import SEED
 
 AGES = {"*": {"20-29": [str(n) for n in range(20, 30)], "30-39": [str(n) for n in range(30, 40)]}}

@@ -16,14 +16,13 @@ import pyarrow.parquet as pq
 import pytest
 
 import sfumato as sf
-from sfumato.engines.base import LINE, PERSON
-from sfumato.errors import LedgerError
-from sfumato.ledger import Ledger, forgetting
-from sfumato.ledger.exchanged import TAKEN_PLACE
-from sfumato.ledger.forgetting import forget
-from sfumato.ledger.people_files import PeopleDraft
-from sfumato.release.head import head_in
-from sfumato.release.plain_files import one_by_one
+from sfumato.core.errors import LedgerError
+from sfumato.engines.protocol import LINE, PERSON
+from sfumato.history.ledger import Ledger, forgetting
+from sfumato.history.ledger.entries import TAKEN_PLACE, head_of_certificate
+from sfumato.history.ledger.forgetting import forget
+from sfumato.history.ledger.person_files import PersonFilesDraft
+from sfumato.io.plain_files import map_files
 from tests.command_line import run
 
 from .plain_cluster import publish_there
@@ -126,7 +125,7 @@ def test_the_person_is_gone_and_everybody_else_is_where_they_were(place: Path, s
     ledger = place / "l.ledger"
     key = somebody(ledger, alone)
     before, rows = people_of(ledger), published(ledger)
-    heads = [head_in(entry.body["certificate"])[1] for entry in Ledger(ledger).entries()]
+    heads = [head_of_certificate(entry.body["certificate"])[1] for entry in Ledger(ledger).entries()]
     assert forget(Ledger(ledger), key) == [1, 2, 3]
     after = people_of(ledger)
     (name,) = {one for people in after for one in people} - {one for people in before for one in people}
@@ -168,7 +167,7 @@ def test_values_are_drawn_among_those_that_all_cells_stand_for(place: Path, monk
         asked.append(candidates)
         return next((one for one in candidates if one != truth), truth)
 
-    monkeypatch.setattr("sfumato.ledger.strangers.secrets.choice", drawn)
+    monkeypatch.setattr("sfumato.history.ledger.forgetting.secrets.choice", drawn)
     forget(Ledger(ledger), key)
     values = set.intersection(*({seat[2]["age"] for seat in release.values()} for release in telling))
     spans = [ends(cell) for cell in cells[key]]
@@ -262,7 +261,7 @@ def killed(*given: Any, **named: Any) -> None:
     raise Killed
 
 
-@pytest.mark.parametrize("step", ["_enter", "_remove_exchanged", "remove_kept"])
+@pytest.mark.parametrize("step", ["_enter", "_remove_exchanged", "remove_cache"])
 def test_whenever_a_forgetting_is_killed_the_ledger_is_whole(
     place: Path, said: list[Any], monkeypatch: pytest.MonkeyPatch, step: str
 ) -> None:
@@ -278,7 +277,7 @@ def test_whenever_a_forgetting_is_killed_the_ledger_is_whole(
     assert [key in people for people in people_of(ledger)] == [not entered] * 3
     assert findings(place) == said
     strays = len(folders(place)) - 2
-    assert strays == (0 if step == "remove_kept" else 2)
+    assert strays == (0 if step == "remove_cache" else 2)
     if entered:
         with pytest.raises(LedgerError, match="remembers nobody"):  # it was done, and is not done again
             forget(Ledger(ledger), key)
@@ -304,8 +303,8 @@ def test_publishing_removes_what_a_crash_left(place: Path) -> None:
 
 def test_a_draft_is_removed_when_nobody_makes_it_any_more(place: Path) -> None:
     ledger = place / "l.ledger"
-    making = PeopleDraft.beside(ledger, one_by_one)
-    dead = PeopleDraft.beside(ledger, one_by_one)
+    making = PersonFilesDraft.beside(ledger, map_files)
+    dead = PersonFilesDraft.beside(ledger, map_files)
     for draft in (making, dead):
         draft.folder.mkdir()
         (draft.folder / "part-00000.parquet").write_bytes(b"somebody")
@@ -330,7 +329,7 @@ def test_a_place_without_locks_and_second_names(place: Path, said: list[Any], mo
     ledger = place / "l.ledger"
     monkeypatch.setattr("fcntl.flock", refused)
     monkeypatch.setattr("os.link", refused)
-    draft = PeopleDraft.beside(ledger, one_by_one)
+    draft = PersonFilesDraft.beside(ledger, map_files)
     draft.folder.mkdir()
     forget(Ledger(ledger), somebody(ledger, alone=False))
     monkeypatch.undo()

@@ -5,8 +5,8 @@ from fractions import Fraction
 
 import pytest
 
-from sfumato.errors import DataError, Infeasible
-from sfumato.ledger import Ledger
+from sfumato.core.errors import DataError, Infeasible
+from sfumato.history.ledger import Ledger
 
 from .stories import Judge, joined, people, random_generator, release, story
 
@@ -61,10 +61,12 @@ def test_stand_ins_carry_a_sensitive_value_only_where_the_column_was_published(t
     release(tmp_path, ["a", "b"], table)
     grown = joined(table, people(rng, 2, first=50))
     release(tmp_path, ["a", "s"], grown)
-    from sfumato.history.aligned import Population, Weave
+    from sfumato.kinds.tables.methods.sequential import AlignedReleases, ReleasePopulation
 
     history = Ledger(tmp_path / "book.ledger").history()
-    weave = Weave(history.releases[:1], Population.of_past(history.releases[1]), history.releases[1].exhibit.policy, "s", True)
+    weave = AlignedReleases(
+        history.releases[:1], ReleasePopulation.of_past(history.releases[1]), history.releases[1].exhibit.policy, "s", True
+    )
     ((lo, hi),) = weave.earlier()
     assert ((hi - lo)[:, weave.names.index("s")] == weave.sizes[-1]).all()
     assert Judge(tmp_path).level() >= 2

@@ -4,10 +4,10 @@ import csv
 
 import pytest
 
-from sfumato.errors import DataError
-from sfumato.ledger import Ledger
-from sfumato.spine.adopt import adopt
-from sfumato.spine.publish import publish
+from sfumato.core.errors import DataError
+from sfumato.history.ledger import Ledger
+from sfumato.workflow.import_release import import_release
+from sfumato.workflow.publish import publish
 from tests.secret import SEED
 
 from .test_forgetting import office, office_policy
@@ -29,7 +29,7 @@ def decades(table):
 def test_an_imported_release_is_judged_and_binds_the_next_one(tmp_path, keyed):
     names = ["age", "s", "id"] if keyed else ["age", "s"]
     file = written(tmp_path / "old.csv", decades(office()), names)
-    entry, found = adopt(office_policy(), file, original=office(), ledger=tmp_path / "book", new_ledger=True)
+    entry, found = import_release(office_policy(), file, original=office(), ledger=tmp_path / "book", new_ledger=True)
     assert entry.imported
     assert all(finding.holds for finding in found if finding.hide)
     second = publish(office_policy(), office(), seed=SEED, ledger=tmp_path / "book")
@@ -44,12 +44,12 @@ def test_rows_that_could_be_several_people_need_a_key(tmp_path):
     mixed["age"][0] = "*"
     file = written(tmp_path / "old.csv", mixed, ["age", "s"])
     with pytest.raises(DataError, match="who is behind which row"):
-        adopt(office_policy(), file, original=office(), ledger=tmp_path / "book", new_ledger=True)
+        import_release(office_policy(), file, original=office(), ledger=tmp_path / "book", new_ledger=True)
 
 
 def test_what_does_not_hold_is_entered_and_said(tmp_path):
     alone = office() | {"s": ["flu"] * 24}
     file = written(tmp_path / "old.csv", alone, ["age", "s", "id"])
-    entry, found = adopt(office_policy(), file, original=alone, ledger=tmp_path / "book", new_ledger=True)
+    entry, found = import_release(office_policy(), file, original=alone, ledger=tmp_path / "book", new_ledger=True)
     assert not found[0].holds
     assert entry.body["certificate"]["holds"] is False

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from sfumato.policy.policy import Policy
-from sfumato.spine.publish import publish
+from sfumato.workflow.publish import publish
 from tests.secret import SEED
 
 M = 2

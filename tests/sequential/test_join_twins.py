@@ -9,14 +9,21 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from sfumato.methods.sequences import partial_release, past
-from sfumato.methods.sequences.kernels.box_joins import box_pairs, inside, meets
-from sfumato.methods.sequences.kernels.joins import number_edges, place_units, settle
-from sfumato.methods.sequences.kernels.matches import kill_mismatches
-from sfumato.methods.sequences.kernels.record_cliques import chain_classes, containing, signatures, tally
-from sfumato.methods.sequences.partial_release import Board
-from sfumato.methods.sequences.past import blocks
-from sfumato.methods.sequences.sequel_problem import Goal
+from sfumato.kinds.tables.methods import sequential_state
+from sfumato.kinds.tables.methods.kernels.release_joins import (
+    box_pairs,
+    chain_classes,
+    containing,
+    inside,
+    kill_mismatches,
+    meets,
+    number_edges,
+    place_units,
+    settle,
+    signatures,
+    tally,
+)
+from sfumato.kinds.tables.methods.sequential_state import Board, Goal, blocks
 
 from .plain_joins import (
     plain_box_pairs,
@@ -115,7 +122,7 @@ def boards(seed):
 def test_the_join_is_what_survives_by_the_definition(seed, monkeypatch):
     """Every clique of a history clique and a living node, and the records' own ones: edges are killed pair by pair."""
     seen = []
-    monkeypatch.setattr(partial_release, "settle", lambda *given: seen.append(given) or settle(*given))
+    monkeypatch.setattr(sequential_state, "settle", lambda *given: seen.append(given) or settle(*given))
     for board in boards(700 + seed):
         _, _, nodes, alive = board.join()
         starts, owner = board.clique_start.data, {}
@@ -162,8 +169,8 @@ def test_record_cliques_are_counted_as_in_a_loop_over_people(seed):
 def test_history_cliques_that_contain_a_tuple(seed, monkeypatch):
     """Alike are tuples in the same cliques, with proportional weights where these count; nobody else."""
     given = {}
-    monkeypatch.setattr(past, "containing", lambda *all_: given.update(containing=all_) or containing(*all_))
-    monkeypatch.setattr(past, "signatures", lambda *all_: given.update(signatures=all_) or signatures(*all_))
+    monkeypatch.setattr(sequential_state, "containing", lambda *all_: given.update(containing=all_) or containing(*all_))
+    monkeypatch.setattr(sequential_state, "signatures", lambda *all_: given.update(signatures=all_) or signatures(*all_))
     for _ in boards(900 + seed):
         chosen, w_start, w_node, w_weight, lead, by_start, by_item, hist, width = given["containing"]
         held = [

@@ -5,8 +5,8 @@ import os
 import numpy as np
 import pytest
 
-from sfumato.audit.joins import kernel_join, match_join
-from sfumato.audit.levels import diversity, linkability, linkage_of
+from sfumato.history.judge.full_match_join import kernel_join, match_join
+from sfumato.history.judge.sequence import diversity, linkability, linkage_of
 
 from .brute import Records, known_tuples
 from .instances import random_instance, record_cliques, sequence_of

@@ -7,17 +7,17 @@ import numpy as np
 import pytest
 import yaml
 
-from sfumato.audit.series import _require_untold, joint_of
-from sfumato.errors import AuditRefused, DataError, LedgerError, PolicyError
-from sfumato.history import joint
-from sfumato.history.bundles import Bundles
+from sfumato.core.errors import AuditRefused, DataError, LedgerError, PolicyError
+from sfumato.history import persistent_classes
+from sfumato.history.judge.series import _require_untold, persistent_classes_of
+from sfumato.history.published_cells import PublishedCells
 from sfumato.models.l_diversity import LDiversity
-from sfumato.policy.claims import Claim
 from sfumato.policy.policy import Policy
-from sfumato.spine.foresight import foresee
-from sfumato.spine.plan import plan
-from sfumato.spine.publish import publish
-from sfumato.spine.verify import verify
+from sfumato.policy.requirements import PrivacyRequirement
+from sfumato.workflow.forecast import forecast_publish
+from sfumato.workflow.plan import plan
+from sfumato.workflow.publish import publish
+from sfumato.workflow.verify import verify
 from tests.secret import SEED
 
 from .mixed_histories import Literal, Story, pairs_of, traded
@@ -47,13 +47,13 @@ def respected(literal, worlds, given, tie):
 def trades(seed, tie, judged):
     """(pairs that joint classes let trade places, those whose trade breaks the dependency) of one history, where it is judged."""
     story = Story(np.random.default_rng(seed), ties=[tie])
-    literal, bundles = Literal(story), Bundles(story.history)
+    literal, bundles = Literal(story), PublishedCells(story.history)
     made = wrong = 0
     for given in GIVEN:
-        claim = Claim(LDiversity(l=2), given, ("s",))
+        claim = PrivacyRequirement(LDiversity(l=2), given, ("s",))
         if not judged(bundles, claim, tie):
             continue
-        found = joint_of(bundles, claim, cohorts=True)
+        found = persistent_classes_of(bundles, claim, cohorts=True)
         person = np.array([int(key[1:]) for key in bundles.keys.to_pylist()])
         tables = [t for sheet in found.sheets for t in literal.places(sheet)]
         classes = [person[found.of == c].tolist() for c in range(int(found.of.max(initial=-1)) + 1)]
@@ -137,8 +137,8 @@ def test_a_map_that_everybody_has_goes_with_a_ledger(tmp_path, monkeypatch):
     assert verify(tmp_path / "r2", ledger=ledger, original=PEOPLE).holds
     with pytest.raises(PolicyError, match="not of anatomy"):
         publish(policy_of(["zip -> county"], method="anatomy"), PEOPLE, seed=SEED, ledger=ledger)
-    monkeypatch.setattr(joint, "kept_columns", None)
-    monkeypatch.setattr("sfumato.audit.series.kept_columns", lambda *_: frozenset({"zip"}))
+    monkeypatch.setattr(persistent_classes, "columns_kept_together", None)
+    monkeypatch.setattr("sfumato.history.judge.series.columns_kept_together", lambda *_: frozenset({"zip"}))
     with pytest.raises(AuditRefused, match="which may tell who of a joint class traded places"):
         publish(policy_of(["zip -> county"]), PEOPLE, seed=SEED, ledger=ledger)
 
@@ -149,6 +149,6 @@ def test_knowledge_that_an_earlier_promise_did_not_count_on_is_refused_before_da
     first = publish(policy_of([], given=["county"]), PEOPLE, seed=SEED, ledger=ledger, new_ledger=True)
     first.write(tmp_path / "r1", report=False)
     later = policy_of(["zip -> county"], protect=[{"p-sensitivity": {"p": 2}}])
-    for refused in (lambda: publish(later, PEOPLE, seed=SEED, ledger=ledger), lambda: foresee(later, ledger=ledger)):
+    for refused in (lambda: publish(later, PEOPLE, seed=SEED, ledger=ledger), lambda: forecast_publish(later, ledger=ledger)):
         with pytest.raises(LedgerError, match="over 2 releases"):
             refused()

@@ -4,16 +4,16 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from sfumato.core.errors import AuditRefused, Infeasible, LedgerError
 from sfumato.data.table import Table
-from sfumato.errors import AuditRefused, Infeasible, LedgerError
-from sfumato.history.known_again import other_name, other_rows
-from sfumato.history.remembered import RememberedValues
+from sfumato.history.published_cells import RememberedValues
+from sfumato.history.record_identity import other_name, other_rows
 from sfumato.policy.policy import Policy
-from sfumato.release.past import WHOSE
-from sfumato.spine.adopt import adopt
-from sfumato.spine.foresight import foresee
-from sfumato.spine.publish import publish
-from sfumato.spine.verify import verify
+from sfumato.release.past_releases import WHOSE
+from sfumato.workflow.forecast import forecast_publish
+from sfumato.workflow.import_release import import_release
+from sfumato.workflow.publish import publish
+from sfumato.workflow.verify import verify
 from tests.secret import SEED
 
 PEOPLE = 48
@@ -64,7 +64,7 @@ def test_a_hidden_column_under_another_name_is_refused(book, method):
 
 
 def test_the_audit_finds_another_name_by_itself(book, monkeypatch):
-    monkeypatch.setattr("sfumato.methods.continuing.require_one_name", lambda *_: None)
+    monkeypatch.setattr("sfumato.history.constrain.constraints.require_no_renamed_column", lambda *_: None)
     with pytest.raises(AuditRefused, match="one column under two names"):
         publish(policy("region", "diagnosis"), table("region", 4, "diagnosis"), seed=SEED, ledger=book)
 
@@ -126,7 +126,7 @@ def test_rows_of_people_under_other_keys_are_refused(visited, monkeypatch):
     renamed = visits("region", 4, name="V{}")
     with pytest.raises(Infeasible, match="rows of people say again in 'illness' what rows of theirs said that are gone"):
         publish(of_people("region", *way), renamed, seed=SEED, ledger=ledger)
-    monkeypatch.setattr("sfumato.methods.continuing.require_rows_known_again", lambda *_: None)
+    monkeypatch.setattr("sfumato.history.constrain.constraints.require_rows_recognized", lambda *_: None)
     with pytest.raises(AuditRefused, match="the same rows under other keys"):
         publish(of_people("region", *way), renamed, seed=SEED, ledger=ledger)
 
@@ -175,16 +175,16 @@ def test_outsiders_who_knew_who_is_there_do_not_forget_it(book):
         publish(policy("age", cohorts="unknown"), table("age", 6), seed=SEED, ledger=book)
     declared = policy("age", cohorts="unknown")
     with pytest.raises(LedgerError, match="release 1 promised"):
-        foresee(declared, ledger=book)
+        forecast_publish(declared, ledger=book)
 
 
 def test_the_audit_does_not_forget_it_either(book, monkeypatch):
     """One of eight leaves: that says nothing to who does not know who is there, and the value of who left to others."""
     stay = table("age", 6, people=[i for i in range(PEOPLE) if i != 7])
-    monkeypatch.setattr("sfumato.spine.publish.require_as_careful", lambda *_: None)
+    monkeypatch.setattr("sfumato.workflow.publish.require_no_weaker_adversary", lambda *_: None)
     with pytest.raises(AuditRefused, match="joint classes that fall below"):
         publish(policy("age", cohorts="unknown"), stay, seed=SEED, ledger=book)
-    monkeypatch.setattr("sfumato.audit.series.cohorts_told", lambda *_: False)
+    monkeypatch.setattr("sfumato.history.judge.series.is_membership_known", lambda *_: False)
     assert publish(policy("age", cohorts="unknown"), stay, seed=SEED, ledger=book).certificate.holds
 
 
@@ -193,4 +193,4 @@ def test_a_release_from_elsewhere_is_about_people_who_are_known(book, tmp_path):
     rows = zip(*data.values(), strict=True)
     (tmp_path / "old.csv").write_text("\n".join([",".join(data), *map(",".join, rows)]), encoding="utf-8")
     with pytest.raises(Infeasible, match="nobody in the table was in an earlier release"):
-        adopt(policy("region"), tmp_path / "old.csv", original=data, ledger=book)
+        import_release(policy("region"), tmp_path / "old.csv", original=data, ledger=book)

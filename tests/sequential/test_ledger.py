@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from sfumato.errors import LedgerError, PolicyError
-from sfumato.ledger import Ledger
-from sfumato.spine.publish import publish
-from sfumato.spine.verify import verify
+from sfumato.core.errors import LedgerError, PolicyError
+from sfumato.history.ledger import Ledger
+from sfumato.workflow.publish import publish
+from sfumato.workflow.verify import verify
 from tests.secret import SEED
 
 from .stories import people, policy, random_generator, release
@@ -148,7 +148,7 @@ KILLER = """
     import os, signal, sys
     sys.path.insert(0, {root!r})
     from tests.sequential.stories import people, policy, random_generator
-    from sfumato.spine.publish import publish
+    from sfumato.workflow.publish import publish
     from pathlib import Path
     def run(folder, step):
         table = people(random_generator(2), 6)
@@ -158,7 +158,7 @@ KILLER = """
         calls = 0
         def tracer(frame, event, argument):
             nonlocal calls
-            if not any(place in frame.f_code.co_filename for place in ("sfumato/ledger/", "release/folder.py", "spine/write.py")):
+            if not any(place in frame.f_code.co_filename for place in ("history/ledger/", "release/folder.py", "workflow/write.py")):
                 return None
             if event in ("call", "return"):
                 calls += 1
@@ -180,7 +180,7 @@ KILLER = """
     total = run(home / "whole", -1)
     for step in (1, total // 2, total - 9, total - 6, total - 4, total - 2):
         print(killed_at(step, home / f"step{{step}}"))
-"""
+"""  # noqa: E501
 
 
 def test_a_kill_at_any_step_leaves_the_old_ledger_or_the_new_one_and_no_folder_without_its_entry(tmp_path):

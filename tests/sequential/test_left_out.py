@@ -6,7 +6,7 @@ import random
 import pytest
 
 import sfumato as sf
-from sfumato.errors import AuditRefused
+from sfumato.core.errors import AuditRefused
 from sfumato.policy.policy import Policy
 from tests.secret import SEED
 
@@ -64,7 +64,7 @@ def test_what_was_told_of_a_column_that_is_left_out_is_looked_after(tmp_path, wa
 
 
 def test_a_method_that_does_not_look_after_it_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr("sfumato.methods.recoding.series._told_elsewhere", lambda *_: {})
+    monkeypatch.setattr("sfumato.kinds.tables.methods.recoding_history._told_elsewhere", lambda *_: {})
     claims, data = [{"l-diversity": {"l": 2}}], columns_of(table("mondrian", 0, 120))
     made = sf.publish(policy("mondrian", ["illness", "ward"], claims), data=data, ledger=tmp_path / "b", new_ledger=True, seed=SEED)
     made.write(tmp_path / "r", report=False)

@@ -6,17 +6,16 @@ from collections import Counter
 import pytest
 
 import sfumato as sf
-from sfumato.attacks.join import JoinAttack
-from sfumato.errors import LedgerError, PolicyError, SfumatoError
-from sfumato.ledger.book import Ledger
-from sfumato.ledger.forgetting import forget
-from sfumato.methods.recoding.bags import Bags
-from sfumato.methods.recoding.past_records import PastRecords
+from sfumato.audit.join_attack import JoinAttack
+from sfumato.core.errors import LedgerError, PolicyError, SfumatoError
+from sfumato.history.ledger.forgetting import forget
+from sfumato.history.ledger.ledger import Ledger
+from sfumato.kinds.tables.methods.row_multisets import PastRecords, RowMultisets
 from sfumato.policy.policy import Policy
-from sfumato.release.past import NO_ROW, WHOSE
-from sfumato.report.page import render
-from sfumato.spine.adopt import adopt
-from sfumato.spine.plan import plan
+from sfumato.release.past_releases import NO_ROW, WHOSE
+from sfumato.workflow.import_release import import_release
+from sfumato.workflow.plan import plan
+from sfumato.workflow.report import render
 from tests.people.linked_worlds_over_releases import linked_history, published_related, related_history, related_violations
 from tests.people.linked_worlds_over_releases import linked_violations as violations
 from tests.people.test_related_tables import case
@@ -50,7 +49,7 @@ def test_nothing_is_too_sure_about_anybody_over_all_releases(tmp_path, groups):
 
 
 def forgets_the_past(monkeypatch):
-    monkeypatch.setattr("sfumato.methods.recoding.linked.past_records", lambda task, policy: PastRecords.none(task.data))
+    monkeypatch.setattr("sfumato.kinds.tables.methods.longitudinal.past_records", lambda task, policy: PastRecords.none(task.data))
 
 
 @pytest.mark.parametrize("counting", ["releases one by one", "rows for people"])
@@ -58,7 +57,7 @@ def test_other_ways_to_count_are_found_out(tmp_path, monkeypatch, counting):
     """The control: a method that forgets the past, and an audit that would let it pass."""
     forgets_the_past(monkeypatch)
     if counting == "rows for people":
-        monkeypatch.setattr("sfumato.audit.series.ties_rows", lambda history: False)
+        monkeypatch.setattr("sfumato.history.judge.series.links_rows", lambda history: False)
     else:
         monkeypatch.setattr("sfumato.audit.certify.together", lambda exhibit, alone: iter(alone))
     found = 0
@@ -175,7 +174,7 @@ def test_shifted_dates_are_not_remembered_and_tied_tables_not_imported(tmp_path)
     with pytest.raises(PolicyError, match="two shifts of one date"):
         plan(Policy.parse(dated), remembering=True)
     with pytest.raises(PolicyError, match="cannot be imported"):
-        adopt(Policy.parse(TREE), tmp_path / "data.csv", original=VISITS, ledger=tmp_path / "book", new_ledger=True)
+        import_release(Policy.parse(TREE), tmp_path / "data.csv", original=VISITS, ledger=tmp_path / "book", new_ledger=True)
 
 
 def test_commands_on_the_ledger_count_people(tmp_path):
@@ -234,7 +233,7 @@ def test_what_rows_told_that_are_gone_still_counts(tmp_path, monkeypatch, forget
     publish(tmp_path, "first", data, protect=[{"k-anonymity": {"k": 4}}, {"l-diversity": {"l": 2}}])
     left = {name: values[::2] for name, values in data.items()}
     if forgetful:
-        monkeypatch.setattr(Bags, "_slots_of", lambda self, name, kind: list(range(kind.told)))
+        monkeypatch.setattr(RowMultisets, "_slots_of", lambda self, name, kind: list(range(kind.told)))
         with pytest.raises(sf.AuditRefused, match="joint classes that fall below"):
             publish(tmp_path, "second", left)
         return

@@ -6,13 +6,13 @@ from copy import copy
 import numpy as np
 import pytest
 
-from sfumato.audit.accounting import require_accounted
-from sfumato.audit.series import joint_of, levels_after
-from sfumato.history.bundles import Bundles
-from sfumato.history.promises import widened
+from sfumato.history.judge.series import levels_after_each_release, persistent_classes_of
+from sfumato.history.published_cells import PublishedCells
+from sfumato.history.record_identity import require_one_record_per_row
+from sfumato.history.standing_requirements import widen_requirement
 from sfumato.models.k_anonymity import KAnonymity
 from sfumato.models.l_diversity import LDiversity
-from sfumato.policy.claims import Claim
+from sfumato.policy.requirements import PrivacyRequirement
 
 from .mixed_histories import Literal, Story, pairs_of, traded
 
@@ -25,18 +25,20 @@ def claims_of(story):
     policy = story.releases[-1].exhibit.policy
     told = sorted({name for past in story.releases for name in past.published} & {"s", "t"})
     given = ("a", "b") if story.rng.random() < 0.7 else (("a",) if story.rng.random() < 0.5 else ("b",))
-    return [Claim(LDiversity(l=2), given, (name,)) for name in told] + [Claim(KAnonymity(k=2), policy.quasi_identifiers)]
+    return [PrivacyRequirement(LDiversity(l=2), given, (name,)) for name in told] + [
+        PrivacyRequirement(KAnonymity(k=2), policy.quasi_identifiers)
+    ]
 
 
 def judged(story, claim, cohorts, drop):
-    bundles = Bundles(story.history)
-    claim = widened(claim, story.releases[-1].exhibit.policy, bundles.policies) if not claim.hide else claim
-    joint = joint_of(bundles, claim, cohorts)
+    bundles = PublishedCells(story.history)
+    claim = widen_requirement(claim, story.releases[-1].exhibit.policy, bundles.policies) if not claim.hide else claim
+    joint = persistent_classes_of(bundles, claim, cohorts)
     tables = [table for sheet in joint.sheets for table in sheet.tables()]
     if drop and len(tables) > 1:
         fewer = copy(bundles)
         fewer.sheets = sorted(tables, key=lambda table: table.releases)[1:]
-        joint = joint_of(fewer, claim, cohorts)
+        joint = persistent_classes_of(fewer, claim, cohorts)
     return claim, bundles, joint
 
 
@@ -48,7 +50,7 @@ def wrong_worlds(seed, drop=False):
     story = Story(np.random.default_rng(seed))
     literal = Literal(story)
     for past in story.releases:
-        require_accounted(past)
+        require_one_record_per_row(past)
     assert literal.is_world(literal.truth, {"a", "b"})
     cohorts = bool(story.rng.random() < 0.6)
     counts = np.zeros(3, dtype=int)
@@ -103,11 +105,11 @@ def test_the_timeline_counts_everybody_who_was_ever_published():
     different = 0
     for seed in range(30):
         story = Story(np.random.default_rng(seed))
-        bundles, claim = Bundles(story.history), Claim(LDiversity(l=2), ("a", "b"), ("s",))
+        bundles, claim = PublishedCells(story.history), PrivacyRequirement(LDiversity(l=2), ("a", "b"), ("s",))
         told = [r for r, past in enumerate(story.releases) if "s" in past.published]
         if any({"t", "o"} & set(past.published) for past in story.releases) or not told:
             continue  # columns that tie further tables to the bundle
-        for number, verdict in levels_after(bundles, claim, cohorts=True):
+        for number, verdict in levels_after_each_release(bundles, claim, cohorts=True):
             so_far = [set(story.releases[r].memory.keys) for r in told if r < number]
             assert verdict.people == len(set.union(*so_far))
             different += verdict.people > max(map(len, so_far))

@@ -5,14 +5,12 @@ from fractions import Fraction
 
 import numpy as np
 
-from sfumato.audit.full_match_join import decide
-from sfumato.audit.joins import kernel_join, match_join
-from sfumato.audit.levels import diversity, linkability, linkage_of
-from sfumato.data.sequence import Attribute, ReleaseSequence
-from sfumato.methods.sequences.sequel_problem import Goal, SequelProblem
-from sfumato.methods.sequences.specialize import specialize
-from sfumato.methods.sequences.taxonomy import Taxonomy
-from sfumato.randomness import Randomness
+from sfumato.core.randomness import Randomness
+from sfumato.history.judge.full_match_join import decide_cliques, kernel_join, match_join
+from sfumato.history.judge.sequence import diversity, linkability, linkage_of
+from sfumato.history.release_sequence import Attribute, ReleaseSequence
+from sfumato.kinds.tables.methods.sequential_search import specialize
+from sfumato.kinds.tables.methods.sequential_state import Goal, SequelProblem, Taxonomy
 
 from .brute import Records
 from .instances import record_cliques
@@ -39,7 +37,7 @@ def sequence(attributes, published, leaves):
 
 def joins(seq, published):
     kernel = kernel_join(seq)
-    full = kernel[decide(seq, kernel).admitted]
+    full = kernel[decide_cliques(seq, kernel).admitted]
     return [record_cliques(seq, cliques, published) for cliques in (match_join(seq), kernel, full)]
 
 

@@ -11,17 +11,16 @@ import pyarrow as pa
 import pytest
 
 import sfumato as sf
-from sfumato.audit.series import bundles_of, joint_of
+from sfumato.core.errors import LedgerError, PolicyError, SfumatoError
 from sfumato.data.table import Table
-from sfumato.errors import LedgerError, PolicyError, SfumatoError
-from sfumato.history.people import PeopleOfHistory
-from sfumato.ledger.book import Ledger
-from sfumato.ledger.forgetting import RecordPage, forget
-from sfumato.ledger.shelf import unpacked
-from sfumato.ledger.strangers import Stranger
+from sfumato.history.judge.series import persistent_classes_of, published_cells_of
+from sfumato.history.ledger.forgetting import PlaceholderPerson, RecordPage, forget
+from sfumato.history.ledger.ledger import Ledger
+from sfumato.history.ledger.stored_releases import unpack_memory
+from sfumato.history.persons import PersonsOfHistory
 from sfumato.policy.policy import Policy
-from sfumato.release.past import WHOSE, Memory
-from sfumato.spine.plan import plan
+from sfumato.release.past_releases import WHOSE, Memory
+from sfumato.workflow.plan import plan
 from tests.people.worlds_of_people import labels_of
 from tests.people.worlds_over_releases import Releases, look, published, random_history, untold, violations
 
@@ -90,9 +89,11 @@ def test_nothing_is_too_sure_about_anybody_over_all_releases(tmp_path, method):
 
 def test_releases_that_are_judged_for_people_one_by_one_are_found_out(tmp_path, monkeypatch):
     """The control: the same histories when nobody counts people over several releases."""
-    monkeypatch.setattr("sfumato.audit.checks.people.judged_over_releases", lambda exhibit: [])
-    monkeypatch.setattr("sfumato.methods.recoding.base._others", lambda *_: None)
-    monkeypatch.setattr("sfumato.methods.leaving._broken_for_people", lambda *given: np.zeros(given[-1], dtype=np.bool_))
+    monkeypatch.setattr("sfumato.kinds.person_evidence.judge_persons_over_releases", lambda exhibit: [])
+    monkeypatch.setattr("sfumato.kinds.tables.methods.recoding._others", lambda *_: None)
+    monkeypatch.setattr(
+        "sfumato.history.constrain.deletions._broken_for_people", lambda *given: np.zeros(given[-1], dtype=np.bool_)
+    )
     found = 0
     for seed in FOUND_OUT:
         policy, records, here = random_history(seed, releases=2 + seed % 2)
@@ -103,8 +104,10 @@ def test_releases_that_are_judged_for_people_one_by_one_are_found_out(tmp_path, 
 
 
 def test_the_audit_refuses_a_method_that_forgets_people_of_earlier_releases(tmp_path, monkeypatch):
-    monkeypatch.setattr("sfumato.methods.recoding.base._others", lambda *_: None)
-    monkeypatch.setattr("sfumato.methods.leaving._broken_for_people", lambda *given: np.zeros(given[-1], dtype=np.bool_))
+    monkeypatch.setattr("sfumato.kinds.tables.methods.recoding._others", lambda *_: None)
+    monkeypatch.setattr(
+        "sfumato.history.constrain.deletions._broken_for_people", lambda *given: np.zeros(given[-1], dtype=np.bool_)
+    )
     for seed in FOUND_OUT:
         policy, records, here = random_history(seed, releases=2 + seed % 2)
         (tmp_path / f"{seed}").mkdir()
@@ -126,8 +129,8 @@ def test_rows_that_could_be_a_persons_are_counted_as_the_definition_says(tmp_pat
         releases, labels = Releases(made, records), labels_of(policy, records)
         looks = [look(bundle, [*labels]) for bundle in releases.bundles]
         exhibit = made[-1].exhibit
-        people = PeopleOfHistory(exhibit.once(bundles_of))
-        joint = joint_of(people.bundles, exhibit.policy.claims[0], cohorts=True)
+        people = PersonsOfHistory(exhibit.once(published_cells_of))
+        joint = persistent_classes_of(people.bundles, exhibit.policy.claims[0], cohorts=True)
         most, keys = people.most(joint), people.bundles.keys.to_pylist()
         for bundle, seen, record in zip(releases.bundles, looks, releases.behind, strict=True):
             could = Counter(one["id"] for j, one in enumerate(records) if releases.fit(bundle, j, labels))
@@ -209,9 +212,9 @@ def test_a_forgotten_row_that_was_left_out_everywhere_keeps_nothing_of_its_own()
     rows, nobody = np.array([0, 1, -1]), np.zeros(3, dtype=np.bool_)
     values = Table(pa.table({"age": ["20-29", "20-29", "35"], WHOSE: ["a", "b", "a"]}))
     past = SimpleNamespace(number=1, memory=Memory(("r0", "r1", "r2"), rows, values, nobody), exhibit=SimpleNamespace(parts={}))
-    stranger = Stranger(["r0", "r2"])
+    stranger = PlaceholderPerson(["r0", "r2"])
     stranger.learn(past, {"r0": 0, "r2": 2})
-    told = unpacked(RecordPage(past).changed(stranger).content()).to_pydict()
+    told = unpack_memory(RecordPage(past).changed(stranger).content()).to_pydict()
     kept = dict(zip(told["row"], zip(told["key"], told["value:age"], told[f"value:{WHOSE}"], strict=True), strict=True))
     assert kept[1] == ("r1", "20-29", "b")
     assert kept[0][2] != kept[-1][2] and {kept[0][0], kept[-1][0]}.isdisjoint({"r0", "r2"})

@@ -6,17 +6,13 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from sfumato.audit.full_match_join import decide
-from sfumato.audit.joins import kernel_join, match_join
-from sfumato.audit.levels import diversity, linkability, linkage_of
-from sfumato.data.sequence import Attribute, Boxes, ReleaseSequence
-from sfumato.errors import DataError, Infeasible
-from sfumato.methods.sequences.partial_release import Board, StepsDown
-from sfumato.methods.sequences.search import Specialization, holds
-from sfumato.methods.sequences.sequel_problem import Goal, SequelProblem
-from sfumato.methods.sequences.specialize import specialize
-from sfumato.methods.sequences.taxonomy import Taxonomy
-from sfumato.randomness import Randomness
+from sfumato.core.errors import DataError, Infeasible
+from sfumato.core.randomness import Randomness
+from sfumato.history.judge.full_match_join import decide_cliques, kernel_join, match_join
+from sfumato.history.judge.sequence import diversity, linkability, linkage_of
+from sfumato.history.release_sequence import Attribute, Boxes, ReleaseSequence
+from sfumato.kinds.tables.methods.sequential_search import Specialization, holds, specialize
+from sfumato.kinds.tables.methods.sequential_state import Board, Goal, SequelProblem, StepsDown, Taxonomy
 
 from .brute import Records, known_tuples
 from .instances import TREES, attributes, random_instance, record_cliques, sequence_of
@@ -230,9 +226,9 @@ def test_18_nothing_is_admitted_without_a_witness_in_integers_or_excluded_on_a_t
     columns, published, leaves = random_instance(rng, R=3, N=5, sizes=[3, 3, 3], other=False)
     sequence = sequence_of(columns, published, leaves)
     kernel = kernel_join(sequence)
-    hurried = decide(sequence, kernel, budget=0.0)
+    hurried = decide_cliques(sequence, kernel, budget=0.0)
     assert not hurried.excluded.any()
-    full = decide(sequence, kernel)
+    full = decide_cliques(sequence, kernel)
     assert (hurried.admitted <= full.admitted).all()
 
 

@@ -5,18 +5,18 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from sfumato.audit.series import by_classes
-from sfumato.history.bundles import Bundles
-from sfumato.ledger.book import Ledger
-from sfumato.methods.base import Task
-from sfumato.methods.recoding.base import continued_problem, feasible_problem
-from sfumato.methods.recoding.borrowing import borrow
+from sfumato.core.randomness import Randomness
+from sfumato.history.judge.series import judge_by_classes
+from sfumato.history.ledger.ledger import Ledger
+from sfumato.history.published_cells import PublishedCells
+from sfumato.kinds.tables.methods.neighbour_borrowing import borrow
+from sfumato.kinds.tables.methods.recoding import feasible_problem, problem_with_history
 from sfumato.models.l_diversity import LDiversity
-from sfumato.policy.claims import Claim
 from sfumato.policy.policy import Policy
-from sfumato.randomness import Randomness
-from sfumato.spine.publish import publish
-from sfumato.spine.verify import verify
+from sfumato.policy.requirements import PrivacyRequirement
+from sfumato.release.method import Task
+from sfumato.workflow.publish import publish
+from sfumato.workflow.verify import verify
 from tests.secret import SEED
 
 TREE = {"*": {f"{d}0-{d}9": [str(10 * d + n) for n in range(10)] for d in (2, 3, 4)}}
@@ -67,7 +67,7 @@ def quarters(path, declared, count=4):
 @pytest.mark.parametrize("leaving", ["withhold", "counterfeits"])
 def test_every_quarter_holds_over_all_of_them_and_no_column_is_given_up(tmp_path, monkeypatch, cohorts, leaving):
     """Tables of the same columns are looked at as one sheet: to take all of them apart would cost more in every quarter."""
-    monkeypatch.delattr(Bundles, "tables")
+    monkeypatch.delattr(PublishedCells, "tables")
     made = quarters(tmp_path, policy_of(cohorts=cohorts, leaving=leaving))
     assert all(one.certificate.holds for one in made)
     assert all(0 <= loss < 0.6 for one in made for loss in one.utility["loss_by_column"].values())
@@ -87,13 +87,13 @@ def test_another_method_continues_too(tmp_path):
 def test_numbers_of_lineages_are_not_believed(tmp_path):
     """A memory that says that everybody is of one lineage unites nobody who cannot trade places."""
     history = quarters(tmp_path, policy_of(cohorts="unknown", leaving="counterfeits"), 3)[-1].history
-    claim = Claim(LDiversity(l=3), ("age", "sex"), ("s",))
-    honest = by_classes(Bundles(history), claim, False)
+    claim = PrivacyRequirement(LDiversity(l=3), ("age", "sex"), ("s",))
+    honest = judge_by_classes(PublishedCells(history), claim, False)
     lied = [
         replace(past, memory=replace(past.memory, lineage=np.zeros(len(past.memory.keys), dtype=np.int64)))
         for past in history.releases
     ]
-    found = by_classes(Bundles(replace(history, releases=tuple(lied))), claim, False)
+    found = judge_by_classes(PublishedCells(replace(history, releases=tuple(lied))), claim, False)
     assert honest.below == 0
     assert found.achieved["l"] <= 5
     assert found.people == honest.people
@@ -132,7 +132,7 @@ def test_nobody_looks_again_for_better_groups_of_people_who_are_there_as_before(
     history, _ = Ledger(tmp_path / "book").place()
 
     def settled(data, policy=declared):
-        going, problem = continued_problem(Task(policy, policy.data.read(data), Randomness(SEED), history=history))
+        going, problem = problem_with_history(Task(policy, policy.data.read(data), Randomness(SEED), history=history))
         mine = problem.settled_regions[problem.regions.of[problem.row_point.of]]
         return {n: bool(mine[row]) for row, n in enumerate(going.behind.tolist()) if n >= 0}, going.apart, going.behind
 

@@ -11,11 +11,11 @@ from itertools import product
 import numpy as np
 import pytest
 
-from sfumato.errors import AuditRefused, PolicyError
-from sfumato.methods import leaving, lineages
+from sfumato.core.errors import AuditRefused, PolicyError
+from sfumato.history.constrain import deletions, unknown_membership
 from sfumato.policy.policy import Policy
-from sfumato.spine.plan import plan
-from sfumato.spine.publish import publish
+from sfumato.workflow.plan import plan
+from sfumato.workflow.publish import publish
 from tests.secret import SEED
 
 VALUES = "abc"
@@ -157,7 +157,7 @@ def test_nobody_stands_in_with_a_value_that_was_never_told(tmp_path, cohorts):
 
 @pytest.mark.parametrize("cohorts", ["known", "unknown"])
 def test_the_audit_refuses_a_value_that_was_never_told(tmp_path, monkeypatch, cohorts):
-    for module in (leaving, lineages):
-        monkeypatch.setattr(module, "lacks_a_value", lambda tied, policy: np.zeros(tied.bundles.people, dtype=bool))
+    for module in (deletions, unknown_membership):
+        monkeypatch.setattr(module, "cannot_be_counterfeited", lambda tied, policy: np.zeros(tied.bundles.people, dtype=bool))
     with pytest.raises(AuditRefused, match="show 't', which was not told of them"):
         _shown_later(tmp_path, cohorts)

@@ -6,11 +6,11 @@ two releases by their hidden values and counts which rows of the first somebody 
 
 import pytest
 
-from sfumato.errors import AuditRefused
-from sfumato.history import promises
-from sfumato.methods import continuing
-from sfumato.methods.recoding import base
-from sfumato.spine.publish import publish
+from sfumato.core.errors import AuditRefused
+from sfumato.history import standing_requirements
+from sfumato.history.constrain import constraints
+from sfumato.kinds.tables.methods import recoding
+from sfumato.workflow.publish import publish
 from tests.secret import SEED
 
 PEOPLE = [{"who": f"p{i}", "a": f"a{i % 4}", "b": f"b{i // 4}", "s": f"s{i}", "t": f"t{i % 3}"} for i in range(8)]
@@ -52,8 +52,8 @@ def test_rows_stay_shared_where_a_later_release_does_not_say_so(tmp_path, later)
 
 
 def test_the_audit_finds_rows_that_a_later_release_tells(tmp_path, monkeypatch):
-    monkeypatch.setattr(base, "with_standing", lambda task: (task.policy, task))
-    monkeypatch.setattr(continuing, "promises", lambda policy, history: policy.claims)
+    monkeypatch.setattr(recoding, "with_standing_requirements", lambda task: (task.policy, task))
+    monkeypatch.setattr(constraints, "standing_requirements", lambda policy, history: policy.claims)
     with pytest.raises(AuditRefused, match="earlier promises: k-anonymity: 8 people stand in joint classes that fall below"):
         released(tmp_path, ({**KNOWN, "s": "sensitive"}, [SHARED], "mondrian"), LATER[0])
 
@@ -80,7 +80,7 @@ def test_another_kind_of_diversity_does_not_replace_one(tmp_path):
     columns = {**KNOWN, "s": "sensitive"}
     first = columns, asked(l=2, kind="frequency"), "mondrian"
     _, second = released(tmp_path, first, (columns, asked(l=2), "mondrian"), people=people)
-    (claim,) = promises.standing(second.policy, second.history)
+    (claim,) = standing_requirements.earlier_requirements(second.policy, second.history)
     assert claim.model.required() == {"l": 2, "kind": "frequency"}
 
 

@@ -2,12 +2,12 @@
 
 import pytest
 
-from sfumato.attacks.join import JoinAttack
-from sfumato.errors import AuditRefused, Infeasible
+from sfumato.audit.join_attack import JoinAttack
+from sfumato.core.errors import AuditRefused, Infeasible
 from sfumato.policy.policy import Policy
-from sfumato.spine.foresight import foresee
-from sfumato.spine.publish import publish
-from sfumato.spine.verify import verify
+from sfumato.workflow.forecast import forecast_publish
+from sfumato.workflow.publish import publish
+from sfumato.workflow.verify import verify
 from tests.secret import SEED
 
 FOUR = {"id": list("pqrs"), "a": ["1", "1", "2", "2"], "b": ["x", "y", "x", "y"], "s": ["A", "B", "C", "D"]}
@@ -70,17 +70,17 @@ def _nobody_below(ledger):
 
 def test_a_release_that_looks_at_no_history_is_refused_by_the_audit(tmp_path, monkeypatch):
     """A method that forgets is found out: this is what 0.1 did."""
-    from sfumato.methods.continuing import Continuation
-    from sfumato.methods.recoding import base
+    from sfumato.history.constrain.constraints import HistoryConstraint
+    from sfumato.kinds.tables.methods import recoding
 
-    monkeypatch.setattr(base, "continued", lambda task, **_: Continuation.first(task.data))
+    monkeypatch.setattr(recoding, "constrain_task", lambda task, **_: HistoryConstraint.first(task.data))
     with pytest.raises(AuditRefused, match="4 people stand in joint classes that fall below, over 2 releases"):
         published_twice(tmp_path, "mondrian", "distinct")
 
 
 def test_what_was_promised_before_is_judged_with_a_policy_that_does_not_promise_it(tmp_path, monkeypatch):
-    from sfumato.methods.continuing import Continuation
-    from sfumato.methods.recoding import base
+    from sfumato.history.constrain.constraints import HistoryConstraint
+    from sfumato.kinds.tables.methods import recoding
 
     ledger = tmp_path / "book.ledger"
     publish(release_policy("mondrian", "distinct", "b"), FOUR, seed=SEED, ledger=ledger, new_ledger=True).write(
@@ -88,7 +88,7 @@ def test_what_was_promised_before_is_judged_with_a_policy_that_does_not_promise_
     )
     later = release_policy("mondrian", "anonymity", "a")
     assert publish(later, FOUR, seed=SEED, ledger=ledger).certificate.holds
-    monkeypatch.setattr(base, "continued", lambda task, **_: Continuation.first(task.data))
+    monkeypatch.setattr(recoding, "constrain_task", lambda task, **_: HistoryConstraint.first(task.data))
     with pytest.raises(AuditRefused, match="earlier promises"):
         publish(later, FOUR, seed=SEED, ledger=ledger)
 
@@ -117,7 +117,7 @@ def test_check_says_what_the_past_binds_and_refuses_what_cannot_be_judged(tmp_pa
     publish(release_policy("mondrian", "distinct", "b"), FOUR, seed=SEED, ledger=ledger, new_ledger=True).write(
         tmp_path / "r1", report=False
     )
-    said = list(foresee(release_policy("mondrian", "distinct", "a"), ledger=ledger).sentences())
+    said = list(forecast_publish(release_policy("mondrian", "distinct", "a"), ledger=ledger).sentences())
     assert any("stands at l 2" in sentence for sentence in said)
 
 

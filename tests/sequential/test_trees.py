@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 import sfumato as sf
-from sfumato.audit import series
-from sfumato.audit.series import judge_series
-from sfumato.history import trees
-from sfumato.history.people_sheet import PeopleSheet
-from sfumato.history.trees import HiddenValues, by_tree, clusters
+from sfumato.history import persistent_classes
+from sfumato.history.judge import series
+from sfumato.history.judge.series import judge_series
+from sfumato.history.persistent_classes import HiddenValues, clusters, values_by_tree
+from sfumato.history.published_cells import CellTable
 from sfumato.release.certificate import Finding
 from tests.secret import secret
 
@@ -46,7 +46,7 @@ def story(rng, schemas, people, exact=False):
             lo[:, 3], hi[:, 3] = hidden, hidden + 1
             cells[S], labels[S] = hidden.copy(), ("0", "1", "2")
         boxes.append((lo, hi))
-        sheets.append(PeopleSheet((r,), cells, labels, np.ones(people, dtype=np.bool_)))
+        sheets.append(CellTable((r,), cells, labels, np.ones(people, dtype=np.bool_)))
     return leaves, boxes, SimpleNamespace(sheets=sheets, tables=lambda: sheets)
 
 
@@ -65,7 +65,7 @@ def possible(leaves, boxes):
 
 def shown(bundles, people):
     values = HiddenValues.told(bundles.sheets, S, people)
-    masks = by_tree(bundles, S, values)
+    masks = values_by_tree(bundles, S, values)
     return [{int(values.labels[v]) for v in range(len(values.labels)) if int(mask[0]) >> v & 1} for mask in masks]
 
 
@@ -90,7 +90,7 @@ def test_every_value_that_a_tree_shows_is_possible(seed):
 
 def test_a_cycle_that_is_taken_for_a_tree_is_wrong(monkeypatch):
     """The same test with every table a cluster of its own, on the triangle: it can fail."""
-    monkeypatch.setattr(trees, "clusters", lambda schemas, column: list(schemas))
+    monkeypatch.setattr(persistent_classes, "clusters", lambda schemas, column: list(schemas))
     rng, wrong = np.random.default_rng(1), 0
     for _ in range(60):
         leaves, boxes, bundles = story(rng, [frozenset("ab"), frozenset("bs"), frozenset("as")], 5, exact=True)
@@ -110,7 +110,7 @@ def test_people_who_are_not_in_all_tables_or_changed_get_nothing():
 
 
 def test_clusters_are_acyclic_and_hold_every_table():
-    from sfumato.decomposition.jointree import join_tree
+    from sfumato.data.join_tree import join_tree
 
     rng = np.random.default_rng(3)
     for _ in range(200):
@@ -139,11 +139,11 @@ def test_a_join_that_is_not_decided_in_time_leaves_the_proofs(tmp_path, monkeypa
     found = judge_series(exhibit, claim, None)
     assert (found.holds, found.grade) == (True, "exact")
     undecided = Finding(claim.model.name, False, claim.model.required(), {}, claim.given, claim.hide, "bound (at best this)")
-    monkeypatch.setattr(series, "judge_together", lambda exhibit, claim: undecided)
+    monkeypatch.setattr(series, "judge_all_releases", lambda exhibit, claim: undecided)
     found = judge_series(exhibit, claim, None)
     assert found.holds
     assert found.achieved == {"k": 2}
     assert "0 people by joint classes, 8 more by junction trees" in found.reason
-    monkeypatch.setattr(trees, "by_tree", None)
-    monkeypatch.setattr(series, "by_tree", lambda bundles, column, values: np.zeros((8, 1), dtype=np.uint64))
+    monkeypatch.setattr(persistent_classes, "values_by_tree", None)
+    monkeypatch.setattr(series, "values_by_tree", lambda bundles, column, values: np.zeros((8, 1), dtype=np.uint64))
     assert not judge_series(exhibit, claim, None).holds

@@ -6,8 +6,8 @@ from collections import Counter
 import pytest
 
 import sfumato as sf
-from sfumato.errors import AuditRefused
-from sfumato.methods.recoding.full_domain import FullDomain
+from sfumato.core.errors import AuditRefused
+from sfumato.kinds.tables.methods.full_domain import FullDomain
 from sfumato.policy.policy import Policy
 from tests.secret import SEED
 

@@ -6,14 +6,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sfumato.audit.full_match_join import decide
-from sfumato.audit.joins import kernel_join, match_join
-from sfumato.audit.levels import linkability, linkage_of
-from sfumato.data.sequence import Attribute, ReleaseSequence
-from sfumato.methods.sequences.sequel_problem import Goal, SequelProblem
-from sfumato.methods.sequences.specialize import specialize
-from sfumato.methods.sequences.taxonomy import Taxonomy
-from sfumato.randomness import Randomness
+from sfumato.core.randomness import Randomness
+from sfumato.history.judge.full_match_join import decide_cliques, kernel_join, match_join
+from sfumato.history.judge.sequence import linkability, linkage_of
+from sfumato.history.release_sequence import Attribute, ReleaseSequence
+from sfumato.kinds.tables.methods.sequential_search import specialize
+from sfumato.kinds.tables.methods.sequential_state import Goal, SequelProblem, Taxonomy
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 from census_like import SIZES, intervals, people
@@ -70,5 +68,5 @@ def test_b_the_kernel_guard_alone_is_not_enough_on_a_cyclic_schema(table):
         published.append((made.lo, made.hi))
     sequence = ReleaseSequence.of_records(attributes, published, (few, few + 1))
     kernel = kernel_join(sequence)
-    proven = kernel[decide(sequence, kernel).admitted]
+    proven = kernel[decide_cliques(sequence, kernel).admitted]
     assert linkability(linkage_of(sequence, proven, LABELS)) >= 2

@@ -8,20 +8,20 @@ import numpy as np
 import polars as pl
 import pytest
 
+from sfumato.core.errors import PolicyError
 from sfumato.data.hierarchy import Hierarchy
-from sfumato.errors import PolicyError
-from sfumato.methods.newcomers import Kinds, Wants, waiting
-from sfumato.methods.recoding.costs import Costs
-from sfumato.methods.recoding.problem import Grouping, RecodingProblem, Requirement, Sensitive
-from sfumato.methods.recoding.series import kept_apart
-from sfumato.methods.recoding.waiting import left_waiting
+from sfumato.history.constrain.insertions import ClassRequirements, NewRecordKinds, defer_records
+from sfumato.kinds.tables.methods.deferred_records import defer_costly_records
+from sfumato.kinds.tables.methods.recoding_costs import Costs
+from sfumato.kinds.tables.methods.recoding_history import keep_classes_apart
+from sfumato.kinds.tables.methods.recoding_problem import Grouping, RecodingProblem, Requirement, Sensitive
 from sfumato.models.base import Demand
 from sfumato.models.l_diversity import LDiversity
 from sfumato.models.t_closeness import TCloseness
 from sfumato.policy.policy import Policy
-from sfumato.spine.plan import plan
-from sfumato.spine.publish import publish
-from sfumato.spine.verify import verify
+from sfumato.workflow.plan import plan
+from sfumato.workflow.publish import publish
+from sfumato.workflow.verify import verify
 from tests.secret import SEED
 
 TENS = Hierarchy.from_tree({"*": {f"{d}0-{d}9": [f"{d}{n}" for n in range(10)] for d in range(4)}})
@@ -32,7 +32,7 @@ def arranged(ages, values, new, groups, model=None):
     column = Sensitive("s", np.array(values, dtype=np.int32), tuple("ABCDEF"))
     asked = Requirement(model or LDiversity(l=2), ("s",), ("age",))
     problem = RecodingProblem(("age",), (TENS,), (np.array(ages, dtype=np.int32),), (column,), (asked,))
-    problem = kept_apart(problem, np.where(new, 0, 1))
+    problem = keep_classes_apart(problem, np.where(new, 0, 1))
     of = np.array(groups)
     return problem, Grouping(problem.row_cell.of, of, np.ones(len(of), dtype=np.int64))
 
@@ -50,7 +50,7 @@ GROUPS = [0, 0, 1, 1, 2, 2, 3, 3]
 
 def test_of_a_costly_group_who_fits_elsewhere_moves_and_the_other_waits():
     problem, before = arranged(AGES, VALUES, NEW, GROUPS)
-    found = left_waiting(problem, before, 1, "loss")
+    found = defer_costly_records(problem, before, 1, "loss")
     of = told(problem, found)
     assert of[5] == -1, "39 stands with 13, and nobody new is near"
     assert of[4] == of[2] == of[3], "13 goes to 11 and 12"
@@ -62,11 +62,11 @@ def test_of_a_costly_group_who_fits_elsewhere_moves_and_the_other_waits():
 
 def test_nobody_waits_who_may_not():
     problem, before = arranged(AGES, VALUES, NEW, GROUPS)
-    assert left_waiting(problem, before, 0, "loss") is before
+    assert defer_costly_records(problem, before, 0, "loss") is before
     near, cheap = arranged([1, 2, 11, 12], [0, 1, 0, 1], np.array([False, False, True, True]), [0, 0, 1, 1])
-    assert left_waiting(near, cheap, 2, "loss") is not cheap  # two years in ten lose more than what a wait must save
+    assert defer_costly_records(near, cheap, 2, "loss") is not cheap  # two years in ten lose more than what a wait must save
     exact, free = arranged([1, 2, 11, 11], [0, 1, 0, 1], np.array([False, False, True, True]), [0, 0, 1, 1])
-    assert left_waiting(exact, free, 2, "loss") is free
+    assert defer_costly_records(exact, free, 2, "loss") is free
 
 
 def test_in_a_first_release_everybody_is_new():
@@ -75,21 +75,21 @@ def test_in_a_first_release_everybody_is_new():
     asked = Requirement(LDiversity(l=2), ("s",), ("age",))
     problem = RecodingProblem(("age",), (TENS,), (np.array(AGES, dtype=np.int32),), (column,), (asked,))
     before = Grouping(problem.row_cell.of, np.array(GROUPS), np.ones(len(GROUPS), dtype=np.int64))
-    found = left_waiting(problem, before, 1, "loss")
+    found = defer_costly_records(problem, before, 1, "loss")
     of = told(problem, found)
     assert [place for place, mine in enumerate(of) if mine < 0] == [5]
     assert of[4] == of[2] == of[3]
     assert problem.satisfied(found).all()
     part = replace(problem, whole=problem)
-    assert left_waiting(part, before, 1, "loss") is before
+    assert defer_costly_records(part, before, 1, "loss") is before
 
 
 def test_where_one_more_may_hurt_only_whole_groups_wait():
     """At most half of a group may share a value: 13 would be the third of five with it."""
     half = LDiversity(l=2, kind="frequency")
     problem, before = arranged(AGES, [0, 1, 0, 1, 0, 1, 1, 0], NEW, GROUPS, half)
-    assert left_waiting(problem, before, 1, "loss") is before
-    assert Counter(told(problem, left_waiting(problem, before, 2, "loss")))[-1] == 2
+    assert defer_costly_records(problem, before, 1, "loss") is before
+    assert Counter(told(problem, defer_costly_records(problem, before, 2, "loss")))[-1] == 2
 
 
 @pytest.mark.parametrize("model", [LDiversity(l=2), LDiversity(l=2, kind="frequency"), TCloseness(t=0.4)], ids=str)
@@ -103,7 +103,7 @@ def test_random_batches_keep_their_claims_and_their_limit(model):
         if not problem.satisfied(before).all():
             continue
         most = int(rng.integers(0, 10))
-        found = left_waiting(problem, before, most, "loss")
+        found = defer_costly_records(problem, before, most, "loss")
         of = np.array(told(problem, found))
         assert (of < 0).sum() <= most
         assert (of[~new] >= 0).all()
@@ -115,12 +115,12 @@ def test_random_batches_keep_their_claims_and_their_limit(model):
 
 
 def test_where_cohorts_are_unknown_the_dearest_places_wait():
-    wants = Wants.of([(Demand(distinct=2), ("s",))], ["s"])
+    wants = ClassRequirements.of([(Demand(distinct=2), ("s",))], ["s"])
     codes = np.array([[5], [6], [11], [12], [38]])
-    crowd = Kinds(codes, [np.array([0, 0, 1, 2, 3])], np.array([1, 3, 1, 1, 1]), np.array([0.5, 0.05, 1.0, 1.0, np.inf]))
-    assert waiting(crowd, wants, [TENS], 3).tolist() == [1, 0, 0, 0, 1], "11 and 12 have each other, 6 loses little"
+    crowd = NewRecordKinds(codes, [np.array([0, 0, 1, 2, 3])], np.array([1, 3, 1, 1, 1]), np.array([0.5, 0.05, 1.0, 1.0, np.inf]))
+    assert defer_records(crowd, wants, [TENS], 3).tolist() == [1, 0, 0, 0, 1], "11 and 12 have each other, 6 loses little"
     assert crowd.left.tolist() == [0, 3, 1, 1, 0]
-    assert waiting(crowd, wants, [TENS], 0).tolist() == [0] * 5
+    assert defer_records(crowd, wants, [TENS], 0).tolist() == [0] * 5
 
 
 def declared(**more):

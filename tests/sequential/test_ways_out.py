@@ -3,7 +3,7 @@
 import pytest
 
 import sfumato as sf
-from sfumato.errors import AuditRefused, DataError, Infeasible
+from sfumato.core.errors import AuditRefused, DataError, Infeasible
 from sfumato.policy.policy import Policy
 from tests.secret import SEED
 
@@ -88,7 +88,7 @@ def test_a_row_of_nobody_is_not_called_another_person_s(tmp_path, kind):
 def test_the_audit_counts_no_rows_of_people_whose_known_values_changed(tmp_path, monkeypatch):
     """How many rows of somebody fit a class is told by values; with those of another time too few would be counted."""
     publish(tmp_path, WAYS["unlinked"])
-    monkeypatch.setattr("sfumato.methods.continuing.require_expected", lambda *_: None)
+    monkeypatch.setattr("sfumato.history.constrain.constraints.require_expected_changes", lambda *_: None)
     with pytest.raises(AuditRefused, match="values of 'age' changed between releases"):
         publish(tmp_path, WAYS["unlinked"], VISITS | {"age": ["31", *VISITS["age"][1:]]})
 

@@ -12,10 +12,9 @@ from pathlib import Path
 import httpx
 import uvicorn
 
-from sfumato.studio.app import Studio, studio
-from sfumato.studio.guard import COOKIE
-from sfumato.studio.project import Project
-from sfumato.studio.server import _listen
+from sfumato.ui.studio.app import COOKIE, Studio, studio
+from sfumato.ui.studio.project import Project
+from sfumato.ui.studio.server import _listen
 
 TOKEN = "a-token-of-the-tests-that-is-long-enough"
 POLICY = """version: 1

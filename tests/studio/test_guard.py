@@ -16,10 +16,10 @@ from urllib.parse import quote
 import httpx
 import pytest
 
-from sfumato.errors import DataError
-from sfumato.studio.guard import COOKIE
-from sfumato.studio.project import Project, is_plain
-from sfumato.studio.work.releasing import unpacked
+from sfumato.core.errors import DataError
+from sfumato.ui.studio.app import COOKIE
+from sfumato.ui.studio.project import Project, is_plain
+from sfumato.ui.studio.work.releasing import unpacked
 from tests.studio.opened import TOKEN, client, fill, fill_at_length, serving, settled
 
 
@@ -150,7 +150,7 @@ def test_a_link_in_an_archive_is_refused(tmp_path: Path) -> None:
 
 
 def test_an_archive_that_says_less_than_it_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    import sfumato.studio.work.releasing as releasing
+    import sfumato.ui.studio.work.releasing as releasing
 
     with zipfile.ZipFile(tmp_path / "r.zip", "w", zipfile.ZIP_DEFLATED) as pack:
         pack.writestr("r/manifest.json", b"0" * 5_000_000)

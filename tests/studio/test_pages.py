@@ -15,14 +15,13 @@ import networkx as nx
 import pytest
 
 import sfumato as sf
-from sfumato.policy.read import parse_yaml
-from sfumato.registry import catalogue
-from sfumato.spine.foresight import foresee
-from sfumato.studio.app import Studio
-from sfumato.studio.desk import Desk
-from sfumato.studio.drafting import REMOVE, edited
-from sfumato.studio.switches import switched
-from sfumato.studio.visit import Page
+from sfumato.core.registry import catalogue
+from sfumato.policy.yaml_document import parse_yaml
+from sfumato.ui.studio.app import Studio
+from sfumato.ui.studio.background_jobs import Desk
+from sfumato.ui.studio.page import Page
+from sfumato.ui.studio.policy_editing import REMOVE, edited, switched
+from sfumato.workflow.forecast import forecast_publish
 from tests.secret import SEED
 from tests.studio.opened import POLICY, client, fill, serving, settled
 from tests.studio.work_for_the_desk import endless, fails, waits
@@ -39,7 +38,7 @@ def project(tmp_path: Path) -> Iterator[tuple[Path, httpx.Client, Studio]]:
 
 def test_every_page_has_a_json_twin(project: tuple[Path, httpx.Client, Studio]) -> None:
     _, asking, _ = project
-    for name, page in catalogue("studio.pages", Page).items():
+    for name, page in catalogue("studio pages", Page).items():
         if page.about == "release":
             continue
         path = f"/{name}" if page.about == "project" else f"{PAGE}/{name}"
@@ -88,7 +87,7 @@ def test_promises_are_the_policy_and_check_is_the_command_line(project: tuple[Pa
     claims = sf.Policy.read(folder / "people.yaml").claims
     assert str(claims[1]) == "l-diversity {l: 2, kind: entropy}"
     shown = settled(asking, f"{PAGE}/promises.json")
-    assert shown["job"]["result"] == json.loads(json.dumps(foresee(folder / "people.yaml").to_json()))
+    assert shown["job"]["result"] == json.loads(json.dumps(forecast_publish(folder / "people.yaml").to_json()))
     said = "whoever knows age, town must find at least 2 well represented values of illness (entropy"
     assert shown["claims"][1]["sentence"].startswith(said)
     assert (shown["claims"][1]["given"], shown["claims"][1]["hide"]) == (["age", "town"], ["illness"])
@@ -381,7 +380,7 @@ def test_a_policy_of_the_studio_plans_as_on_the_command_line(project: tuple[Path
     asking.get(f"{PAGE}/promises.json")
     taken = asking.get("/files/people.yaml").text
     (folder / "elsewhere.yaml").write_text(taken)
-    assert foresee(folder / "elsewhere.yaml").to_json() == foresee(folder / "people.yaml").to_json()
+    assert forecast_publish(folder / "elsewhere.yaml").to_json() == forecast_publish(folder / "people.yaml").to_json()
     assert "# the visits of last year" in taken and "# nobody may learn it" in taken
 
 
@@ -476,7 +475,7 @@ def test_what_can_be_undone_is_shown_where_the_form_says_so(tmp_path: Path) -> N
 
 
 def test_a_cancelled_job_leaves_nothing(tmp_path: Path) -> None:
-    from sfumato.studio.project import Project
+    from sfumato.ui.studio.project import Project
 
     fill(tmp_path)
     desk = Desk(Project.open(tmp_path))
@@ -513,7 +512,7 @@ def test_what_was_cancelled_too_late_is_not_called_nothing(tmp_path: Path) -> No
 
 
 def test_an_unforeseen_error_names_no_value(tmp_path: Path) -> None:
-    from sfumato.studio.project import Project
+    from sfumato.ui.studio.project import Project
 
     desk = Desk(Project.open(tmp_path))
     job = desk.start(fails, "fails", "")
@@ -591,8 +590,8 @@ def test_sheets_of_a_workbook(project: tuple[Path, httpx.Client, Studio]) -> Non
 
 
 def test_only_a_few_jobs_run_at_once_and_all_have_their_turn(tmp_path: Path) -> None:
-    from sfumato.studio.desk import PLACES
-    from sfumato.studio.project import Project
+    from sfumato.ui.studio.background_jobs import PLACES
+    from sfumato.ui.studio.project import Project
 
     desk = Desk(Project.open(tmp_path))
     jobs = [desk.start(waits, f"number {number}", "") for number in range(5)]
@@ -610,7 +609,7 @@ def test_only_a_few_jobs_run_at_once_and_all_have_their_turn(tmp_path: Path) -> 
 
 
 def test_a_newer_question_takes_the_place_of_an_older_one(tmp_path: Path) -> None:
-    from sfumato.studio.project import Project
+    from sfumato.ui.studio.project import Project
 
     desk = Desk(Project.open(tmp_path))
     old, other = desk.ask(endless, "check", "1", "p.yaml"), desk.ask(waits, "tree", "1", "p.yaml")

@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 
 import sfumato as sf
-from sfumato.policy.read import parse_yaml
-from sfumato.studio.drafting import edited
+from sfumato.policy.yaml_document import parse_yaml
+from sfumato.ui.studio.policy_editing import edited
 from tests.studio.opened import POLICY, TOKEN, fill, fill_at_length, serving
 
 playwright = pytest.importorskip("playwright.sync_api", reason="the browser tests need playwright")

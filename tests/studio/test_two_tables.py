@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from sfumato.registry import catalogue
-from sfumato.studio.visit import Page
+from sfumato.core.registry import catalogue
+from sfumato.ui.studio.page import Page
 from tests.people.test_related_tables import case, write
 from tests.studio.opened import client, serving, settled
 
@@ -21,7 +21,7 @@ def test_two_tables_go_through_the_studio(tmp_path: Path) -> None:
     (tmp_path / "both.yaml").write_text(json.dumps(told))
     with serving(tmp_path) as (_, port):
         asking = client(port)
-        for name, page in catalogue("studio.pages", Page).items():
+        for name, page in catalogue("studio pages", Page).items():
             if page.about not in ("release", "project"):
                 assert asking.get(f"{PAGE}/{name}").status_code == 200, name
         held = settled(asking, f"{PAGE}/data.json")["job"]

@@ -13,9 +13,7 @@ import numpy as np
 import pytest
 
 import sfumato as sf
-from sfumato.methods.suppressing.fewest_cells import fewest_cells
-from sfumato.methods.suppressing.local_suppression import given_back, in_rounds
-from sfumato.methods.suppressing.patterns import choices
+from sfumato.kinds.tables.methods.local_suppression import choices, fewest_cells, given_back, in_rounds
 from tests.secret import SEED
 
 Rows = list[tuple[str, ...]]

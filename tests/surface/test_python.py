@@ -14,7 +14,7 @@ import pyarrow as pa
 import pytest
 
 import sfumato as sf
-from sfumato.errors import DataError, PolicyError
+from sfumato.core.errors import DataError, PolicyError
 
 RNG = random.Random(4)
 PEOPLE = pd.DataFrame(

@@ -17,8 +17,8 @@ import numpy as np
 
 import sfumato as sf
 from sfumato.data.baskets import Baskets
-from sfumato.data.sets import Sets
-from sfumato.release.folder import digest
+from sfumato.data.item_sets import Sets
+from sfumato.io.plain_files import digest
 from tests.secret import secret
 
 KEPT = "tests of trust"

@@ -11,11 +11,11 @@ import pyarrow as pa
 import pytest
 
 import sfumato as sf
-from sfumato.audit.suspects import by_values
-from sfumato.data.formulas import is_formula
+from sfumato.core.errors import PolicyError
 from sfumato.data.table import Table
-from sfumato.errors import PolicyError
-from sfumato.spine.foresight import foresee
+from sfumato.data.text_values import is_formula
+from sfumato.kinds.tables.source_audit import risky_columns_by_values
+from sfumato.workflow.forecast import forecast_publish
 from tests.command_line import run
 from tests.secret import SEED
 
@@ -77,7 +77,7 @@ WARNED = [
 
 @pytest.mark.parametrize(("roles", "expected"), WARNED)
 def test_each_column_is_warned_about_by_name(written: Any, roles: dict[str, str], expected: set[str]) -> None:
-    found = foresee(written(policy(**roles)))
+    found = forecast_publish(written(policy(**roles)))
     assert {warning.identifier for warning in found.warnings} == expected
     assert found.reads_rows
 
@@ -96,7 +96,7 @@ def test_strict_fails_until_the_policy_accepts(written: Any, roles: dict[str, st
 
 def test_identifiers_do_not_move_with_the_rows(written: Any) -> None:
     roles = {"name": "other", "school-num": "other", "weight": "other"}
-    found = [{w.identifier for w in foresee(written(policy(**roles), people(rows))).warnings} for rows in (50, 200, 777)]
+    found = [{w.identifier for w in forecast_publish(written(policy(**roles), people(rows))).warnings} for rows in (50, 200, 777)]
     assert found[0] == found[1] == found[2]
 
 
@@ -110,7 +110,7 @@ def test_the_certificate_says_what_was_accepted(written: Any, tmp_path: Path) ->
 
 
 def test_an_accepted_warning_that_is_gone_is_said(written: Any) -> None:
-    found = foresee(written({**policy(), "accept": ["unique-column:weight"]}))
+    found = forecast_publish(written({**policy(), "accept": ["unique-column:weight"]}))
     assert any("no longer there: unique-column:weight" in sentence for sentence in found.sentences())
 
 
@@ -133,7 +133,7 @@ def test_k_is_measured_with_the_other_columns_known(written: Any, tmp_path: Path
 def test_without_a_source_names_alone_are_judged() -> None:
     tree = policy(name="other", weight="other")
     del tree["data"]
-    found = foresee(sf.Policy.parse(tree))
+    found = forecast_publish(sf.Policy.parse(tree))
     assert [warning.identifier for warning in found.warnings] == ["personal-column:name"]
     assert not found.reads_rows
 
@@ -154,7 +154,7 @@ def test_without_a_source_names_alone_are_judged() -> None:
 )
 def test_values_are_known_by_their_looks(values: list[str], look: str) -> None:
     parsed = sf.Policy.parse({"version": 1, "columns": {"note": "sensitive"}})
-    found = list(by_values(parsed, Table(pa.table({"note": values})), recoded=True))
+    found = list(risky_columns_by_values(parsed, Table(pa.table({"note": values})), recoded=True))
     assert any(look in warning.text for warning in found) if look else not found
 
 
@@ -162,14 +162,14 @@ def test_chance_is_no_dependency() -> None:
     """A column that is constant, or nearly, tells nothing that is not known already."""
     parsed = sf.Policy.parse({"version": 1, "columns": {"a": "quasi-identifier", "b": "other"}})
     rows = {"a": ["x"] * 97 + ["y"] * 3, "b": [f"b{i % 4}" for i in range(100)]}
-    assert not list(by_values(parsed, Table(pa.table(rows)), recoded=True))
+    assert not list(risky_columns_by_values(parsed, Table(pa.table(rows)), recoded=True))
 
 
 def test_nearly_a_dependency_is_one() -> None:
     parsed = sf.Policy.parse({"version": 1, "columns": {"a": "quasi-identifier", "b": "other"}})
     rows = {"a": [f"a{i % 4}" for i in range(200)], "b": [f"b{i % 4}" if i % 50 else "b9" for i in range(200)]}
-    assert [w.identifier for w in by_values(parsed, Table(pa.table(rows)), recoded=True)] == ["determines:b->a"]
-    assert not list(by_values(parsed, Table(pa.table(rows)), recoded=False))
+    assert [w.identifier for w in risky_columns_by_values(parsed, Table(pa.table(rows)), recoded=True)] == ["determines:b->a"]
+    assert not list(risky_columns_by_values(parsed, Table(pa.table(rows)), recoded=False))
 
 
 # ---- formulas ----------------------------------------------------------------------------------------------------------

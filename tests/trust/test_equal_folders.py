@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 import sfumato as sf
-from sfumato.metrics.base import Metric
-from sfumato.metrics.declared import declared_domains
-from sfumato.registry import catalogue
-from sfumato.release.exhibit import Exhibit
+from sfumato.core.registry import catalogue
+from sfumato.kinds.tables.information_loss import declared_domains
 from sfumato.release.folder import read_folder
+from sfumato.release.metric import Metric
+from sfumato.release.view import ReleaseView
 from tests.secret import SEED
 from tests.trust.twins import FORMS, certified_for, files
 
@@ -46,7 +46,7 @@ def test_every_figure_of_a_certificate_can_be_computed_from_the_folder(form: str
     publication, _ = FORMS[form](tmp_path)
     folder = publication.write(tmp_path / "out")
     certificate = json.loads((folder / "certificate.json").read_text())
-    from sfumato.metrics.base import figures
+    from sfumato.release.metric import figures
 
     assert certificate["utility"] == json.loads(json.dumps(figures(read_folder(folder))))
     assert not NEED_THE_ORIGINAL & set(certificate["utility"])
@@ -127,13 +127,13 @@ def test_a_metric_that_says_nothing_about_the_original_stays_out_of_folders() ->
 
 
 @pytest.fixture(scope="module")
-def exhibits(tmp_path_factory: pytest.TempPathFactory) -> list[Exhibit]:
+def exhibits(tmp_path_factory: pytest.TempPathFactory) -> list[ReleaseView]:
     """A release of every form."""
     return [make(tmp_path_factory.mktemp("exhibit"))[0].exhibit for make in FORMS.values()]
 
 
 @pytest.mark.parametrize("metric", sorted(name for name, cls in catalogue("metrics", Metric).items() if not cls.needs_original))
-def test_what_needs_no_original_is_measured_without_it(metric: str, exhibits: list[Exhibit]) -> None:
+def test_what_needs_no_original_is_measured_without_it(metric: str, exhibits: list[ReleaseView]) -> None:
     kind = catalogue("metrics", Metric)[metric]
     met = 0
     for exhibit in exhibits:

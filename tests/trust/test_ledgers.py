@@ -14,14 +14,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from sfumato.errors import LedgerError, PolicyError, SfumatoError
-from sfumato.ledger.book import APPLICATION, FORMAT, Ledger
-from sfumato.ledger.schema import SCHEMA
+from sfumato.core.errors import LedgerError, PolicyError, SfumatoError
+from sfumato.history.ledger.entries import GENESIS, LedgerPlace
+from sfumato.history.ledger.ledger import APPLICATION, FORMAT, SCHEMA, Ledger
+from sfumato.io.plain_files import digest, is_inner
 from sfumato.policy.policy import Policy
-from sfumato.release.head import GENESIS, Place
-from sfumato.release.plain_files import digest, is_inner
-from sfumato.spine.publish import publish
-from sfumato.spine.verify import verify
+from sfumato.workflow.publish import publish
+from sfumato.workflow.verify import verify
 from tests.command_line import run
 from tests.sequential.stories import people, policy, random_generator, release
 
@@ -55,7 +54,7 @@ def forged(entries: Stored, file: Path) -> Path:
     for number, (body, files) in enumerate(entries, start=1):
         if "salt" in body:
             digests = {name: hashlib.sha256(content).hexdigest() for name, content in files.items()}
-            body["certificate"]["ledger"] = {"release": number, "head": Place(number, previous, body["salt"]).head(digests)}
+            body["certificate"]["ledger"] = {"release": number, "head": LedgerPlace(number, previous, body["salt"]).head(digests)}
         text = json.dumps(body, sort_keys=True, ensure_ascii=False)
         total = hashlib.sha256(previous.encode() + b"\0" + text.encode())
         for name, content in sorted(files.items()):
@@ -182,7 +181,7 @@ def test_a_head_says_nothing_without_the_salt_and_the_salt_stays_in_the_ledger(b
         assert not any(salt in text for salt in salts)
         assert not any(entry.digest in text for entry in Ledger(book / "book.ledger").entries())
     files = {"data.csv": "ab" * 32}
-    assert Place(1, GENESIS, salts[0]).head(files) != Place(1, GENESIS, salts[1]).head(files)
+    assert LedgerPlace(1, GENESIS, salts[0]).head(files) != LedgerPlace(1, GENESIS, salts[1]).head(files)
 
 
 # ---- what a ledger may do to its reader -----------------------------------------------------------------------------------

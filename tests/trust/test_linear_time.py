@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 import sfumato as sf
-from sfumato.audit.floor import groups
-from sfumato.audit.floor import subtables as floor_subtables
-from sfumato.audit.readings import anatomy
+from sfumato.audit.recount import equivalence_classes
+from sfumato.audit.recount import equivalence_classes as floor_subtables
+from sfumato.kinds.subtables import evidence
 from tests.trust.every_form import copy_of, redo, release_of, violations
 
 SIZES = (250, 500, 1000)
@@ -94,7 +94,7 @@ HOSTILE: dict[str, tuple[str, Callable[[Path, int], None]]] = {
 @pytest.mark.parametrize("kind", HOSTILE)
 def test_twice_the_folder_at_most_twice_the_work(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What any folder may ask for is set to nothing, so that the share that grows is seen at small sizes."""
-    for module, name in ((anatomy, "MOST_MIXED"), (groups, "MOST"), (floor_subtables, "MOST")):
+    for module, name in ((evidence, "MOST_MIXED"), (equivalence_classes, "MOST"), (floor_subtables, "MOST")):
         monkeypatch.setattr(module, name, 0)
     form, spoil = HOSTILE[kind]
     calls(release_of(form)[0])  # whatever is made once in a process is made

@@ -16,11 +16,10 @@ from pathlib import Path
 import pytest
 
 import sfumato as sf
-from sfumato.demos.hospital import discharges
-from sfumato.errors import DataError, SfumatoError
-from sfumato.release.folder import open_release, read_folder
-from sfumato.release.plain_files import digest, open_plain, replace_file
-from sfumato.release.trace_file import read_trace, trace_path
+from sfumato.core.errors import DataError, SfumatoError
+from sfumato.io.plain_files import digest, open_plain, replace_file
+from sfumato.release.folder import open_release, provenance_path, read_folder, read_provenance
+from sfumato.ui.demos.tables import discharges
 from tests.command_line import run
 
 NAMES = ["name", "age", "sex", "zip", "admitted", "ward", "diagnosis"]
@@ -293,7 +292,7 @@ def test_the_private_report_is_private_also_where_a_public_file_stood(release: P
 def test_a_trace_beside_the_folder_is_a_plain_file(release: Path, copy: Path, make: Callable) -> None:
     (copy.parent / "sub").mkdir()
     shutil.copytree(copy, copy.parent / "sub" / "out")
-    make(trace_path(copy.parent / "sub" / "out"))
+    make(provenance_path(copy.parent / "sub" / "out"))
     with within(20):
         done = run("verify", str(copy.parent / "sub" / "out"), "--original", original(release))
     assert done.returncode == 1
@@ -302,11 +301,11 @@ def test_a_trace_beside_the_folder_is_a_plain_file(release: Path, copy: Path, ma
 
 def test_no_trace_is_an_empty_trace_and_a_strange_one_an_error(release: Path, tmp_path: Path) -> None:
     form = read_folder(release).form
-    assert not read_trace(tmp_path / "none", form).rows
+    assert not read_provenance(tmp_path / "none", form).rows
     for content in (b"", b"PK\x03\x04", b"\x93NUMPY\x01\x00", b"text"):
         (tmp_path / "odd").write_bytes(content)
         with pytest.raises(SfumatoError, match="trace cannot be read"):
-            read_trace(tmp_path / "odd", form)
+            read_provenance(tmp_path / "odd", form)
 
 
 # ---- the two verbs themselves ----------------------------------------------------------------------------------------------

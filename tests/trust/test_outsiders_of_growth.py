@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import sfumato as sf
-from sfumato.methods.sequences import sequential
+from sfumato.kinds.tables.methods import sequential
 from tests.sequential.stories import Judge, joined, people, random_generator, release
 
 Table = dict[str, list[str]]

@@ -7,7 +7,7 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from sfumato.audit.placing import PairCounts, can_be_seated
+from sfumato.kinds.subtables.checks import PairCounts, can_be_assigned
 
 
 def by_trying(rows, people, listed):
@@ -41,7 +41,7 @@ def test_it_finds_what_trying_everything_finds(seed):
     kinds, buckets, values, others = drawn(seed)
     for said in (values, others):
         rows, people, listed = pairs(kinds, buckets), pairs(kinds, values), pairs(buckets, said)
-        assert can_be_seated(tally(rows), tally(people), tally(listed)) == by_trying(rows, people, listed)
+        assert can_be_assigned(tally(rows), tally(people), tally(listed)) == by_trying(rows, people, listed)
 
 
 def test_both_answers_occur():

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 import sfumato as sf
-from sfumato.data.flipping import reflipped
+from sfumato.core.randomness import Randomness, is_guessable, read_seed
 from sfumato.data.graph import Graph
-from sfumato.forms.graph import Edges
-from sfumato.randomness import Randomness, guessable, read_seed
+from sfumato.kinds.graphs.edge_flips import flip_edges_keeping_names
+from sfumato.kinds.graphs.form import Edges
 from tests.command_line import run
 from tests.secret import SEED
 from tests.trust import twins
@@ -82,7 +82,7 @@ def test_why_every_edge_is_classified_by_who_repeats_the_draws() -> None:
     nothing = Graph.from_codes(np.empty(0, np.int64), 60)
     for guess in range(50):
         chance = Randomness(guess)
-        names, flips = chance.child("names").permutation(60), reflipped(nothing, form.flip, chance)
+        names, flips = chance.child("names").permutation(60), flip_edges_keeping_names(nothing, form.flip, chance)
         undone = Graph.from_codes(np.setxor1d(published.codes, flips.codes), 60).relabelled(np.argsort(names))
         if len(np.intersect1d(undone.codes, Graph.from_networkx(club).codes)) > 0.9 * club.number_of_edges():
             assert guess == 42
@@ -117,4 +117,4 @@ def test_seeds_are_read_as_they_are_written(text: str, short: bool | None) -> No
         with pytest.raises(ValueError, match="invalid literal"):
             read_seed(text)
     else:
-        assert guessable(read_seed(text)) is short
+        assert is_guessable(read_seed(text)) is short

@@ -18,11 +18,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato.errors import PolicyError, ReleaseError
-from sfumato.ledger import Ledger
-from sfumato.release.plain_files import digest
-from sfumato.release.signature import PASSPHRASE, SigningKey, VerifyingKey, encoded
-from sfumato.release.statement import statement_of
+from sfumato.core.errors import PolicyError, ReleaseError
+from sfumato.history.ledger import Ledger
+from sfumato.io.plain_files import digest
+from sfumato.release.signature import PASSPHRASE, SigningKey, VerifyingKey, encoded, statement_of
 from tests.command_line import run
 from tests.sequential.stories import people, policy, random_generator
 
@@ -399,7 +398,7 @@ def test_no_folder_appears_when_signing_fails(desk: Path, tmp_path: Path, monkey
     def broken(*_: object) -> None:
         raise ReleaseError("the key is gone")
 
-    monkeypatch.setattr("sfumato.spine.write.sign_folder", broken)
+    monkeypatch.setattr("sfumato.workflow.write.sign_folder", broken)
     table = people(random_generator(2), 6) | {"s": ["s0", "s1", "s2", "s3", "s0", "s1"]}
     publication = sf.publish(policy(["a", "s"]), table, ledger=tmp_path / "book.ledger", new_ledger=True)
     with pytest.raises(ReleaseError, match="gone"):

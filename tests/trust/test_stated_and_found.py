@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 import sfumato as sf
-from sfumato.errors import AuditRefused, ReleaseError
-from sfumato.metrics.recovered import Recovered
-from sfumato.release.certificate import AT_BEST, SOME_FOUND, Certificate, Finding, unless_refuted
+from sfumato.core.errors import AuditRefused, ReleaseError
+from sfumato.kinds.graphs.recovery import Recovered
+from sfumato.release.certificate import AT_BEST, SOME_FOUND, Certificate, Finding, one_sided_verdict
 from tests.command_line import run
 from tests.secret import secret
 from tests.trust.every_form import FORMS, columns, copy_of, redo, release_of, violations
@@ -108,10 +108,10 @@ def test_every_other_word_of_a_claim(form: str, tmp_path: Path) -> None:
 def test_an_assumption_that_was_struck_out(form: str, tmp_path: Path) -> None:
     """Every sentence that follows from policy and form; what a method notes about its own work cannot be found again."""
     from sfumato.release.folder import read_folder
-    from sfumato.spine.assumptions import assumed
+    from sfumato.workflow.publication import list_assumptions
 
     folder, _ = copy_of(form, tmp_path)
-    for sentence in assumed(read_folder(folder)):
+    for sentence in list_assumptions(read_folder(folder)):
         tree = json.loads((folder / "certificate.json").read_text())
         assert sentence in tree["assumptions"]
         kept = [other for other in tree["assumptions"] if other != sentence]
@@ -204,9 +204,9 @@ def test_a_bound_on_the_wrong_side_refutes_and_never_shows(grade: str) -> None:
     name = "k-anonymity" if grade == AT_BEST else "truthfulness"
     with pytest.raises(AuditRefused, match="wrong side"):
         Finding(name, True, asked, reached, grade=grade)
-    said = unless_refuted(True, grade, reached, "", "not all were looked at")
+    said = one_sided_verdict(True, grade, reached, "", "not all were looked at")
     assert Finding(name, required=asked, **said).verdict is None
-    refuted = unless_refuted(False, grade, reached, "some fall below", "")
+    refuted = one_sided_verdict(False, grade, reached, "some fall below", "")
     assert Finding(name, required=asked, **refuted).verdict is False
     written = {"model": name, "holds": True, "required": asked, "achieved": reached, "grade": grade, "given": [], "hide": []}
     tree = {"findings": [written], "records": {"input": 1, "published": 1, "suppressed": 0}}

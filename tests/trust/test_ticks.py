@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 import sfumato as sf
-from sfumato.audit.checks.rules import RulesKept
+from sfumato.audit.report_sections import _mark
+from sfumato.kinds.testdata.constraint_checks import RulesKept
 from sfumato.release.certificate import MEASURED, NOT_JUDGED, Certificate, Finding, Records
-from sfumato.report.sections.promises import _mark
 from tests.command_line import run
 from tests.secret import secret
 from tests.trust.every_form import FORMS, release_of

@@ -89,8 +89,8 @@ def test_sub_tables_that_withhold_somebody_of_a_history(without_a_companion: tup
 
 def test_sub_tables_about_different_people(without_a_companion: tuple, monkeypatch: pytest.MonkeyPatch) -> None:
     """A method that left out somebody else in each table, or put somebody in twice, would be found out."""
-    from sfumato.audit.checks.agreement import Agreement
-    from sfumato.methods.subtables.base import SubTableMethod
+    from sfumato.kinds.subtables.checks import Agreement
+    from sfumato.kinds.subtables.methods.subtable_method import SubTableMethod
 
     path, policy, left = without_a_companion
     run = SubTableMethod.run
@@ -164,7 +164,7 @@ def test_another_original_is_not_taken_for_this_one(form: str, tmp_path: Path) -
     import numpy as np
 
     from sfumato.data.baskets import Baskets
-    from sfumato.data.sets import Sets
+    from sfumato.data.item_sets import Sets
 
     folder, original = release_of(form)
     if form in ("graph", "graph figures"):

@@ -12,14 +12,14 @@ import numpy as np
 import pyarrow as pa
 
 import sfumato as sf
-from sfumato.audit.compatible import edge_fits
 from sfumato.data.baskets import Baskets
 from sfumato.data.database import Database
 from sfumato.data.graph import Graph
-from sfumato.data.published_baskets import from_table
-from sfumato.data.sets import Sets
+from sfumato.data.item_sets import Sets
 from sfumato.data.table import Table
-from sfumato.spine.judging import Publication, recertified
+from sfumato.kinds.baskets.evidence import pairs_compatible
+from sfumato.kinds.baskets.published_baskets import from_table
+from sfumato.workflow.publication import Publication, certify_again
 from tests.secret import SEED
 
 Twins = tuple[Publication, Any]
@@ -28,7 +28,7 @@ Twins = tuple[Publication, Any]
 
 def certified_for(publication: Publication, original: Any) -> Publication:
     """The same release, as if it had been made from another original."""
-    return recertified(replace(publication, exhibit=replace(publication.exhibit, original=original)), "csv")
+    return certify_again(replace(publication, exhibit=replace(publication.exhibit, original=original)), "csv")
 
 
 def files(folder: Path) -> dict[str, bytes]:
@@ -185,7 +185,7 @@ def baskets(folder: Path) -> Twins:
     places = np.tile(np.arange(40), len(graph))
     for changed in _changes(rows):
         other = _people(changed)
-        if edge_fits(other, worlds, graph.reshape(-1), places).all():
+        if pairs_compatible(other, worlds, graph.reshape(-1), places).all():
             return publication, other
     raise AssertionError("no other original fits")
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import sfumato as sf
-from sfumato.spine.report import write_report
+from sfumato.workflow.report import write_report
 from tests.secret import SEED, secret
 
 

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 import sfumato as sf
-from sfumato.errors import AuditRefused, Infeasible, PolicyError
-from sfumato.methods.recoding import calibrating
-from sfumato.metrics.query_error import errors
+from sfumato.core.errors import AuditRefused, Infeasible, PolicyError
+from sfumato.kinds.tables.methods import recoding
+from sfumato.kinds.tables.query_error import errors
 
 COLUMNS: dict[str, Any] = {
     "age": {"role": "quasi-identifier", "hierarchy": {"intervals": [10, 20]}},
@@ -98,20 +98,20 @@ def test_a_forged_weight_and_a_method_that_forgets_are_refused(tmp_path: Path, m
         writer.writerows(rows)
     assert "calibrated weights" in [finding.model for finding in sf.verify(out).findings if not finding.holds]
     with monkeypatch.context() as patch, pytest.raises(AuditRefused, match="calibrated weights"):
-        patch.setattr(calibrating, "raked", lambda weights, margins: weights * 1.1)
-        patch.setattr(calibrating, "_require_kept", lambda *given: None)
+        patch.setattr(recoding, "raked", lambda weights, margins: weights * 1.1)
+        patch.setattr(recoding, "_require_kept", lambda *given: None)
         sf.publish(policy(), data=data)
     with monkeypatch.context() as patch, pytest.raises(AuditRefused, match="look alike"):
-        patch.setattr(calibrating, "raked", lambda weights, margins: np.array([float(w) for w in data["w"]]))
-        patch.setattr(calibrating, "_require_kept", lambda *given: None)
+        patch.setattr(recoding, "raked", lambda weights, margins: np.array([float(w) for w in data["w"]]))
+        patch.setattr(recoding, "_require_kept", lambda *given: None)
         sf.publish(policy(round=0.01), data=data)
 
 
 def test_what_cannot_be_calibrated_is_refused() -> None:
     bins = np.array([0, 0, 1])
     with pytest.raises(Infeasible, match="no weights above zero"):
-        calibrating.raked(np.ones(3), [(bins, np.array([5.0, 5.0])), (np.array([0, 1, 1]), np.array([8.0, 2.0]))])
-    assert calibrating.raked(np.ones(3), [(bins, np.array([6.0, 4.0]))]).tolist() == [3, 3, 4]
+        recoding.raked(np.ones(3), [(bins, np.array([5.0, 5.0])), (np.array([0, 1, 1]), np.array([8.0, 2.0]))])
+    assert recoding.raked(np.ones(3), [(bins, np.array([6.0, 4.0]))]).tolist() == [3, 3, 4]
     with pytest.raises(Infeasible, match="stand for nobody"):
         sf.publish(policy(round=5000), data=survey())
     with pytest.raises(PolicyError, match="role 'other'"):

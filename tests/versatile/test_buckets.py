@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sfumato.errors import Infeasible
-from sfumato.methods.subtables.buckets import bucket_counts, bucketize, contents, largest_l, largest_share, spread
-from sfumato.randomness import Randomness
+from sfumato.core.errors import Infeasible
+from sfumato.core.randomness import Randomness
+from sfumato.kinds.subtables.methods.buckets import bucket_contents, bucket_counts, bucketize, largest_l, largest_share, spread_rows
 
 columns = st.lists(st.integers(0, 9), min_size=1, max_size=60).map(lambda values: np.array(values, dtype=np.int64))
 
@@ -32,9 +32,9 @@ def test_no_bucket_holds_a_value_twice_or_fewer_than_l_rows(codes, wanted, seed)
 @settings(max_examples=100, deadline=None)
 def test_what_a_deal_comes_to_is_known_before(codes, data):
     count = data.draw(st.integers(1, codes.size))
-    dealt = spread(codes, count, Randomness(seed=5))
+    dealt = spread_rows(codes, count, Randomness(seed=5))
     seen = Counter(tuple(np.bincount(codes[dealt == bucket], minlength=10).tolist()) for bucket in range(count))
-    kinds, often = contents(np.bincount(codes, minlength=10), count)
+    kinds, often = bucket_contents(np.bincount(codes, minlength=10), count)
     foretold = Counter()
     for kind, many in zip(kinds.tolist(), often.tolist(), strict=True):
         foretold[tuple(kind)] += many
@@ -45,7 +45,7 @@ def test_what_a_deal_comes_to_is_known_before(codes, data):
 @settings(max_examples=200, deadline=None)
 def test_spread_is_even_below_every_code(codes, data):
     count = data.draw(st.integers(1, codes.size))
-    buckets = spread(codes, count, Randomness(seed=5))
+    buckets = spread_rows(codes, count, Randomness(seed=5))
     sizes = np.bincount(buckets, minlength=count)
     assert sizes.max() - sizes.min() <= 1
     for code in range(10):

@@ -2,11 +2,11 @@
 
 import pytest
 
-from sfumato.cli import main
-from sfumato.demos.versatile import Versatile
-from sfumato.discover.base import discover
 from sfumato.policy.policy import Policy
-from sfumato.spine.plan import plan
+from sfumato.ui.cli import main
+from sfumato.ui.demos.tables import Versatile
+from sfumato.workflow.discover.discover import discover
+from sfumato.workflow.plan import plan
 
 DATA = {"id": [str(i) for i in range(60)], "zip": [f"z{i % 12}" for i in range(60)], "sex": ["f", "m", "m"] * 20}
 DATA["county"] = [f"c{int(value[1:]) // 4}" for value in DATA["zip"]]

@@ -5,17 +5,16 @@ from baselines.dealing import deal
 from baselines.short_rules import rule
 from versatile_paper import CODES, labelled, table_2
 
-from sfumato.attacks._intersecting import intersect
-from sfumato.attacks.intersection import IntersectionAttack
-from sfumato.errors import ReleaseError
-from sfumato.methods.subtables.coloring import utility_aware
-from sfumato.randomness import Randomness
+from sfumato.core.errors import ReleaseError
+from sfumato.core.randomness import Randomness
+from sfumato.kinds.subtables.attacks import IntersectionAttack, intersect_tables
+from sfumato.kinds.subtables.methods.subtable_method import utility_aware
 
 RULES = [(("age", "icd9"), "race"), (("gender", "icd9"), "zipcode"), (("hospital", "race"), "zipcode")]
 
 
 def found(sheets):
-    every = [intersect(sheets, given, hidden) for given, hidden in RULES]
+    every = [intersect_tables(sheets, given, hidden) for given, hidden in RULES]
     assert all(each.exact for each in every)
     return [{labelled((*each.given, each.hidden), codes) for codes in each.tuples} for each in every]
 
@@ -47,7 +46,7 @@ def test_a_release_in_normal_form_gives_away_nobody():
 def test_large_tables_are_attacked_by_joining_them():
     import numpy as np
 
-    from sfumato.decomposition.estimate import SubTableSheet
+    from sfumato.kinds.subtables.joint_estimate import SubTableSheet
 
     rng = np.random.default_rng(3)
     size = 6_000
@@ -56,10 +55,10 @@ def test_large_tables_are_attacked_by_joining_them():
     zips[icd == 499] = rng.integers(0, 11, (icd == 499).sum())
     age = rng.integers(0, 90, size)
     sheets = [SubTableSheet.of_rows({"age": age, "icd9": icd}), SubTableSheet.of_rows({"icd9": icd, "zipcode": zips})]
-    taken = intersect(sheets, ["icd9"], "zipcode")
+    taken = intersect_tables(sheets, ["icd9"], "zipcode")
     assert taken.exact  # the first table says nothing about the question that the second does not
     assert len(taken.tuples) == 499
-    taken = intersect(sheets, ["age", "icd9"], "zipcode")
+    taken = intersect_tables(sheets, ["age", "icd9"], "zipcode")
     assert not taken.exact
     assert taken.attacked > 0
     assert all(zipcode == code * 7 % 11 for _, code, zipcode in taken.tuples)

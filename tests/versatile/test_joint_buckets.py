@@ -6,9 +6,9 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sfumato.data.classes import group
-from sfumato.methods.subtables.joint_buckets import Lattice, joint_buckets
-from sfumato.randomness import Randomness
+from sfumato.core.randomness import Randomness
+from sfumato.data.equivalence_classes import equivalence_classes_of
+from sfumato.kinds.subtables.methods.buckets import Lattice, joint_buckets
 
 
 def worst_share(columns, rows):
@@ -40,7 +40,7 @@ def test_every_bucket_is_diverse_in_every_direction(columns, grids):
 def test_nothing_publishable_is_left_in_the_residue(columns):
     left = joint_buckets(columns, [2] * len(columns), Randomness(seed=1)) < 0
     if left.any():
-        classes = group([codes[left] for codes in columns])
+        classes = equivalence_classes_of([codes[left] for codes in columns])
         distinct = [codes[left][classes.first] for codes in columns]
         assert Lattice.of(distinct, [2] * len(columns), classes.counts).largest().sum() == 0
 
@@ -54,7 +54,7 @@ def test_a_product_table_is_cut_into_the_smallest_buckets():
 
 def test_withheld_values_are_estimated_as_anything():
     """Rows outside every bucket keep their visible columns; their hidden values count evenly over the domain."""
-    from sfumato.decomposition.estimate import JointEstimate, SubTableSheet
+    from sfumato.kinds.subtables.joint_estimate import JointEstimate, SubTableSheet
 
     visible = {"a": np.array([0, 0, 1])}
     sheet = SubTableSheet.of_rows(visible, np.array([0, 0, -1]), {"s": np.array([0, 1, 1])}, name="t")

@@ -18,13 +18,13 @@ from versatile_paper import NAMES, TABLE_1
 from versatile_worlds import largest_posterior
 
 import sfumato as sf
-from sfumato.attacks.intersection import IntersectionAttack
 from sfumato.audit.certify import certify, judge_claims
-from sfumato.cli import main
-from sfumato.forms.subtables import SubTables
+from sfumato.kinds.subtables.attacks import IntersectionAttack
+from sfumato.kinds.subtables.form import SubTables
 from sfumato.policy.policy import Choice
-from sfumato.release.exhibit import Exhibit
-from sfumato.release.release import Part, Trace
+from sfumato.release.release import Part, Provenance
+from sfumato.release.view import ReleaseView
+from sfumato.ui.cli import main
 
 METHODS = ["utility-aware", "guardian", "single-attribute"]
 
@@ -88,7 +88,7 @@ def test_multi_sensitive_hides_every_right_side_from_everything(tmp_path):
 
 
 def evidence(publication, policy=None, parts=None):
-    return Exhibit(SubTables(), parts or publication.release.parts, policy or publication.policy)
+    return ReleaseView(SubTables(), parts or publication.release.parts, policy or publication.policy)
 
 
 def test_generalization_may_take_the_place_of_buckets(tmp_path):
@@ -222,14 +222,14 @@ def test_the_audit_derives_guardians_and_names_the_failing_condition():
     data = table()
     asked = policy("a -> c : 2-diversity")
     exact = parts_of(data)
-    (finding,) = judge_claims(Exhibit(SubTables(), exact, asked))
+    (finding,) = judge_claims(ReleaseView(SubTables(), exact, asked))
     assert finding.holds  # a and c are independent enough here: the table satisfies the rule as it is
     linked = dict(data, c=[f"c{value[1:]}" for value in data["a"]])
-    (finding,) = judge_claims(Exhibit(SubTables(), parts_of(linked), asked))
+    (finding,) = judge_claims(ReleaseView(SubTables(), parts_of(linked), asked))
     assert not finding.holds
     assert "condition (ii)" in finding.reason
     chain = parts_of(*({name: linked[name] for name in pair} for pair in ("ab", "bc", "ac")))
-    (finding,) = judge_claims(Exhibit(SubTables(), chain, asked))
+    (finding,) = judge_claims(ReleaseView(SubTables(), chain, asked))
     assert not finding.holds
     assert "condition (iii)" in finding.reason
 
@@ -252,7 +252,7 @@ def test_tables_in_the_same_order_are_refused():
     rows = publication.release.trace.rows
     assert len(rows) > 1
     same = dict.fromkeys(rows, next(iter(rows.values())))
-    together = replace(evidence(publication), trace=Trace(same), original=publication.original)
+    together = replace(evidence(publication), trace=Provenance(same), original=publication.original)
     assert any(finding.model == "agreement" and "same order" in finding.reason for finding in certify(together))
 
 

@@ -5,10 +5,18 @@ from baselines.short_rules import Diversity, rule
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sfumato.decomposition.dependencies import closure, dependency, expand, on_units, units
-from sfumato.decomposition.guardian import SubTable, explain, in_normal_form, reach
-from sfumato.decomposition.privacy_rules import PrivacyRule, irreducible, split_arrow
-from sfumato.errors import Infeasible, PolicyError
+from sfumato.core.errors import Infeasible, PolicyError
+from sfumato.kinds.subtables.guardian_normal_form import SubTable, explain, in_normal_form, reachable_columns
+from sfumato.policy.privacy_rules import (
+    PrivacyRule,
+    closure,
+    dependency_units,
+    expand_rules,
+    parse_dependency,
+    remove_implied_rules,
+    rules_on_units,
+    split_arrow,
+)
 
 RULES = [
     rule("age, icd9 -> race : 2-diversity"),
@@ -67,7 +75,7 @@ def test_a_table_that_enforces_too_little_fails_condition_ii():
 
 def test_irreducible_says_which_rule_implies_the_dropped_one():
     small, large = rule("A1 -> A3 : 2-diversity"), rule("A1, A2 -> A3 : 2-diversity")
-    reduction = irreducible([small, large])
+    reduction = remove_implied_rules([small, large])
     assert reduction.kept == (large,)
     assert reduction.implied == ((small, large),)
 
@@ -82,33 +90,35 @@ def test_a_composite_right_side_is_weaker_than_one_of_its_columns():
 
 def test_a_stronger_level_is_not_implied_by_a_weaker_one():
     weak, strong = rule("a, b -> c : 2-diversity"), rule("a -> c : 5-diversity")
-    assert irreducible([weak, strong]).kept == (weak, strong)
+    assert remove_implied_rules([weak, strong]).kept == (weak, strong)
 
 
 @given(st.lists(rules, max_size=6))
 def test_the_irreducible_form_implies_all_and_nothing_in_it_implies_another(some):
     some = [each for each in some if each.given]
-    kept = irreducible(some).kept
+    kept = remove_implied_rules(some).kept
     assert all(any(one.implies(each) for one in kept) for each in some)
     assert not any(one.implies(other) for i, one in enumerate(kept) for j, other in enumerate(kept) if i != j)
 
 
 def test_theorem_3_2_demands_that_the_determining_columns_are_hidden_too():
-    every, added = expand([rule("age -> county : 2-diversity")], [dependency("zip, street -> county"), dependency("block -> zip")])
+    every, added = expand_rules(
+        [rule("age -> county : 2-diversity")], [parse_dependency("zip, street -> county"), parse_dependency("block -> zip")]
+    )
     assert {str(each) for each in added} == {"age → street, zip : 2-diversity", "age → block, street : 2-diversity"}
     assert len(every) == 3
 
 
 def test_left_sides_are_closed_under_what_is_known():
-    known = [dependency("zip -> county"), dependency("county -> state")]
-    (closed,), _ = expand([rule("zip -> income : 2-diversity")], known)
+    known = [parse_dependency("zip -> county"), parse_dependency("county -> state")]
+    (closed,), _ = expand_rules([rule("zip -> income : 2-diversity")], known)
     assert closed.given == {"zip", "county", "state"} == closure({"zip"}, known)
 
 
 @pytest.mark.parametrize("known", ["A1 -> A2", "A1, A3 -> A2"])
 def test_a_rule_that_is_a_dependency_is_refused_with_the_reason(known):
     with pytest.raises(Infeasible, match="can compute A2") as refused:
-        expand([rule("A1, A3 -> A2 : 2-diversity")], [dependency(known)])
+        expand_rules([rule("A1, A3 -> A2 : 2-diversity")], [parse_dependency(known)])
     assert refused.value.hint
 
 
@@ -120,18 +130,20 @@ def test_known_dependencies_join_tables():
 
 
 def test_units_tie_columns_and_refuse_rules_inside_one():
-    tied = units(["age", "zip", "county", "state"], [dependency("zip -> county"), dependency("county -> state")])
+    tied = dependency_units(
+        ["age", "zip", "county", "state"], [parse_dependency("zip -> county"), parse_dependency("county -> state")]
+    )
     assert tied == {"age": ("age",), "zip": ("zip", "county", "state")}
     unit = {column: name for name, columns in tied.items() for column in columns}
-    assert str(on_units([rule("age -> state : 2-diversity")], unit)[0]) == "age → zip : 2-diversity"
+    assert str(rules_on_units([rule("age -> state : 2-diversity")], unit)[0]) == "age → zip : 2-diversity"
     with pytest.raises(Infeasible, match="not in the publisher's hands"):
-        on_units([rule("county -> zip : 2-diversity")], unit)
+        rules_on_units([rule("county -> zip : 2-diversity")], unit)
 
 
 @given(tables, names, names)
 def test_reachability_is_an_equivalence(sets, one, other):
-    assert (other in reach({one}, sets)) == (one in reach({other}, sets))
-    assert reach(reach({one}, sets), sets) == reach({one}, sets)
+    assert (other in reachable_columns({one}, sets)) == (one in reachable_columns({other}, sets))
+    assert reachable_columns(reachable_columns({one}, sets), sets) == reachable_columns({one}, sets)
 
 
 @given(tables, st.lists(rules, max_size=3))

@@ -10,15 +10,13 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from versatile_worlds import largest_posterior, people
 
-from sfumato.decomposition.estimate import JointEstimate
-from sfumato.decomposition.guardian import SubTable, in_normal_form
-from sfumato.decomposition.jointree import decomposable
-from sfumato.decomposition.privacy_rules import PrivacyRule, irreducible
-from sfumato.methods.subtables.buckets import largest_l
-from sfumato.methods.subtables.coloring import utility_aware
-from sfumato.methods.subtables.divergence import ExpectedDivergence
-from sfumato.methods.subtables.guardian_search import guardian
-from sfumato.randomness import Randomness
+from sfumato.core.randomness import Randomness
+from sfumato.kinds.subtables.guardian_normal_form import SubTable, decomposable, in_normal_form
+from sfumato.kinds.subtables.joint_estimate import JointEstimate
+from sfumato.kinds.subtables.methods.buckets import largest_l
+from sfumato.kinds.subtables.methods.guardian import ExpectedDivergence, guardian
+from sfumato.kinds.subtables.methods.subtable_method import utility_aware
+from sfumato.policy.privacy_rules import PrivacyRule, remove_implied_rules
 
 NAMES = "abcd"
 
@@ -36,7 +34,7 @@ def problems(draw, rows=5, most_rules=4):
         if known:
             rules.append(PrivacyRule(frozenset(known), frozenset({hide}), Diversity(2)))
     assume(rules)
-    return columns, list(irreducible(rules).kept)
+    return columns, list(remove_implied_rules(rules).kept)
 
 
 def score(columns):

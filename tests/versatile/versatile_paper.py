@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from sfumato.decomposition.estimate import SubTableSheet
+from sfumato.kinds.subtables.joint_estimate import SubTableSheet
 
 NAMES = ("hospital", "age", "gender", "zipcode", "race", "icd9")
 TABLE_1 = [

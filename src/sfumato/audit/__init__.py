@@ -1,1 +1,1 @@
-"""How a release is judged: plain code that calls no method, with a second count under what both stand on."""
+"""The audit: reads published files, derives evidence, evaluates models and checks; imports no method."""

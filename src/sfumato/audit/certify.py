@@ -9,33 +9,60 @@ Invariants
     I2  Every claim costs a look at all rows, so their number is bounded, and the audit stays linear in the size of the folder.
     I3  Where there is a history no claim is judged on this release alone; only the floor, which reads one folder, counts that.
     I4  Where only different rows with their counts are at hand, whatever was not made for that is *not judged*.
+
+
+Stated
+------
+What a certificate states beside what the audit found: a statement that cannot be found again is a violation.
+
+Whoever rewrites a folder can rewrite its certificate and every checksum. So nothing in it is taken at its word: every finding,
+the records, the method and the figures are compared with what the published files (and whatever else is at hand) give.
+
+Guarantee
+    `contradictions` is empty only if the certificate has a finding for every claim of the policy, about the same columns and
+    levels; shows no more protection than was found; speaks of nothing that nobody checks; and counts the records that are there.
+
+What is not compared
+    Findings that need evidence which is not at hand: the audit itself does not judge them. Findings that an older version did not
+    make are not missed, and figures that it left out are not compared.
+
+Invariants
+    I1  An exact finding is the same for everybody, so it must be stated as it was found.
+    I2  What was found as a bound from above, or on some of the people, may be undercut by a statement made with more evidence,
+        never exceeded.
+    I3  Sentences carry names of models and counts, never a value of a person.
+    I4  What a folder does not tell, its certificate knows from the data holder alone, who says no more than that it is as asked.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
-from sfumato.audit.base import Check, Reading, reading_of
-from sfumato.audit.floor import Everybody, broken_for_people, disagreements
-from sfumato.audit.people import PEOPLE, names_behind
-from sfumato.audit.population import everybody_of
-from sfumato.audit.series import is_series, judge_series
-from sfumato.audit.stated import agreement
-from sfumato.errors import ReleaseError, SfumatoError
-from sfumato.policy.claims import Claim
-from sfumato.policy.privacy import betraying
-from sfumato.registry import catalogue
-from sfumato.release.certificate import NOT_JUDGED, Finding
-from sfumato.release.exhibit import Exhibit
-from sfumato.release.plain_files import OverFiles, one_by_one
+from sfumato.audit.recount import Everybody, classes_violated_for_persons, disagreements
+from sfumato.audit.recount.recount import same_figure
+from sfumato.core.errors import ReleaseError, SfumatoError
+from sfumato.core.registry import catalogue
+from sfumato.history.judge.series import is_series, judge_series
+from sfumato.io.plain_files import OverFiles, map_files
+from sfumato.kinds.person_evidence import PEOPLE, persons_behind_rows
+from sfumato.kinds.tables.evidence import population_source
+from sfumato.models.base import Model
+from sfumato.policy.requirements import PrivacyRequirement
+from sfumato.policy.rule_reduction import revealing_dependency
+from sfumato.release.certificate import AS_ASKED, NOT_JUDGED, Finding
+from sfumato.release.evidence import Check, Evidence, evidence_for
+from sfumato.release.metric import Metric
+from sfumato.release.view import ReleaseView, certificate_of
 
 MOST_CLAIMS = 500
 _UNCOUNTED = "nobody looks at this where only different rows with their counts are at hand"
 
 
-def certify(exhibit: Exhibit, *, recount: bool = True) -> tuple[Finding, ...]:
+def certify(exhibit: ReleaseView, *, recount: bool = True) -> tuple[Finding, ...]:
     """All findings: first the claims in the order of the policy, then the checks that apply, then the floor's own count."""
     if len(exhibit.policy.claims) > MOST_CLAIMS:  # I2
         return (Finding("claims", False, reason=f"the policy makes more claims than the {MOST_CLAIMS} that can be judged"),)
@@ -44,8 +71,8 @@ def certify(exhibit: Exhibit, *, recount: bool = True) -> tuple[Finding, ...]:
     if exhibit.folder is None or not recount:
         return (*claims, *checked)
     counted = [mine if one is None else one for mine, one in zip(claims, alone, strict=True)]
-    whose = None if exhibit.counted else exhibit.once(names_behind)
-    everybody = everybody_of(exhibit)
+    whose = None if exhibit.counted else exhibit.once(persons_behind_rows)
+    everybody = population_source(exhibit)
     return (*claims, *checked, recounted(exhibit.folder, [*counted, *checked], whose, exhibit.over_files, everybody))
 
 
@@ -53,7 +80,7 @@ def recounted(
     folder: Path,
     found: Sequence[Finding],
     whose: Mapping[str, Sequence[str]] | None = None,
-    over_files: OverFiles = one_by_one,
+    over_files: OverFiles = map_files,
     everybody: Everybody | None = None,
 ) -> Finding:
     """Whether the floor, which reads the files itself and shares nothing with us, comes to the same figures.
@@ -64,46 +91,46 @@ def recounted(
     try:
         wrong = disagreements(folder, [finding.to_json() for finding in found], over_files, everybody)
         said = any(finding.model == PEOPLE and finding.holds and finding.judged for finding in found)
-        if whose is not None and said and (broken := broken_for_people(folder, whose)):
+        if whose is not None and said and (broken := classes_violated_for_persons(folder, whose)):
             wrong.append(f"{PEOPLE}: said to hold, and {broken} class(es) break it")
     except Exception as error:  # I1
         wrong = [refusal(error)]
     return Finding("floor", not wrong, {"disagreements": 0}, {"disagreements": len(wrong)}, reason="; ".join(wrong))
 
 
-def compared(exhibit: Exhibit, found: tuple[Finding, ...]) -> Finding:
+def compare_with_certificate(exhibit: ReleaseView, found: tuple[Finding, ...]) -> Finding:
     """Whether the certificate in a folder states what was found."""
     try:
-        return agreement(exhibit, reading_of(exhibit.form), found)
+        return agreement(exhibit, evidence_for(exhibit.form), found)
     except Exception as error:  # I1
         return Finding("certificate", False, reason=refusal(error))
 
 
-def judge_claims(exhibit: Exhibit) -> list[Finding | None]:
+def judge_claims(exhibit: ReleaseView) -> list[Finding | None]:
     """One finding per claim about this release by itself; a part that cannot be read is a violation, not a crash.
 
     Where there are several releases, a claim that is about all of them by its own definition has none.
     """
-    reading, several = reading_of(exhibit.form), is_series(exhibit)
+    reading, several = evidence_for(exhibit.form), is_series(exhibit)
     lone = replace(exhibit, history=None) if several else exhibit
     apart = [several and (claim.model.joint or reading.joins_itself) for claim in exhibit.policy.claims]
     return [None if one else _judged(reading, lone, claim) for one, claim in zip(apart, exhibit.policy.claims, strict=True)]
 
 
-def _judged(reading: Reading, exhibit: Exhibit, claim: Claim) -> Finding:
+def _judged(reading: Evidence, exhibit: ReleaseView, claim: PrivacyRequirement) -> Finding:
     try:
         if exhibit.counted and (not reading.on_classes or claim.model.joint):  # I4
             raise ReleaseError(f"nobody judges {claim.model.name} on counted rows of a {exhibit.form}")
         if claim.model.of_population and not reading.in_population:
             raise ReleaseError(f"nobody counts the people of a population in a {exhibit.form}")
-        if not exhibit.form.reads_knowledge and (why := betraying(exhibit.policy, claim)):
+        if not exhibit.form.reads_knowledge and (why := revealing_dependency(exhibit.policy, claim)):
             raise ReleaseError(why)
         return reading.judge(exhibit, claim)
     except Exception as error:  # I1
         return _unjudged(claim, error)
 
 
-def together(exhibit: Exhibit, alone: Sequence[Finding | None]) -> Iterator[Finding]:
+def together(exhibit: ReleaseView, alone: Sequence[Finding | None]) -> Iterator[Finding]:
     """The findings of the claims over everything published so far (I3)."""
     for claim, finding in zip(exhibit.policy.claims, alone, strict=True):
         try:
@@ -114,14 +141,14 @@ def together(exhibit: Exhibit, alone: Sequence[Finding | None]) -> Iterator[Find
             yield _unjudged(claim, error)
 
 
-def _unjudged(claim: Claim, error: Exception) -> Finding:
+def _unjudged(claim: PrivacyRequirement, error: Exception) -> Finding:
     return Finding(claim.model.name, False, claim.model.required(), {}, claim.given, claim.hide, reason=refusal(error))
 
 
-def examine_all(exhibit: Exhibit) -> list[Finding]:
+def examine_all(exhibit: ReleaseView) -> list[Finding]:
     """One finding per check that applies."""
     findings = []
-    checks = [cls() for cls in catalogue("audit.checks", Check).values()]
+    checks = [cls() for cls in catalogue("checks", Check).values()]
     for place, check in enumerate(checks):
         if exhibit.told is not None:
             exhibit.told(place / len(checks), check.name)
@@ -140,3 +167,176 @@ def refusal(error: Exception) -> str:
     if isinstance(error, SfumatoError):
         return error.what
     return f"the files are not what they should be ({type(error).__name__})"
+
+
+# Stated
+# ------
+
+
+FLOOR = "floor"
+"""The one finding of a certificate that is neither a claim nor a check of the catalogue."""
+_TWICE = 2.0
+_SIX_DIGITS = 1e-5
+
+
+def agreement(exhibit: ReleaseView, reading: Evidence, found: Sequence[Finding]) -> Finding:
+    """Whether the certificate in the folder says what was found."""
+    wrong = [*contradictions(exhibit, reading, found)]
+    return Finding("certificate", not wrong, {"contradictions": 0}, {"contradictions": len(wrong)}, reason="; ".join(wrong))
+
+
+def contradictions(exhibit: ReleaseView, reading: Evidence, found: Sequence[Finding]) -> Iterator[str]:
+    """What the certificate states and nobody finds, in sentences (I3)."""
+    stated, claims = certificate_of(exhibit).findings, len(exhibit.policy.claims)
+    for place, mine in enumerate(found[:claims]):
+        yield from _claim(place, mine, stated[place] if place < len(stated) else None, steady=reading.steady)
+        yield from _boasts(exhibit, place, mine, stated)
+    yield from _checks(exhibit, stated[claims:], {finding.model: finding for finding in found[claims:]})
+    yield from _records(exhibit)
+    method = exhibit.policy.method
+    if method is None or certificate_of(exhibit).method != method.name:
+        yield "the certificate names another method than the policy"
+    yield from _figures(exhibit)
+
+
+def _claim(place: int, mine: Finding, theirs: Finding | None, *, steady: bool) -> Iterator[str]:
+    name = f"claim {place + 1}, {mine.model}"
+    if theirs is None or theirs.model != mine.model:
+        yield f"{name}: the certificate has no finding for it"
+        return
+    if set(theirs.given) != set(mine.given) or set(theirs.hide) != set(mine.hide):
+        yield f"{name}: the certificate names other columns"
+    if not _equal(theirs.required, mine.required):
+        yield f"{name}: the certificate names another level that was asked for"
+    if theirs.grade == AS_ASKED and not _equal(theirs.achieved, theirs.required):
+        yield f"{name}: stated as asked, with another level than was asked for"
+    if theirs.open or mine.open:
+        return
+    if theirs.grade == AS_ASKED:
+        if theirs.holds != mine.holds:
+            yield f"{name}: stated as {_word(theirs)} as asked, found as {_word(mine)}"
+        return
+    if theirs.holds != mine.holds:
+        yield f"{name}: stated as {_word(theirs)}, found as {_word(mine)}"
+    elif not _level_agrees(mine, theirs):
+        yield f"{name}: the certificate states another level than was found"
+    if theirs.grade != mine.grade and (mine.grade == "exact" or steady):  # I1
+        yield f"{name}: the certificate calls it {_grade(theirs)}, and it is {_grade(mine)}"
+
+
+def _boasts(exhibit: ReleaseView, place: int, mine: Finding, stated: Sequence[Finding]) -> Iterator[str]:
+    """A level that the published files do not tell is stated as asked, and no better (I4), at least by this version."""
+    theirs = stated[place] if place < len(stated) else None
+    if theirs is None or not mine.open or not theirs.judged or theirs.grade == AS_ASKED:
+        return
+    if exhibit.private or exhibit.history is not None or certificate_of(exhibit).earlier:
+        return
+    if any(theirs.required.values()):
+        yield f"claim {place + 1}, {mine.model}: the certificate states a level that the published files do not tell"
+
+
+def _word(finding: Finding) -> str:
+    return "holding" if finding.holds else "broken"
+
+
+def _grade(finding: Finding) -> str:
+    """The first word of a grade that we know; a forged one is not repeated (I3)."""
+    word = finding.grade.partition(" ")[0].rstrip(",")
+    return word if word in ("exact", "bound", "estimate", "measured") else "something else"
+
+
+def _level_agrees(mine: Finding, theirs: Finding) -> bool:
+    if _equal(theirs.achieved, mine.achieved):
+        return True
+    if mine.grade == "exact" or not mine.achieved or not theirs.achieved:  # I1
+        return False
+    if mine.grade == "bound (from below)":  # proofs are found within a time, and another run may find more
+        return True
+    model = catalogue("models", Model)[mine.model]
+    if mine.grade.startswith("estimate ±"):
+        return _near(model, mine.achieved, theirs.achieved)
+    return set(theirs.achieved) == set(mine.achieved) and model.reaches(mine.achieved, theirs.achieved)  # I2
+
+
+def _near(model: type[Model], mine: Mapping[str, Any], theirs: Mapping[str, Any]) -> bool:
+    """Two draws of the same estimate: levels that are not far apart, everything else the same."""
+    if set(mine) != set(theirs):
+        return False
+    levels = [(mine[key], theirs[key]) for key in mine if key in model.levels]
+    others = all(mine[key] == theirs[key] for key in mine if key not in model.levels)
+    numbers = all(_is_number(level) for pair in levels for level in pair)
+    return others and numbers and all(max(pair) <= _TWICE * min(pair) + _SIX_DIGITS for pair in levels)
+
+
+def _checks(exhibit: ReleaseView, stated: Sequence[Finding], found: Mapping[str, Finding]) -> Iterator[str]:
+    known, older = catalogue("checks", Check), certificate_of(exhibit).earlier
+    for name, often in Counter(finding.model for finding in stated).items():
+        if name != FLOOR and (name not in known or not isinstance(exhibit.form, known[name].forms)):
+            yield f"{often} finding(s) of the certificate are about something that nobody checks on a {exhibit.form}"
+        elif often > 1:
+            yield f"the certificate has {often} findings about {name}"
+    for theirs in stated:
+        mine = found.get(theirs.model)
+        if mine is None or not (mine.judged and theirs.judged):
+            continue
+        if theirs.holds != mine.holds:
+            yield f"{theirs.model}: stated as {_word(theirs)}, found as {_word(mine)}"
+        elif (theirs.model == FLOOR or known[theirs.model].steady) and not _same_figures(theirs, mine, older=older):
+            yield f"{theirs.model}: the certificate states other figures than were found"
+
+
+def _same_figures(theirs: Finding, mine: Finding, *, older: bool) -> bool:
+    """All figures, or of an older version those that it states."""
+    if older:
+        pairs = ((theirs.achieved, mine.achieved), (theirs.required, mine.required))
+        return all(key in found and same_figure(value, found[key]) for stated, found in pairs for key, value in stated.items())
+    return _equal(theirs.achieved, mine.achieved) and _equal(theirs.required, mine.required)
+
+
+def _records(exhibit: ReleaseView) -> Iterator[str]:
+    said = certificate_of(exhibit).records
+    try:
+        published = exhibit.form.records(exhibit)
+    except Exception:
+        published = -1
+    if said.published != published or said.input != said.published + said.suppressed or min(said.input, said.suppressed) < 0:
+        yield "the records of the certificate are not those that are published"
+
+
+def _figures(exhibit: ReleaseView) -> Iterator[str]:
+    """Figures of utility: each is one that we measure, and those that the folder itself gives are what it gives.
+
+    Older certificates hold figures that were measured on the original, and others on its domains; of these only names are compared.
+    """
+    stated = certificate_of(exhibit).utility
+    metrics = {metric.figure or name: metric for name, metric in catalogue("metrics", Metric).items()}
+    unknown = [name for name in stated if name not in metrics]
+    if unknown:
+        yield f"{len(unknown)} figure(s) of the certificate are none that anybody measures"
+    if any(_needs_original(metrics[name]) for name in stated if name in metrics):
+        return
+    shown = exhibit.as_published()
+    for cls in catalogue("metrics", Metric).values():
+        name = cls.figure or cls.name
+        if name in stated and cls().applies(shown) and not _near_figure(stated[name], cls().measure(shown)):
+            yield f"the figure {name} of the certificate is not what the published files give"
+
+
+def _needs_original(metric: type[Metric]) -> bool:
+    return bool(getattr(metric, "needs_original", True))
+
+
+def _near_figure(stated: Any, found: Any) -> bool:
+    if isinstance(found, Mapping):
+        return isinstance(stated, Mapping) and set(stated) == set(found) and all(_near_figure(stated[k], found[k]) for k in found)
+    if _is_number(found) and _is_number(stated):
+        return bool(found != found and stated != stated) or abs(found - stated) <= _SIX_DIGITS * max(abs(found), 1e-6)
+    return bool(stated == found)
+
+
+def _equal(stated: Mapping[str, Any], found: Mapping[str, Any]) -> bool:
+    return set(stated) == set(found) and all(same_figure(stated[key], found[key]) for key in found)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)

@@ -1,1 +1,1 @@
-"""What flows: domains, hierarchies, tables, classes with counts, and `Linkage`."""
+"""Data: tables, hierarchies, generalizations, equivalence classes, linkage, graphs, baskets, databases."""

@@ -8,14 +8,24 @@ kept goes back exactly as it came; a null stays a null and is not the empty text
 >>> child = TableFacts("orders", (ColumnFacts("customer_id", "integer", "INTEGER"),), foreign_keys=(link,))
 >>> Schema((child, parent)).generations()
 [('customer',), ('orders',)]
+
+
+Schema json
+-----------
+A schema as plain JSON and back: what a release folder says about the database it was made for.
+
+>>> table = TableFacts("t", (ColumnFacts("id", "integer", "INTEGER", nullable=False),), primary_key=("id",))
+>>> schema_from_json(schema_to_json(Schema((table,)))) == Schema((table,))
+True
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any, TypeVar
 
+from sfumato.core.errors import ReleaseError
 from sfumato.data.table import Table
 
 T = TypeVar("T")
@@ -218,3 +228,59 @@ class ServerFinding:
     @property
     def holds(self) -> bool:
         return self.present and self.validated and self.violations == 0
+
+
+# Schema json
+# -----------
+
+
+_TABLE = ("name", "primary_key", "uniques", "foreign_keys", "checks")
+_COLUMN = ("name", "kind", "native", "nullable", "length", "places", "choices", "computed")
+
+
+def schema_to_json(schema: Schema) -> list[dict[str, Any]]:
+    """One entry per table: what an audit needs, without defaults and statements in the server's own SQL."""
+    columns = {table.name: [_plain(column, _COLUMN) for column in table.columns] for table in schema.tables}
+    return [_plain(table, _TABLE) | {"columns": columns[table.name]} for table in schema.tables]
+
+
+def _plain(thing: Any, keys: tuple[str, ...]) -> dict[str, Any]:
+    found = {key: getattr(thing, key) for key in keys}
+    return {key: _lists(value) for key, value in found.items() if not (value is None or value is False or value in ((), ""))}
+
+
+def _lists(value: Any) -> Any:
+    if isinstance(value, list | tuple):
+        return [_lists(entry) for entry in value]
+    return (
+        {key: _lists(entry) for key, entry in asdict(value).items() if entry} if hasattr(value, "__dataclass_fields__") else value
+    )
+
+
+def schema_from_json(tree: Any) -> Schema:
+    """The schema that `schema_to_json` wrote."""
+    try:
+        return Schema(tuple(_table(entry) for entry in tree))
+    except (TypeError, KeyError, ValueError, AttributeError):
+        raise ReleaseError("the schema in the manifest is not what it should be") from None
+
+
+def _table(entry: Mapping[str, Any]) -> TableFacts:
+    return TableFacts(
+        str(entry["name"]),
+        tuple(_column(column) for column in entry["columns"]),
+        tuple(entry.get("primary_key", ())),
+        tuple(tuple(names) for names in entry.get("uniques", ())),
+        tuple(_foreign_key(key) for key in entry.get("foreign_keys", ())),
+        tuple(CheckConstraint(str(check.get("name", "")), str(check["sql"])) for check in entry.get("checks", ())),
+    )
+
+
+def _column(entry: Mapping[str, Any]) -> ColumnFacts:
+    return ColumnFacts(**{"nullable": False, **entry, "choices": tuple(entry.get("choices", ()))})
+
+
+def _foreign_key(entry: Mapping[str, Any]) -> ForeignKey:
+    options = entry.get("options")
+    columns, parents = tuple(entry["columns"]), tuple(entry["parent_columns"])
+    return ForeignKey(str(entry["table"]), columns, str(entry["parent"]), parents, str(entry.get("name", "")), options)

@@ -32,8 +32,8 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.data.arrays import FloatArray
-from sfumato.errors import PolicyError, ReleaseError
+from sfumato.core.arrays import FloatArray
+from sfumato.core.errors import PolicyError, ReleaseError
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,8 +127,8 @@ class EdgeChannel:
         >>> first, law.round(4).tolist()
         (0, [0.1875, 0.625, 0.1875])
         """
-        kept_from, kept = binomial_law(degree, 1 - self.delete)
-        gained_from, gained = binomial_law(nodes - 1 - degree, self.add)
+        kept_from, kept = binomial_probabilities(degree, 1 - self.delete)
+        gained_from, gained = binomial_probabilities(nodes - 1 - degree, self.add)
         return kept_from + gained_from, np.convolve(kept, gained)
 
 
@@ -146,10 +146,10 @@ def epsilon_of(flips: Iterable[EdgeChannel]) -> float:
     return max(tied, untied)
 
 
-def binomial_law(trials: int, chance: float, tail: float = 1e-15) -> tuple[int, FloatArray]:
+def binomial_probabilities(trials: int, chance: float, tail: float = 1e-15) -> tuple[int, FloatArray]:
     """The binomial probabilities that matter, as (first value, probabilities).
 
-    >>> first, law = binomial_law(2, 0.5)
+    >>> first, law = binomial_probabilities(2, 0.5)
     >>> first, law.round(6).tolist()
     (0, [0.25, 0.5, 0.25])
     """

@@ -19,8 +19,8 @@ from typing import Literal
 
 import numpy as np
 
-from sfumato.data.arrays import FloatArray, IntArray
-from sfumato.data.numbers import number, numbers, span_ends
+from sfumato.core.arrays import FloatArray, IntArray
+from sfumato.data.text_values import interval_ends_text, parse_number, parse_numbers
 
 MISSING = ""
 """A missing value is a value of its own; this is how it is written."""
@@ -90,13 +90,13 @@ class Ranges(Generalization):
     numbers: FloatArray = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        read = numbers(self.leaves, "ranges")
+        read = parse_numbers(self.leaves, "ranges")
         object.__setattr__(self, "numbers", np.array([float(value) for value in read], dtype=np.float64))
 
     @classmethod
     def of(cls, values: Sequence[str], *, column: str) -> Ranges:
         """The domain of a numeric column; a missing value is refused because it has no place in an order."""
-        ordered = sorted(zip(numbers(values, column), values, strict=True))
+        ordered = sorted(zip(parse_numbers(values, column), values, strict=True))
         return cls(tuple(leaf for _, leaf in ordered))
 
     def close(self, lo: IntArray, hi: IntArray) -> tuple[IntArray, IntArray]:
@@ -108,7 +108,7 @@ class Ranges(Generalization):
     def interval(self, label: str) -> tuple[int, int] | None:
         if label in self.code_of:
             return self.code_of[label], self.code_of[label] + 1
-        ends = span_ends(label) if not label.endswith(")") else None
+        ends = interval_ends_text(label) if not label.endswith(")") else None
         if ends is None:
             return None
         lo, hi = self._edge(ends[0], "left"), self._edge(ends[1], "right")
@@ -118,7 +118,7 @@ class Ranges(Generalization):
         """How many leaves lie before the range (left), or before what follows it (right)."""
         if text in self.code_of:
             return self.code_of[text] + (side == "right")
-        value = number(text)
+        value = parse_number(text)
         return None if value is None else int(np.searchsorted(self.numbers, float(value), side=side))
 
     def width(self, lo: IntArray, hi: IntArray) -> FloatArray:

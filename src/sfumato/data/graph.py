@@ -30,9 +30,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sfumato.data.arrays import BoolArray, IntArray
-from sfumato.errors import DataError
-from sfumato.extras import bring
+from sfumato.core.arrays import BoolArray, IntArray
+from sfumato.core.errors import DataError
+from sfumato.core.extras import bring
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +114,7 @@ class Graph:
         pairs = [(number[a], number[b]) for a, b in graph.edges()]
         read = cls.from_pairs([a for a, _ in pairs], [b for _, b in pairs], len(names), [str(name) for name in names])
         kinds = {mark for _, mark in graph.nodes(data="bipartite") if mark is not None}
-        return read.saying(differing(carried for *_, carried in graph.edges(data=True)), kinds=len(kinds) > 1)
+        return read.saying(differing_edge_attributes(carried for *_, carried in graph.edges(data=True)), kinds=len(kinds) > 1)
 
     @classmethod
     def from_igraph(cls, graph: Any) -> Graph:
@@ -172,7 +172,7 @@ class Graph:
         """For each pair (u, v): are they joined?"""
         a, b = np.asarray(u, dtype=np.int64), np.asarray(v, dtype=np.int64)
         wanted = np.minimum(a, b) * self.nodes + np.maximum(a, b)
-        return contains(self.codes, wanted)
+        return contained_in_sorted(self.codes, wanted)
 
     def relabelled(self, order: IntArray) -> Graph:
         """The same graph where node v is called `order[v]`; the old labels are forgotten."""
@@ -196,10 +196,10 @@ class Graph:
         return graph
 
 
-def differing(ties: Iterable[Mapping[str, Any]]) -> tuple[str, ...]:
+def differing_edge_attributes(ties: Iterable[Mapping[str, Any]]) -> tuple[str, ...]:
     """Names of what ties carry and not all of them alike; a tie that lacks it differs from one that has it.
 
-    >>> differing([{"weight": 2, "kind": "friend"}, {"weight": 3, "kind": "friend"}])
+    >>> differing_edge_attributes([{"weight": 2, "kind": "friend"}, {"weight": 3, "kind": "friend"}])
     ('weight',)
     """
     first: dict[str, str] = {}
@@ -226,10 +226,10 @@ def distinct(codes: IntArray) -> IntArray:
     return ordered if bool(fresh.all()) else ordered[fresh]
 
 
-def contains(ascending: IntArray, wanted: IntArray) -> BoolArray:
+def contained_in_sorted(ascending: IntArray, wanted: IntArray) -> BoolArray:
     """Which of `wanted` stand in the ascending array.
 
-    >>> contains(np.array([2, 5, 9]), np.array([5, 6, 10])).tolist()
+    >>> contained_in_sorted(np.array([2, 5, 9]), np.array([5, 6, 10])).tolist()
     [True, False, False]
     """
     if not len(ascending):

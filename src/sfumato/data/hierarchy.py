@@ -33,11 +33,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.data.arrays import FloatArray, IntArray
+from sfumato.core.arrays import FloatArray, IntArray
+from sfumato.core.errors import DataError, PolicyError
+from sfumato.core.registry import nearest
 from sfumato.data.generalization import MISSING, Generalization
-from sfumato.data.labels import row_of
-from sfumato.errors import DataError, PolicyError
-from sfumato.registry import nearest
+from sfumato.data.text_values import first_row_of
 
 ROOT = "*"
 
@@ -289,7 +289,7 @@ def encode(domain: Generalization, values: Sequence[str], *, column: str) -> NDA
     codes = [known.get(value, -1) for value in values]
     missing = sum(code < 0 for code in codes)
     if missing:
-        row = row_of(values, values[codes.index(-1)])
+        row = first_row_of(values, values[codes.index(-1)])
         raise DataError(
             f"column '{column}': {missing} distinct value(s) are not leaves of its hierarchy"
             + (f", first in row {row}" if row else ""),

@@ -26,12 +26,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sfumato.data.arrays import FloatArray, IntArray
-from sfumato.data.classes import weighed
+from sfumato.core.arrays import FloatArray, IntArray
+from sfumato.data.equivalence_classes import class_counts
 
 
 @dataclass(frozen=True, slots=True)
-class Spread:
+class ValueDistribution:
     """How the values of one sensitive column spread over the candidates of each kind: a sparse matrix kind × value."""
 
     start: IntArray
@@ -46,7 +46,7 @@ class Spread:
     @classmethod
     def count(
         cls, kind: IntArray, value: NDArray[np.integer], kinds: int, labels: tuple[str, ...], weight: IntArray | None = None
-    ) -> Spread:
+    ) -> ValueDistribution:
         """Count (kind, value) pairs, each with a weight (1 when absent)."""
         width = max(len(labels), 1)
         key = kind * width
@@ -101,7 +101,7 @@ class Linkage:
 
     people: IntArray
     candidates: IntArray
-    spread: Mapping[str, Spread] = field(default_factory=dict)
+    spread: Mapping[str, ValueDistribution] = field(default_factory=dict)
     note: str = ""
     """How candidates were found, when that is worth a word in the certificate."""
 
@@ -113,6 +113,8 @@ class Linkage:
         weights: IntArray | None = None,
     ) -> Linkage:
         """Everybody's candidates are the records of the own group: rows with the same published tuple, with counts."""
-        counts = weighed(group, weights, 0)
-        spread = {name: Spread.count(group, codes, len(counts), labels, weights) for name, (codes, labels) in sensitive.items()}
+        counts = class_counts(group, weights, 0)
+        spread = {
+            name: ValueDistribution.count(group, codes, len(counts), labels, weights) for name, (codes, labels) in sensitive.items()
+        }
         return cls(counts, counts, spread)

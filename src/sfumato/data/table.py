@@ -16,9 +16,24 @@ Where rows lie elsewhere, a table holds their classes: different rows, each with
 
 Such a table may be large where memory is small, and its codes lie in as few bytes as hold them.
 
->>> held = narrow(pa.table({"age": ["40", "30", "40"]}))
+>>> held = encode_compactly(pa.table({"age": ["40", "30", "40"]}))
 >>> held.column("age").type.index_type, Table(held).text("age").labels, Table(held).text("age").codes.dtype
 (DataType(int8), ('40', '30'), dtype('int32'))
+
+
+Related
+-------
+A table of people and a table of their rows, joined: what is said once of a person stands beside every row of theirs.
+
+A person without rows stands there once with nothing in the columns of rows; `absent` tells such a line from a row in which
+everything is missing. How many rows somebody has, none included, is thus kept.
+
+>>> import pyarrow as pa
+>>> people = Table(pa.table({"id": ["1", "2"], "sex": ["f", "m"]}))
+>>> visits = Table(pa.table({"id": ["2", "2"], "ward": ["A", "B"]}))
+>>> both = join_related_tables(people, visits, ("id",))
+>>> both.frame.to_pylist()[2], both.absent.tolist(), sorted(both.own)
+({'id': '1', 'ward': None, 'sex': 'f'}, [False, False, True], ['sex'])
 """
 
 from __future__ import annotations
@@ -32,14 +47,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from sfumato.data.arrays import BoolArray, IntArray, narrowed
-from sfumato.data.classes import weighed
+from sfumato.core.arrays import BoolArray, IntArray, narrow_codes
+from sfumato.core.errors import DataError
+from sfumato.core.registry import nearest
+from sfumato.data.equivalence_classes import class_counts, equivalence_classes_of
 from sfumato.data.generalization import MISSING
-from sfumato.data.labels import Labels, texts_of
-from sfumato.data.moments import moment
-from sfumato.data.numbers import DIGITS, no_number, number
-from sfumato.errors import DataError
-from sfumato.registry import nearest
+from sfumato.data.text_values import DIGITS, Labels, labels_as_texts, not_a_number_error, parse_number, parse_timestamp
 
 _DAY = len("2012-12-31")
 _MANY, _SHORT = 1_000, 18
@@ -73,7 +86,7 @@ class TextColumn:
     def counts(self) -> IntArray:
         """How many records have each label; counted once."""
         if not self._counted:
-            self._counted.append(weighed(self.codes, self.weights, len(self.labels)))
+            self._counted.append(class_counts(self.codes, self.weights, len(self.labels)))
         return self._counted[0].copy()
 
 
@@ -90,12 +103,12 @@ class Table:
     """Per column of numbers the number of each label."""
     _made: dict[tuple[str, ...], Any] = field(default_factory=dict, repr=False, compare=False)
     own: frozenset[str] = frozenset()
-    """Columns of a table of people, where one was joined with the table of their rows (`data.related`)."""
+    """Columns of a table of people, where one was joined with the table of their rows (`data.table`)."""
 
     @property
     def frame(self) -> pa.Table:
         """The columns with their values, whatever they lie in memory as."""
-        return decoded(self.held)
+        return decode_table(self.held)
 
     @property
     def rows(self) -> int:
@@ -129,7 +142,7 @@ class Table:
         return made
 
     def text(self, name: str) -> TextColumn:
-        """The column as text codes; made once, unless they are held `narrow`: then whoever asks gets wider ones of their own."""
+        """The column as text codes; made once, unless they are held narrow: then each caller gets wider ones."""
         if name in self._text:
             return self._text[name]
         column = self.coded(name)
@@ -162,7 +175,7 @@ class Table:
         return self.held.column(place)
 
 
-def in_one_piece(column: Any) -> Any:
+def combined_chunks(column: Any) -> Any:
     """A column as one array; one that lies in one piece is not copied."""
     if not isinstance(column, pa.ChunkedArray):
         return column
@@ -174,10 +187,10 @@ def plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return pc.cast(column, column.type.value_type) if pa.types.is_dictionary(column.type) else column
 
 
-def decoded(table: pa.Table) -> pa.Table:
+def decode_table(table: pa.Table) -> pa.Table:
     """The values of all columns; the same table where none is coded.
 
-    >>> decoded(pa.table({"a": pa.array(["x", "y", "x"]).dictionary_encode()})).column("a").to_pylist()
+    >>> decode_table(pa.table({"a": pa.array(["x", "y", "x"]).dictionary_encode()})).column("a").to_pylist()
     ['x', 'y', 'x']
     """
     if not any(map(pa.types.is_dictionary, table.schema.types)):
@@ -185,16 +198,16 @@ def decoded(table: pa.Table) -> pa.Table:
     return pa.table([plain(column) for column in table.columns], names=table.column_names)
 
 
-def narrow(table: pa.Table) -> pa.Table:
+def encode_compactly(table: pa.Table) -> pa.Table:
     """The same texts as codes in as few bytes as hold them, in order of first appearance."""
-    columns = {name: narrow_column(table.column(name), name) for name in table.column_names}
+    columns = {name: encode_column_compactly(table.column(name), name) for name in table.column_names}
     return pa.table(columns).replace_schema_metadata(IN_ORDER) if columns else table
 
 
-def narrow_column(column: pa.ChunkedArray, name: str) -> pa.DictionaryArray:
+def encode_column_compactly(column: pa.ChunkedArray, name: str) -> pa.DictionaryArray:
     """The same of one column."""
     text = as_text(column, name)
-    return pa.DictionaryArray.from_arrays(pa.array(narrowed(text.codes, len(text.labels))), texts_of(text.labels))
+    return pa.DictionaryArray.from_arrays(pa.array(narrow_codes(text.codes, len(text.labels))), labels_as_texts(text.labels))
 
 
 def as_text(column: pa.ChunkedArray, name: str) -> TextColumn:
@@ -205,11 +218,11 @@ def as_text(column: pa.ChunkedArray, name: str) -> TextColumn:
         text = column if pa.types.is_string(column.type) else pc.cast(column, pa.string())
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
         raise DataError(f"column '{name}' has the type {column.type}, which is no single value", hint="leave it out") from None
-    return _of_codes(in_one_piece(pc.fill_null(text, MISSING) if text.null_count else text).dictionary_encode())
+    return _of_codes(combined_chunks(pc.fill_null(text, MISSING) if text.null_count else text).dictionary_encode())
 
 
 def _of_codes(encoded: Any) -> TextColumn:
-    encoded = in_one_piece(encoded)
+    encoded = combined_chunks(encoded)
     held = encoded.indices.to_numpy(zero_copy_only=False)
     return TextColumn(held.astype(np.int32, copy=False), Labels.coded(encoded.dictionary.to_pylist(), held, encoded.dictionary))
 
@@ -220,7 +233,7 @@ def _coded(column: pa.ChunkedArray) -> TextColumn | None:
         return None
     if column.null_count or any(chunk.dictionary.null_count for chunk in column.chunks):
         return None
-    whole = in_one_piece(column.unify_dictionaries())
+    whole = combined_chunks(column.unify_dictionaries())
     if isinstance(whole, pa.ChunkedArray):
         whole = whole.chunk(0) if whole.num_chunks else pa.array([], column.type)
     labels, indices = whole.dictionary.to_pylist(), whole.indices.to_numpy(zero_copy_only=False)
@@ -241,7 +254,7 @@ def _written_in_digits(labels: Sequence[str]) -> NDArray[np.float64] | None:
     """The numbers of many labels at once, when every one is a short row of digits, as most numbers are; None of others."""
     if len(labels) < _MANY or not labels[0].isdecimal():
         return None
-    texts = texts_of(labels)
+    texts = labels_as_texts(labels)
     if pc.max(pc.binary_length(texts)).as_py() > _SHORT or not pc.all(pc.ascii_is_decimal(texts)).as_py():
         return None
     found: NDArray[np.float64] = pc.cast(texts, pa.int64()).to_numpy(zero_copy_only=False).astype(np.float64)
@@ -252,10 +265,67 @@ def as_number(label: str, name: str, labels: Sequence[str] = ()) -> float:
     """A written number, or the day number of a written day; `labels` know the row of one that is neither."""
     if len(label) <= DIGITS and label.isdecimal() and label.isascii():
         return float(label)  # what `number` reads, and most numbers are
-    value = number(label)
+    value = parse_number(label)
     if value is not None:
         return float(value)
-    days = moment(label) if len(label) == _DAY else None
+    days = parse_timestamp(label) if len(label) == _DAY else None
     if days is None:
-        raise no_number(labels, label, name)
+        raise not_a_number_error(labels, label, name)
     return float(days)
+
+
+# Related
+# -------
+
+
+@dataclass(frozen=True, slots=True)
+class RelatedTable(Table):
+    """The joined table, and what of it belongs to people."""
+
+    absent: BoolArray = field(default_factory=lambda: np.zeros(0, dtype=np.bool_))
+    """Lines of people without rows."""
+
+
+def join_related_tables(people: Table, rows: Table, key: Sequence[str], *, without_rows: bool = True) -> RelatedTable:
+    """Both tables as one; `without_rows`: people who have none are kept."""
+    own = [name for name in people.names if name not in key]
+    _require_apart(people, rows, key, own)
+    of = _named(people, rows, key)
+    place = np.concatenate([of, np.setdiff1d(np.arange(people.rows), of)]) if without_rows else of
+    absent = np.arange(len(place)) >= rows.rows
+    line = pa.array(np.where(absent, 0, np.arange(len(place))), mask=absent)
+    columns = {name: decode_table(people.held).column(name).take(pa.array(place)) for name in key}
+    columns |= {name: decode_table(rows.held).column(name).take(line) for name in rows.names if name not in key}
+    columns |= {name: decode_table(people.held).column(name).take(pa.array(place)) for name in own}
+    return RelatedTable(pa.table(columns), own=frozenset(own), absent=absent)
+
+
+def _require_apart(people: Table, rows: Table, key: Sequence[str], own: Sequence[str]) -> None:
+    for name in key:
+        for table, what in ((people, "people"), (rows, "rows")):
+            if name not in table.names:
+                raise DataError(f"the table of {what} has no column '{name}', which names a person", hint="see 'person:'")
+    twice = [name for name in own if name in rows.names]
+    if twice:
+        hint = "drop it from one of them, or rename it"
+        raise DataError(f"'{twice[0]}' stands in the table of people and in that of their rows", hint=hint)
+
+
+def _named(people: Table, rows: Table, key: Sequence[str]) -> IntArray:
+    """The line in the table of people behind each row."""
+    columns = []
+    for name in key:
+        mine, theirs = people.text(name), rows.text(name)
+        known = {label: code for code, label in enumerate(mine.labels)}
+        code = np.array([known.get(label, len(known) + place) for place, label in enumerate(theirs.labels)], dtype=np.int64)
+        columns.append(np.concatenate([mine.codes.astype(np.int64), code[theirs.codes]]))
+    named = equivalence_classes_of(columns, rows=people.rows + rows.rows)
+    line = np.full(len(named), -1, dtype=np.int64)
+    line[named.of[: people.rows]] = np.arange(people.rows)
+    if len(np.unique(named.of[: people.rows])) < people.rows:
+        raise DataError("somebody stands twice in the table of people", hint="keep one line for each person")
+    found: IntArray = line[named.of[people.rows :]]
+    if (found < 0).any():
+        what = f"{int((found < 0).sum())} row(s) belong to nobody in the table of people"
+        raise DataError(what, hint="add these people, or leave their rows out")
+    return found

@@ -1,4 +1,6 @@
-"""Engines: where rows lie and what is done with them there.
+"""Engines: where rows are and what is done with them there.
+
+Engines: where rows lie and what is done with them there.
 
 Methods never need rows, only classes with counts, and neither do models. So an engine is a few verbs:
 
@@ -7,6 +9,6 @@ Methods never need rows, only classes with counts, and neither do models. So an 
     count     what lies in the files of a part: its different rows with counts
     write     rows to the files of a part, in an order that tells nothing
 
-`base` says what passes between an engine and the rest of the house, `local` counts the files of a part here, and `spark` does
+`protocol` says what passes between an engine and the rest of the house, `local` counts the files of a part here, and `spark` does
 everything on a cluster. Methods, models and the audit do not know which one runs.
 """

@@ -21,16 +21,16 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sfumato.data.arrays import IntArray
+from sfumato.core.arrays import IntArray
+from sfumato.core.errors import DataError, LedgerError
 from sfumato.data.generalization import MISSING
-from sfumato.engines.base import COUNT, LINE, PERSON, TWICE, People
-from sfumato.errors import DataError, LedgerError
-from sfumato.io.files import require_cells
+from sfumato.engines.protocol import COUNT, LINE, PERSON, TWICE, People
+from sfumato.io.table_files import require_cells
 
 _BATCH = 1 << 18
 
 
-class Here:
+class LocalFiles:
     """This process, one file after the other."""
 
     name: ClassVar[str] = "local"
@@ -139,4 +139,4 @@ def split_counts(counted: pa.Table) -> tuple[pa.Table, IntArray]:
     return plain, ordered.column(COUNT).to_numpy().astype(np.int64)
 
 
-HERE = Here()
+HERE = LocalFiles()

@@ -1,1 +1,1 @@
-"""Earlier releases of the same table, and how to read several releases side by side."""
+"""Several releases of the same data: ledger, persistent equivalence classes, constraints for methods, verdicts for the audit."""

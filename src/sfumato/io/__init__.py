@@ -1,1 +1,1 @@
-"""How data comes in: one source per file."""
+"""Input and output: sources of data, file formats, hierarchies, SQL databases."""

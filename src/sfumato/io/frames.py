@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sfumato.errors import DataError
+from sfumato.core.errors import DataError
 
 _FRAMES = "give a path, or a polars, pandas or pyarrow frame"
 

@@ -1,1 +1,1 @@
-"""What safe means: one predicate on `Linkage` per file."""
+"""Privacy models: predicates on `Linkage`, one file each."""

@@ -12,9 +12,9 @@ which implies the mean and is more than is asked (`by_group`).
 Invariants
     I1  Joining groups lowers the mean: the sum of people / candidates is the number of groups.
 
->>> AverageRisk(risk=0.4).achieved(crowd("ab", "abc")), AverageRisk(risk=0.4, k=3).satisfied(crowd("ab", "abc")).tolist()
+>>> AverageRisk(risk=0.4).achieved(example_classes("ab", "abc")), AverageRisk(risk=0.4, k=3).satisfied(example_classes("ab", "abc")).tolist()
 ({'risk': 0.4, 'k': 2}, [False, True])
-"""
+"""  # noqa: E501
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from sfumato.data.arrays import BoolArray
+from sfumato.core.arrays import BoolArray
 from sfumato.data.linkage import Linkage
-from sfumato.models.base import Demand, Example, Model, Safer, crowd, rounded
+from sfumato.models.base import Demand, Example, Model, Safer, example_classes, round_significant
 from sfumato.models.k_anonymity import KAnonymity
 from sfumato.models.k_map import KMap
 
@@ -47,8 +47,8 @@ class AverageRisk(Model):  # I1
     kinds: ClassVar[tuple[str, ...]] = ("table",)
     levels: ClassVar[Mapping[str, Safer]] = {"risk": "less", "k": "more"}
     examples: ClassVar[tuple[Example, ...]] = (
-        Example({"risk": 0.4}, holds=crowd("ab", "abc"), fails=crowd("a", "abc")),
-        Example({"risk": 0.4, "k": 2}, holds=crowd("ab", "abc"), fails=crowd("a", "abcdefgh")),
+        Example({"risk": 0.4}, holds=example_classes("ab", "abc"), fails=example_classes("a", "abc")),
+        Example({"risk": 0.4, "k": 2}, holds=example_classes("ab", "abc"), fails=example_classes("a", "abcdefgh")),
     )
 
     risk: float = Field(gt=0, le=1, description="largest mean probability of being found again")
@@ -68,7 +68,9 @@ class AverageRisk(Model):  # I1
 
     def achieved(self, linkage: Linkage) -> dict[str, Any]:
         fewest = int(linkage.candidates.min()) if len(linkage.candidates) else 0
-        return {"risk": rounded(self._risk(linkage)), "k": fewest} | ({"attacker": self.attacker} if self.attacker else {})
+        return {"risk": round_significant(self._risk(linkage)), "k": fewest} | (
+            {"attacker": self.attacker} if self.attacker else {}
+        )
 
     def _risk(self, linkage: Linkage) -> float:
         mean = _mean(linkage)

@@ -6,7 +6,7 @@ between models is asked of the model: nobody outside this folder looks at its cl
 
 Kinds of model
     on `Linkage`     most: everybody's candidates, and how sensitive values spread over them (tables, baskets, degrees of a graph)
-    on a channel     those that promise something of the noise alone, whatever the data are (`models.channel`)
+    on a channel     those that promise something of the noise alone, whatever the data are (`models.channel_model`)
     `judges` says which; a reading hands over an object of that type.
 
 What a model declares
@@ -33,7 +33,7 @@ from typing import Any, ClassVar, Literal, NamedTuple
 import numpy as np
 from pydantic import BaseModel, ConfigDict
 
-from sfumato.data.arrays import BoolArray
+from sfumato.core.arrays import BoolArray
 from sfumato.data.linkage import Linkage
 
 Safer = Literal["more", "less"]
@@ -220,10 +220,10 @@ def _reached(achieved: Any, required: Any, safer: Safer) -> bool:
     return bool(above >= -(_WRITTEN * abs(required) + 1e-9))
 
 
-def crowd(*groups: str) -> Linkage:
+def example_classes(*groups: str) -> Linkage:
     """Groups of people as examples write them: one word per group, one letter per person, which is the sensitive value.
 
-    >>> crowd("aab", "cc").candidates.tolist(), crowd("aab", "cc").spread["value"].distinct().tolist()
+    >>> example_classes("aab", "cc").candidates.tolist(), example_classes("aab", "cc").spread["value"].distinct().tolist()
     ([3, 2], [2, 1])
     """
     labels = tuple(sorted(set("".join(groups))))
@@ -232,7 +232,7 @@ def crowd(*groups: str) -> Linkage:
     return Linkage.of_groups(of, {"value": (codes, labels)})
 
 
-def everywhere(linkage: Linkage, verdicts: list[BoolArray]) -> BoolArray:
+def all_hold(linkage: Linkage, verdicts: list[BoolArray]) -> BoolArray:
     """All verdicts together; true for everybody when there is nothing to judge."""
     together = np.ones(len(linkage.candidates), dtype=np.bool_)
     for verdict in verdicts:
@@ -240,6 +240,6 @@ def everywhere(linkage: Linkage, verdicts: list[BoolArray]) -> BoolArray:
     return together
 
 
-def rounded(value: float) -> float:
+def round_significant(value: float) -> float:
     """Six significant digits, so that certificates read well and compare exactly."""
     return float(f"{value:.6g}")

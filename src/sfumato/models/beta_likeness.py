@@ -15,7 +15,7 @@ Departures: candidates in which a value breaks −ln p are said to have the gain
 Invariants
     I1  Joining groups gives shares between those of the parts, and p stays what it is; so no gain is larger than the largest.
 
->>> link = crowd("aab", "abb")
+>>> link = example_classes("aab", "abb")
 >>> BetaLikeness(beta=0.4).achieved(link), BetaLikeness(beta=0.3).satisfied(link).tolist()
 ({'beta': 0.333333, 'kind': 'basic'}, [False, False])
 """
@@ -28,9 +28,9 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from sfumato.data.arrays import BoolArray, FloatArray
-from sfumato.data.linkage import Linkage, Spread
-from sfumato.models.base import Example, Model, Safer, crowd, everywhere, rounded
+from sfumato.core.arrays import BoolArray, FloatArray
+from sfumato.data.linkage import Linkage, ValueDistribution
+from sfumato.models.base import Example, Model, Safer, all_hold, example_classes, round_significant
 
 BEYOND = 1e9
 """The gain of values that no β of the enhanced kind allows."""
@@ -45,24 +45,24 @@ class BetaLikeness(Model):  # I1
     compares: ClassVar[bool] = True
     levels: ClassVar[Mapping[str, Safer]] = {"beta": "less"}
     examples: ClassVar[tuple[Example, ...]] = (
-        Example({"beta": 0.5}, holds=crowd("aab", "abb"), fails=crowd("aaa", "abb", "bbb")),
-        Example({"beta": 2, "kind": "enhanced"}, holds=crowd("abc", "abc"), fails=crowd("aaaa", "abcd")),
+        Example({"beta": 0.5}, holds=example_classes("aab", "abb"), fails=example_classes("aaa", "abb", "bbb")),
+        Example({"beta": 2, "kind": "enhanced"}, holds=example_classes("abc", "abc"), fails=example_classes("aaaa", "abcd")),
     )
 
     beta: float = Field(gt=0, le=BEYOND / 2, description="largest relative gain of a value's share")
     kind: Literal["basic", "enhanced"] = Field(default="basic", description="enhanced: frequent values are protected as well")
 
     def satisfied(self, linkage: Linkage) -> BoolArray:
-        return everywhere(linkage, [self._gains(spread) <= self.beta * (1 + 1e-12) for spread in linkage.spread.values()])
+        return all_hold(linkage, [self._gains(spread) <= self.beta * (1 + 1e-12) for spread in linkage.spread.values()])
 
     def achieved(self, linkage: Linkage) -> dict[str, Any]:
         largest = [float(self._gains(spread).max(initial=0.0)) for spread in linkage.spread.values()]
-        return {"beta": rounded(max(largest, default=0.0)), "kind": self.kind}
+        return {"beta": round_significant(max(largest, default=0.0)), "kind": self.kind}
 
     def covers(self, other: Any) -> bool:
         return isinstance(other, BetaLikeness) and self.beta <= other.beta and other.kind in (self.kind, "basic")
 
-    def _gains(self, spread: Spread) -> FloatArray:
+    def _gains(self, spread: ValueDistribution) -> FloatArray:
         """The largest gain among the candidates of each kind."""
         overall = spread.overall()[spread.value]
         gain = np.maximum(spread.shares() / overall - 1, 0.0)

@@ -35,10 +35,9 @@ from typing import Any, ClassVar
 import numpy as np
 from pydantic import Field
 
-from sfumato.data.edge_channel import EdgeChannel, binomial_law
-from sfumato.models._telling_apart import smallest_mu, together
-from sfumato.models.base import Example, Safer, rounded
-from sfumato.models.channel import ChannelModel, PublishedChannel
+from sfumato.data.edge_channel import EdgeChannel, binomial_probabilities
+from sfumato.models.base import Example, Safer, round_significant
+from sfumato.models.channel_model import ChannelModel, PublishedChannel, best_success_over_releases, smallest_mu
 
 
 class DegreeAttack(ChannelModel):
@@ -64,13 +63,13 @@ class DegreeAttack(ChannelModel):
 
     def success(self, flip: EdgeChannel, nodes: int, beside: Sequence[EdgeChannel] = ()) -> float:
         """The chance of the best guess; over several publications a bound."""
-        return together(lambda mu: telling(self.apart, nodes - 2, mu), (flip, *beside))
+        return best_success_over_releases(lambda mu: distinguishing_success(self.apart, nodes - 2, mu), (flip, *beside))
 
     def holds(self, flip: EdgeChannel, nodes: int, beside: Sequence[EdgeChannel] = ()) -> bool:
         return self.success(flip, nodes, beside) <= self.success_at_most * (1 + 1e-12)
 
     def level(self, flip: EdgeChannel, nodes: int, beside: Sequence[EdgeChannel] = ()) -> dict[str, Any]:
-        return {"apart": self.apart, "success_at_most": rounded(self.success(flip, nodes, beside))}
+        return {"apart": self.apart, "success_at_most": round_significant(self.success(flip, nodes, beside))}
 
     def needed_mu(self, nodes: int, beside: Sequence[EdgeChannel] = ()) -> float:
         return smallest_mu(lambda flip: self.holds(flip, nodes, beside))
@@ -79,12 +78,12 @@ class DegreeAttack(ChannelModel):
         return {"degrees": f"who knows a number of ties, for people beside whom somebody has at most {self.apart} more or fewer"}
 
 
-def telling(apart: int, pairs: int, mu: float) -> float:
+def distinguishing_success(apart: int, pairs: int, mu: float) -> float:
     """The best guess between two nodes of `pairs` pairs each, of which one has `apart` ties more."""
     if apart > pairs or mu <= 0.0:
         return 1.0  # nobody can have so many ties more, or nothing was flipped
-    first, gained = binomial_law(pairs - apart, mu)
-    second, lost = binomial_law(pairs + apart, mu)
+    first, gained = binomial_probabilities(pairs - apart, mu)
+    second, lost = binomial_probabilities(pairs + apart, mu)
     below = np.concatenate([[0.0], np.cumsum(lost)])
     more = apart + first + np.arange(len(gained)) - second  # lost values below this one leave X above Y
     under, equal = below[np.clip(more, 0, len(lost))], below[np.clip(more + 1, 0, len(lost))]

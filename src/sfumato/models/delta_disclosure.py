@@ -8,9 +8,9 @@ Departures: candidates who lack a value of the release are said to have the leve
 Invariants
     I1  Joining groups gives shares between those of the parts, and those of the release stay what they are: no factor is larger.
 
->>> DeltaDisclosure(delta=0.5).achieved(crowd("aab", "abb")), DeltaDisclosure(delta=2).satisfied(crowd("ab", "aa")).tolist()
+>>> DeltaDisclosure(delta=0.5).achieved(example_classes("aab", "abb")), DeltaDisclosure(delta=2).satisfied(example_classes("ab", "aa")).tolist()
 ({'delta': 0.405465}, [True, False])
-"""
+"""  # noqa: E501
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from typing import Any, ClassVar
 import numpy as np
 from pydantic import Field
 
-from sfumato.data.arrays import BoolArray, FloatArray
-from sfumato.data.linkage import Linkage, Spread
-from sfumato.models.base import Example, Model, Safer, crowd, everywhere, rounded
+from sfumato.core.arrays import BoolArray, FloatArray
+from sfumato.data.linkage import Linkage, ValueDistribution
+from sfumato.models.base import Example, Model, Safer, all_hold, example_classes, round_significant
 
 WITHOUT = 1e9
 """The level of candidates who lack a value of the release."""
@@ -36,22 +36,24 @@ class DeltaDisclosure(Model):  # I1
     paper: ClassVar[str] = "Brickell, Shmatikov 2008"
     compares: ClassVar[bool] = True
     levels: ClassVar[Mapping[str, Safer]] = {"delta": "less"}
-    examples: ClassVar[tuple[Example, ...]] = (Example({"delta": 0.5}, holds=crowd("aab", "abb"), fails=crowd("aab", "bb")),)
+    examples: ClassVar[tuple[Example, ...]] = (
+        Example({"delta": 0.5}, holds=example_classes("aab", "abb"), fails=example_classes("aab", "bb")),
+    )
 
     delta: float = Field(gt=0, le=WITHOUT / 2, description="the logarithm of the factor that shares stay below")
 
     def satisfied(self, linkage: Linkage) -> BoolArray:
-        return everywhere(linkage, [_farthest(spread) < self.delta for spread in linkage.spread.values()])
+        return all_hold(linkage, [_farthest(spread) < self.delta for spread in linkage.spread.values()])
 
     def achieved(self, linkage: Linkage) -> dict[str, Any]:
         largest = [float(_farthest(spread).max(initial=0.0)) for spread in linkage.spread.values()]
-        return {"delta": rounded(max(largest, default=0.0))}
+        return {"delta": round_significant(max(largest, default=0.0))}
 
     def covers(self, other: Any) -> bool:
         return isinstance(other, DeltaDisclosure) and self.delta <= other.delta
 
 
-def _farthest(spread: Spread) -> FloatArray:
+def _farthest(spread: ValueDistribution) -> FloatArray:
     """The largest |ln q/p| of each kind."""
     overall = spread.overall()
     factor = np.abs(np.log(spread.shares() / overall[spread.value]))

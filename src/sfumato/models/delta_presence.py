@@ -14,7 +14,7 @@ Departures
 Invariants
     I1  The share of a union lies between the shares of its parts, so groups that satisfy it satisfy it together.
 
->>> presence = crowd("1100", "1000")
+>>> presence = example_classes("1100", "1000")
 >>> DeltaPresence(at_most=0.5).satisfied(presence).tolist(), DeltaPresence(at_least=0.3, at_most=0.5).satisfied(presence).tolist()
 ([True, True], [True, False])
 >>> DeltaPresence(at_most=0.5).achieved(presence)
@@ -29,9 +29,9 @@ from typing import Any, ClassVar
 import numpy as np
 from pydantic import Field, model_validator
 
-from sfumato.data.arrays import BoolArray, FloatArray
-from sfumato.data.linkage import Linkage, Spread
-from sfumato.models.base import Example, Model, Safer, crowd, everywhere, rounded
+from sfumato.core.arrays import BoolArray, FloatArray
+from sfumato.data.linkage import Linkage, ValueDistribution
+from sfumato.models.base import Example, Model, Safer, all_hold, example_classes, round_significant
 
 IN = "1"
 """The value of somebody of the population who is in the table."""
@@ -51,8 +51,8 @@ class DeltaPresence(Model):  # I1
     kinds: ClassVar[tuple[str, ...]] = ("table",)
     levels: ClassVar[Mapping[str, Safer]] = {"at_most": "less", "at_least": "more"}
     examples: ClassVar[tuple[Example, ...]] = (
-        Example({"at_most": 0.6}, holds=crowd("1100", "100"), fails=crowd("1100", "110")),
-        Example({"at_least": 0.05, "at_most": 0.9}, holds=crowd("1100", "10"), fails=crowd("1100", "000")),
+        Example({"at_most": 0.6}, holds=example_classes("1100", "100"), fails=example_classes("1100", "110")),
+        Example({"at_least": 0.05, "at_most": 0.9}, holds=example_classes("1100", "10"), fails=example_classes("1100", "000")),
     )
 
     at_least: float = Field(
@@ -72,7 +72,7 @@ class DeltaPresence(Model):  # I1
 
     def satisfied(self, linkage: Linkage) -> BoolArray:
         shares = [_present(spread) for spread in linkage.spread.values()]
-        return everywhere(linkage, [(share >= self.at_least - 1e-12) & (share <= self.at_most + 1e-12) for share in shares])
+        return all_hold(linkage, [(share >= self.at_least - 1e-12) & (share <= self.at_most + 1e-12) for share in shares])
 
     def covers(self, other: Any) -> bool:
         return isinstance(other, DeltaPresence) and self.at_least >= other.at_least and self.at_most <= other.at_most
@@ -80,10 +80,10 @@ class DeltaPresence(Model):  # I1
     def achieved(self, linkage: Linkage) -> dict[str, Any]:
         shares = np.concatenate([np.zeros(0), *(_present(spread) for spread in linkage.spread.values())])
         least, most = (float(shares.min()), float(shares.max())) if len(shares) else (0.0, 1.0)
-        return {"at_least": rounded(least), "at_most": rounded(most)}
+        return {"at_least": round_significant(least), "at_most": round_significant(most)}
 
 
-def _present(spread: Spread) -> FloatArray:
+def _present(spread: ValueDistribution) -> FloatArray:
     """The share of each kind that is in the table."""
     inside = np.array([label == IN for label in spread.labels], dtype=np.bool_)[spread.value]
     present = np.bincount(spread.kind(), weights=spread.shares() * inside, minlength=spread.kinds)

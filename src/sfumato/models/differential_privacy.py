@@ -35,8 +35,8 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from sfumato.data.arrays import BoolArray, IntArray
-from sfumato.models.base import Example, Model, Safer, rounded
+from sfumato.core.arrays import BoolArray, IntArray
+from sfumato.models.base import Example, Model, Safer, round_significant
 
 _MOST_BITS = 21
 """Thresholds of up to 2^20 look-alikes are tried."""
@@ -102,7 +102,7 @@ class DifferentialPrivacy(Model):
         return low
 
 
-def drawing(model: Model) -> DifferentialPrivacy | None:
+def as_sampling_model(model: Model) -> DifferentialPrivacy | None:
     """The model when it is one of a draw, else nothing."""
     return model if isinstance(model, DifferentialPrivacy) else None
 
@@ -134,5 +134,5 @@ def _tails(sizes: IntArray, beta: float, first: NDArray[np.float64]) -> NDArray[
 
 
 def _rounded_up(value: float) -> float:
-    written = rounded(value)
-    return written if written >= value else rounded(value * (1 + 1e-5))
+    written = round_significant(value)
+    return written if written >= value else round_significant(value * (1 + 1e-5))

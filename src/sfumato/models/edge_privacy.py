@@ -20,8 +20,8 @@ from typing import Any, ClassVar
 from pydantic import Field
 
 from sfumato.data.edge_channel import EdgeChannel, epsilon_of
-from sfumato.models.base import Example, Safer, rounded
-from sfumato.models.channel import ChannelModel, PublishedChannel
+from sfumato.models.base import Example, Safer, round_significant
+from sfumato.models.channel_model import ChannelModel, PublishedChannel
 
 
 class EdgePrivacy(ChannelModel):
@@ -49,7 +49,7 @@ class EdgePrivacy(ChannelModel):
         return epsilon_of((flip, *beside)) <= self.epsilon * (1 + 1e-12)
 
     def level(self, flip: EdgeChannel, nodes: int, beside: Sequence[EdgeChannel] = ()) -> dict[str, Any]:
-        return {"epsilon": rounded(epsilon_of((flip, *beside)))}
+        return {"epsilon": round_significant(epsilon_of((flip, *beside)))}
 
     def needed_mu(self, nodes: int, beside: Sequence[EdgeChannel] = ()) -> float:
         """1/(1 + e^ε) for what earlier publications leave of ε, rounded up to four digits after the point."""

@@ -24,9 +24,9 @@ Invariants
         of ln l; it survives joining groups, which grassberger's does not, and is what methods look for (`by_group`).
     I2  Weights that are no whole numbers (somebody who stands in several buckets) were not drawn: the estimate is 0.
 
->>> EntropyDiversity(l=2).achieved(crowd("ab", "aabc")), EntropyDiversity(l=2, estimator="grassberger").achieved(crowd("aabb"))
+>>> EntropyDiversity(l=2).achieved(example_classes("ab", "aabc")), EntropyDiversity(l=2, estimator="grassberger").achieved(example_classes("aabb"))
 ({'l': 2.0, 'estimator': 'shannon'}, {'l': 1.94773, 'estimator': 'grassberger'})
-"""
+"""  # noqa: E501
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from sfumato.data.arrays import BoolArray, FloatArray
-from sfumato.data.linkage import Linkage, Spread
-from sfumato.models.base import Example, Model, Safer, crowd, everywhere, rounded
+from sfumato.core.arrays import BoolArray, FloatArray
+from sfumato.data.linkage import Linkage, ValueDistribution
+from sfumato.models.base import Example, Model, Safer, all_hold, example_classes, round_significant
 from sfumato.models.l_diversity import LDiversity
 
 _FIRST = -float(np.euler_gamma) - math.log(2)
@@ -57,20 +57,22 @@ class EntropyDiversity(Model):
     kinds: ClassVar[tuple[str, ...]] = ("table",)
     levels: ClassVar[Mapping[str, Safer]] = {"l": "more"}
     examples: ClassVar[tuple[Example, ...]] = (
-        Example({"l": 2.5}, holds=crowd("abc", "aabcd"), fails=crowd("abc", "aaaabc")),
-        Example({"l": 2, "estimator": "grassberger"}, holds=crowd("aabbcc", "ab"), fails=crowd("aabb", "aabbcc")),
-        Example({"l": 1.5, "estimator": "grassberger"}, holds=crowd("aab"), fails=crowd("a", "aab")),
+        Example({"l": 2.5}, holds=example_classes("abc", "aabcd"), fails=example_classes("abc", "aaaabc")),
+        Example(
+            {"l": 2, "estimator": "grassberger"}, holds=example_classes("aabbcc", "ab"), fails=example_classes("aabb", "aabbcc")
+        ),
+        Example({"l": 1.5, "estimator": "grassberger"}, holds=example_classes("aab"), fails=example_classes("a", "aab")),
     )
 
     l: float = Field(ge=1, description="how many equally frequent values would have as much entropy")
     estimator: Literal["shannon", "grassberger"] = Field(default="shannon", description="of the candidates, or of people like them")
 
     def satisfied(self, linkage: Linkage) -> BoolArray:
-        return everywhere(linkage, [self._level(spread) >= self.l * (1 - 1e-12) for spread in linkage.spread.values()])
+        return all_hold(linkage, [self._level(spread) >= self.l * (1 - 1e-12) for spread in linkage.spread.values()])
 
     def achieved(self, linkage: Linkage) -> dict[str, Any]:
         levels = [float(self._level(spread).min()) for spread in linkage.spread.values() if spread.kinds]
-        return {"l": rounded(min(levels, default=0.0)), "estimator": self.estimator}
+        return {"l": round_significant(min(levels, default=0.0)), "estimator": self.estimator}
 
     def by_group(self) -> Model:  # I1
         return LDiversity(l=self.l * (math.exp(margin(self.l)) if self.estimator == "grassberger" else 1.0), kind="entropy")
@@ -78,7 +80,7 @@ class EntropyDiversity(Model):
     def covers(self, other: Any) -> bool:
         return isinstance(other, EntropyDiversity) and self.estimator == other.estimator and self.l >= other.l
 
-    def _level(self, spread: Spread) -> FloatArray:
+    def _level(self, spread: ValueDistribution) -> FloatArray:
         of = np.log if self.estimator == "shannon" else corrected_logarithms
         inside = np.bincount(spread.kind(), weights=spread.shares() * of(spread.weight), minlength=spread.kinds)
         known = inside < np.inf

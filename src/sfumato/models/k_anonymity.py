@@ -16,9 +16,9 @@ from typing import Any, ClassVar
 
 from pydantic import Field
 
-from sfumato.data.arrays import BoolArray
+from sfumato.core.arrays import BoolArray
 from sfumato.data.linkage import Linkage
-from sfumato.models.base import Demand, Example, Model, Safer, Short, crowd
+from sfumato.models.base import Demand, Example, Model, Safer, Short, example_classes
 
 
 class KAnonymity(Model):
@@ -31,7 +31,9 @@ class KAnonymity(Model):
     needs_sensitive: ClassVar[bool] = False
     levels: ClassVar[Mapping[str, Safer]] = {"k": "more"}
     short: ClassVar[Short | None] = Short("anonymity", "k")
-    examples: ClassVar[tuple[Example, ...]] = (Example({"k": 4}, holds=crowd("aaaa", "aabbb"), fails=crowd("aaaa", "abc")),)
+    examples: ClassVar[tuple[Example, ...]] = (
+        Example({"k": 4}, holds=example_classes("aaaa", "aabbb"), fails=example_classes("aaaa", "abc")),
+    )
 
     k: int = Field(ge=1, description="fewest candidates anybody may be left among")
 

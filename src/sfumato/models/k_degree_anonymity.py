@@ -17,9 +17,9 @@ from typing import Any, ClassVar
 
 from pydantic import Field
 
-from sfumato.data.arrays import BoolArray
+from sfumato.core.arrays import BoolArray
 from sfumato.data.linkage import Linkage
-from sfumato.models.base import Demand, Example, Model, Safer, crowd
+from sfumato.models.base import Demand, Example, Model, Safer, example_classes
 
 
 class KDegreeAnonymity(Model):
@@ -32,7 +32,9 @@ class KDegreeAnonymity(Model):
     bounds_candidates: ClassVar[bool] = True
     kinds: ClassVar[tuple[str, ...]] = ("graph",)
     levels: ClassVar[Mapping[str, Safer]] = {"k": "more"}
-    examples: ClassVar[tuple[Example, ...]] = (Example({"k": 2}, holds=crowd("aa", "aaa"), fails=crowd("aa", "a")),)
+    examples: ClassVar[tuple[Example, ...]] = (
+        Example({"k": 2}, holds=example_classes("aa", "aaa"), fails=example_classes("aa", "a")),
+    )
 
     k: int = Field(ge=1, description="fewest people with the same number of ties")
 

@@ -22,9 +22,9 @@ from typing import Any, ClassVar
 import numpy as np
 from pydantic import Field
 
-from sfumato.data.arrays import BoolArray
-from sfumato.data.linkage import Linkage, Spread
-from sfumato.models.base import Demand, Example, Model, Safer, crowd, everywhere, rounded
+from sfumato.core.arrays import BoolArray
+from sfumato.data.linkage import Linkage, ValueDistribution
+from sfumato.models.base import Demand, Example, Model, Safer, all_hold, example_classes, round_significant
 
 
 class KDiversity(Model):
@@ -35,14 +35,16 @@ class KDiversity(Model):
     paper: ClassVar[str] = "sequential Def. 4.2"
     joint: ClassVar[bool] = True
     levels: ClassVar[Mapping[str, Safer]] = {"k": "more"}
-    examples: ClassVar[tuple[Example, ...]] = (Example({"k": 1.5}, holds=crowd("aab", "ab"), fails=crowd("aab", "aaab")),)
+    examples: ClassVar[tuple[Example, ...]] = (
+        Example({"k": 1.5}, holds=example_classes("aab", "ab"), fails=example_classes("aab", "aaab")),
+    )
 
     k: float = Field(ge=1, description="the largest share of one value is at most 1/k; k may be fractional")
 
     def satisfied(self, linkage: Linkage) -> BoolArray:
-        return everywhere(linkage, [self._enough(spread) for spread in linkage.spread.values()])
+        return all_hold(linkage, [self._enough(spread) for spread in linkage.spread.values()])
 
-    def _enough(self, spread: Spread) -> BoolArray:
+    def _enough(self, spread: ValueDistribution) -> BoolArray:
         wanted = Fraction(str(self.k))
         pairs = zip(spread.total().tolist(), spread.largest().tolist(), strict=True)
         return np.array([Fraction(most) * wanted <= Fraction(total) for total, most in pairs], dtype=np.bool_)  # I1
@@ -52,12 +54,12 @@ class KDiversity(Model):
 
     def achieved(self, linkage: Linkage) -> dict[str, Any]:
         levels = [_level(spread) for spread in linkage.spread.values() if spread.kinds]
-        return {"k": rounded(min(levels, default=0.0))}
+        return {"k": round_significant(min(levels, default=0.0))}
 
     def required(self) -> dict[str, Any]:
         return {"k": self.k if self.k % 1 else int(self.k)}
 
 
-def _level(spread: Spread) -> float:
+def _level(spread: ValueDistribution) -> float:
     pairs = zip(spread.total().tolist(), spread.largest().tolist(), strict=True)
     return min(float(Fraction(total) / Fraction(most)) for total, most in pairs)

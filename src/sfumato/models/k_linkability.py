@@ -17,9 +17,9 @@ from typing import Any, ClassVar
 
 from pydantic import Field
 
-from sfumato.data.arrays import BoolArray
+from sfumato.core.arrays import BoolArray
 from sfumato.data.linkage import Linkage
-from sfumato.models.base import Demand, Example, Model, Safer, crowd, everywhere
+from sfumato.models.base import Demand, Example, Model, Safer, all_hold, example_classes
 
 
 class KLinkability(Model):
@@ -30,12 +30,14 @@ class KLinkability(Model):
     paper: ClassVar[str] = "sequential Def. 4.2"
     joint: ClassVar[bool] = True
     levels: ClassVar[Mapping[str, Safer]] = {"k": "more"}
-    examples: ClassVar[tuple[Example, ...]] = (Example({"k": 3}, holds=crowd("abc", "aabd"), fails=crowd("abc", "aaab")),)
+    examples: ClassVar[tuple[Example, ...]] = (
+        Example({"k": 3}, holds=example_classes("abc", "aabd"), fails=example_classes("abc", "aaab")),
+    )
 
     k: int = Field(ge=1, description="fewest sensitive values anybody may be linked to")
 
     def satisfied(self, linkage: Linkage) -> BoolArray:
-        return everywhere(linkage, [spread.distinct() >= self.k for spread in linkage.spread.values()])
+        return all_hold(linkage, [spread.distinct() >= self.k for spread in linkage.spread.values()])
 
     def demand(self) -> Demand:
         return Demand(distinct=self.k, sufficient=True)

@@ -6,7 +6,7 @@ like many people outside.
 
 Population (``population:`` in the policy)
     file        a table of the population: people who fit the published cells are counted, which is exact
-    fraction    the share that was sampled: a lower bound on the people behind each class at a confidence (`data.population`)
+    fraction    the share that was sampled: a lower bound on the people behind each class at a confidence (`tables.sample_weights`)
     weight      a column with how many people a record stands for: their sum over a class
     The last two are graded *estimate*.
 
@@ -27,9 +27,9 @@ from typing import Any, ClassVar
 
 from pydantic import Field
 
-from sfumato.data.arrays import BoolArray
+from sfumato.core.arrays import BoolArray
 from sfumato.data.linkage import Linkage
-from sfumato.models.base import Example, Model, Safer, crowd
+from sfumato.models.base import Example, Model, Safer, example_classes
 
 
 class KMap(Model):  # I1
@@ -42,7 +42,9 @@ class KMap(Model):  # I1
     needs_sensitive: ClassVar[bool] = False
     kinds: ClassVar[tuple[str, ...]] = ("table",)
     levels: ClassVar[Mapping[str, Safer]] = {"k": "more"}
-    examples: ClassVar[tuple[Example, ...]] = (Example({"k": 4}, holds=crowd("aaaa", "aabbb"), fails=crowd("aaaa", "abc")),)
+    examples: ClassVar[tuple[Example, ...]] = (
+        Example({"k": 4}, holds=example_classes("aaaa", "aabbb"), fails=example_classes("aaaa", "abc")),
+    )
 
     k: int = Field(ge=1, description="fewest people of the population that a published row may stand for")
 

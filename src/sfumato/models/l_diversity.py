@@ -28,9 +28,9 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from sfumato.data.arrays import BoolArray, FloatArray
-from sfumato.data.linkage import Linkage, Spread
-from sfumato.models.base import Demand, Example, Model, Safer, Short, crowd, everywhere, rounded
+from sfumato.core.arrays import BoolArray, FloatArray
+from sfumato.data.linkage import Linkage, ValueDistribution
+from sfumato.models.base import Demand, Example, Model, Safer, Short, all_hold, example_classes, round_significant
 
 Kind = Literal["distinct", "frequency", "entropy", "recursive"]
 _WEAKER: dict[str, tuple[str, ...]] = {
@@ -50,10 +50,10 @@ class LDiversity(Model):  # I2
     levels: ClassVar[Mapping[str, Safer]] = {"l": "more"}
     short: ClassVar[Short | None] = Short("diversity", "l", {"kind": "frequency"})
     examples: ClassVar[tuple[Example, ...]] = (
-        Example({"l": 3}, holds=crowd("abc", "aaabd"), fails=crowd("abc", "aabb")),
-        Example({"l": 2, "kind": "frequency"}, holds=crowd("ab", "aabc"), fails=crowd("ab", "aab")),
-        Example({"l": 2.5, "kind": "entropy"}, holds=crowd("abc", "aabcd"), fails=crowd("abc", "aaaabc")),
-        Example({"l": 2, "kind": "recursive", "c": 2}, holds=crowd("ab", "aaabb"), fails=crowd("ab", "aaaabb")),
+        Example({"l": 3}, holds=example_classes("abc", "aaabd"), fails=example_classes("abc", "aabb")),
+        Example({"l": 2, "kind": "frequency"}, holds=example_classes("ab", "aabc"), fails=example_classes("ab", "aab")),
+        Example({"l": 2.5, "kind": "entropy"}, holds=example_classes("abc", "aabcd"), fails=example_classes("abc", "aaaabc")),
+        Example({"l": 2, "kind": "recursive", "c": 2}, holds=example_classes("ab", "aaabb"), fails=example_classes("ab", "aaaabb")),
     )
 
     l: float = Field(ge=1, description="how many values must be well represented")
@@ -61,11 +61,11 @@ class LDiversity(Model):  # I2
     c: float = Field(default=3.0, gt=0, description="the factor of recursive diversity")
 
     def satisfied(self, linkage: Linkage) -> BoolArray:
-        return everywhere(linkage, [self._level(spread) >= self.l * (1 - 1e-12) for spread in linkage.spread.values()])
+        return all_hold(linkage, [self._level(spread) >= self.l * (1 - 1e-12) for spread in linkage.spread.values()])
 
     def achieved(self, linkage: Linkage) -> dict[str, Any]:
         levels = [float(self._level(spread).min()) for spread in linkage.spread.values() if spread.kinds]
-        return {"l": _whole(rounded(min(levels, default=0.0))), "kind": self.kind, **self._factor()}
+        return {"l": _whole(round_significant(min(levels, default=0.0))), "kind": self.kind, **self._factor()}
 
     def demand(self) -> Demand:
         """l different values, whatever the kind; shares for the frequency kind. The other two ask more than that says."""
@@ -86,7 +86,7 @@ class LDiversity(Model):  # I2
     def _factor(self) -> dict[str, Any]:
         return {"c": self.c} if self.kind == "recursive" else {}
 
-    def _level(self, spread: Spread) -> FloatArray:
+    def _level(self, spread: ValueDistribution) -> FloatArray:
         """The largest l that holds for each kind of person."""
         if self.kind == "distinct":
             return spread.distinct().astype(np.float64)
@@ -103,13 +103,13 @@ def _whole(level: float) -> float:
     return int(level) if level == int(level) else level
 
 
-def _entropy_level(spread: Spread) -> FloatArray:
+def _entropy_level(spread: ValueDistribution) -> FloatArray:
     shares = spread.shares()
     entropy = np.bincount(spread.kind(), weights=-shares * np.log(shares), minlength=spread.kinds)
     return np.exp(entropy)
 
 
-def _recursive_level(spread: Spread, c: float) -> FloatArray:
+def _recursive_level(spread: ValueDistribution, c: float) -> FloatArray:
     """The largest l with ``r₁ < c (r_l + … + r_m)``, 0 when there is none; r sorted from frequent to rare."""
     kind = spread.kind()
     order = np.lexsort((-spread.weight, kind))

@@ -19,8 +19,8 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from pydantic import Field
 
-from sfumato.data.arrays import BoolArray
-from sfumato.models.base import Example, Model, Safer, rounded
+from sfumato.core.arrays import BoolArray
+from sfumato.models.base import Example, Model, Safer, round_significant
 
 
 class Spent(NamedTuple):
@@ -51,4 +51,4 @@ class NodePrivacy(Model):
         return np.array([seen.epsilon <= self.epsilon * (1 + 1e-9)], dtype=np.bool_)
 
     def achieved(self, seen: Spent) -> dict[str, Any]:
-        return {"epsilon": rounded(seen.epsilon)}
+        return {"epsilon": round_significant(seen.epsilon)}

@@ -17,9 +17,9 @@ from typing import Any, ClassVar
 
 from pydantic import Field
 
-from sfumato.data.arrays import BoolArray
+from sfumato.core.arrays import BoolArray
 from sfumato.data.linkage import Linkage
-from sfumato.models.base import Demand, Example, Model, Safer, Short, crowd, everywhere
+from sfumato.models.base import Demand, Example, Model, Safer, Short, all_hold, example_classes
 
 
 class PSensitivity(Model):
@@ -30,12 +30,14 @@ class PSensitivity(Model):
     paper: ClassVar[str] = "boundaries Def. 3"
     levels: ClassVar[Mapping[str, Safer]] = {"p": "more"}
     short: ClassVar[Short | None] = Short("sensitivity", "p")
-    examples: ClassVar[tuple[Example, ...]] = (Example({"p": 3}, holds=crowd("abc", "aabd"), fails=crowd("abc", "aaab")),)
+    examples: ClassVar[tuple[Example, ...]] = (
+        Example({"p": 3}, holds=example_classes("abc", "aabd"), fails=example_classes("abc", "aaab")),
+    )
 
     p: int = Field(ge=1, description="fewest different values of each sensitive column")
 
     def satisfied(self, linkage: Linkage) -> BoolArray:
-        return everywhere(linkage, [spread.distinct() >= self.p for spread in linkage.spread.values()])
+        return all_hold(linkage, [spread.distinct() >= self.p for spread in linkage.spread.values()])
 
     def demand(self) -> Demand:
         return Demand(distinct=self.p, sufficient=True)

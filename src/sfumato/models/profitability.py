@@ -15,7 +15,7 @@ Invariants
     I1  The benefit that is needed falls with the number of candidates, so joining groups never raises it.
 
 >>> game = Profitability(benefit=1, loss=4, gain=4, cost=1)
->>> game.achieved(crowd("abc", "abcdef")), game.demand().candidates
+>>> game.achieved(example_classes("abc", "abcdef")), game.demand().candidates
 ({'benefit': 1.33333, 'loss': 4.0, 'gain': 4.0, 'cost': 1.0}, 4)
 """
 
@@ -27,9 +27,9 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from sfumato.data.arrays import BoolArray, FloatArray, IntArray
+from sfumato.core.arrays import BoolArray, FloatArray, IntArray
 from sfumato.data.linkage import Linkage
-from sfumato.models.base import Demand, Example, Model, Safer, crowd, rounded
+from sfumato.models.base import Demand, Example, Model, Safer, example_classes, round_significant
 from sfumato.models.k_map import KMap
 
 _MOST = 1 << 40
@@ -49,7 +49,11 @@ class Profitability(Model):  # I1
     levels: ClassVar[Mapping[str, Safer]] = {"benefit": "less"}
     kinds: ClassVar[tuple[str, ...]] = ("table",)
     examples: ClassVar[tuple[Example, ...]] = (
-        Example({"benefit": 1, "loss": 4, "gain": 4, "cost": 1}, holds=crowd("abcd", "abcdef"), fails=crowd("abc", "abcdef")),
+        Example(
+            {"benefit": 1, "loss": 4, "gain": 4, "cost": 1},
+            holds=example_classes("abcd", "abcdef"),
+            fails=example_classes("abc", "abcdef"),
+        ),
     )
 
     benefit: float = Field(ge=0, description="what a published record brings the publisher")
@@ -70,7 +74,7 @@ class Profitability(Model):  # I1
 
     def achieved(self, linkage: Linkage) -> dict[str, Any]:
         needed = float(self._needed(linkage.candidates).max(initial=0.0))
-        return self.required() | {"benefit": rounded(needed)}
+        return self.required() | {"benefit": round_significant(needed)}
 
     def demand(self) -> Demand:
         return Demand() if self.of_population else Demand(candidates=self._fewest(), sufficient=True)

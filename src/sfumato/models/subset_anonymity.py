@@ -22,9 +22,9 @@ from typing import Any, ClassVar
 
 from pydantic import Field
 
-from sfumato.data.arrays import BoolArray
+from sfumato.core.arrays import BoolArray
 from sfumato.data.linkage import Linkage
-from sfumato.models.base import Demand, Example, Model, Safer, crowd
+from sfumato.models.base import Demand, Example, Model, Safer, example_classes
 
 
 class SubsetAnonymity(Model):
@@ -37,7 +37,9 @@ class SubsetAnonymity(Model):
     needs_sensitive: ClassVar[bool] = False
     kinds: ClassVar[tuple[str, ...]] = ("table",)
     levels: ClassVar[Mapping[str, Safer]] = {"k": "more"}
-    examples: ClassVar[tuple[Example, ...]] = (Example({"k": 3, "m": 2}, holds=crowd("aaa", "aaaa"), fails=crowd("aaa", "aa")),)
+    examples: ClassVar[tuple[Example, ...]] = (
+        Example({"k": 3, "m": 2}, holds=example_classes("aaa", "aaaa"), fails=example_classes("aaa", "aa")),
+    )
 
     k: int = Field(ge=1, description="fewest published rows that any known values may fit")
     m: int = Field(ge=1, le=8, description="most quasi-identifiers that an outsider knows of a person")

@@ -55,13 +55,13 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field, field_validator, model_validator
 
-from sfumato.data.arrays import BoolArray, FloatArray, IntArray
+from sfumato.core.arrays import BoolArray, FloatArray, IntArray
+from sfumato.core.errors import DataError
 from sfumato.data.generalization import MISSING
 from sfumato.data.hierarchy import Hierarchy
-from sfumato.data.linkage import Linkage, Spread
-from sfumato.data.numbers import number
-from sfumato.errors import DataError
-from sfumato.models.base import Demand, Example, Model, Safer, Short, crowd, everywhere, rounded
+from sfumato.data.linkage import Linkage, ValueDistribution
+from sfumato.data.text_values import parse_number
+from sfumato.models.base import Demand, Example, Model, Safer, Short, all_hold, example_classes, round_significant
 
 _CHUNK = 4_000_000
 
@@ -79,12 +79,12 @@ class TCloseness(Model):  # I1
     levels: ClassVar[Mapping[str, Safer]] = {"t": "less"}
     short: ClassVar[Short | None] = Short("closeness", "t")
     examples: ClassVar[tuple[Example, ...]] = (
-        Example({"t": 0.4}, holds=crowd("aab", "abb"), fails=crowd("aaa", "abb", "bbb")),
-        Example({"t": 0.3, "distance": "ordered"}, holds=crowd("123", "22"), fails=crowd("112", "233")),
+        Example({"t": 0.4}, holds=example_classes("aab", "abb"), fails=example_classes("aaa", "abb", "bbb")),
+        Example({"t": 0.3, "distance": "ordered"}, holds=example_classes("123", "22"), fails=example_classes("112", "233")),
         Example(
             {"t": 0.3, "distance": "hierarchical", "tree": {"any": {"early": ["a", "b"], "late": ["c", "d"]}}},
-            holds=crowd("ac", "bd"),
-            fails=crowd("ab", "cd"),
+            holds=example_classes("ac", "bd"),
+            fails=example_classes("ab", "cd"),
         ),
     )
 
@@ -112,7 +112,7 @@ class TCloseness(Model):  # I1
         return self
 
     def satisfied(self, linkage: Linkage) -> BoolArray:
-        return everywhere(linkage, [distances <= self.t + 1e-12 for distances in self._distances(linkage)])
+        return all_hold(linkage, [distances <= self.t + 1e-12 for distances in self._distances(linkage)])
 
     def demand(self) -> Demand:
         equal = self.distance == "equal"
@@ -130,7 +130,7 @@ class TCloseness(Model):  # I1
 
     def achieved(self, linkage: Linkage) -> dict[str, Any]:
         farthest = [float(distances.max()) for distances in self._distances(linkage) if len(distances)]
-        return {"t": rounded(max(farthest, default=0.0)), "distance": self.distance}
+        return {"t": round_significant(max(farthest, default=0.0)), "distance": self.distance}
 
     def _distances(self, linkage: Linkage) -> list[FloatArray]:
         if self.distance == "equal":
@@ -141,7 +141,7 @@ class TCloseness(Model):  # I1
         return [_ordered(spread, _ranks(spread, self.order or (), name)) for name, spread in linkage.spread.items()]
 
 
-def _equal(spread: Spread) -> FloatArray:
+def _equal(spread: ValueDistribution) -> FloatArray:
     """Half the sum of |p − q|: values that do not occur in a kind contribute their overall share."""
     overall = spread.overall()
     shares = spread.shares()
@@ -151,7 +151,7 @@ def _equal(spread: Spread) -> FloatArray:
     return np.maximum(distances, 0.0)
 
 
-def _ordered(spread: Spread, rank: IntArray) -> FloatArray:
+def _ordered(spread: ValueDistribution, rank: IntArray) -> FloatArray:
     """The missing share apart from the numbers; cumulative distributions in pieces of bounded memory."""
     shares = spread.overall()
     placed = rank >= 0
@@ -166,7 +166,9 @@ def _ordered(spread: Spread, rank: IntArray) -> FloatArray:
     return np.minimum(np.concatenate(pieces), 1.0) if pieces else np.zeros(0)
 
 
-def _dense_ordered(spread: Spread, rank: IntArray, cumulative: FloatArray, missing: float, first: int, last: int) -> FloatArray:
+def _dense_ordered(
+    spread: ValueDistribution, rank: IntArray, cumulative: FloatArray, missing: float, first: int, last: int
+) -> FloatArray:
     """|p₀ − q₀| + Σ |P − (1 − p₀) Q| / (m − 1) for some kinds, with P and Q the cumulative shares of numbers."""
     piece = slice(spread.start[first], spread.start[last])
     kind = np.repeat(np.arange(last - first), spread.distinct()[first:last])
@@ -181,7 +183,7 @@ def _dense_ordered(spread: Spread, rank: IntArray, cumulative: FloatArray, missi
     return distances
 
 
-def _hierarchical(spread: Spread, tree: Hierarchy) -> FloatArray:
+def _hierarchical(spread: ValueDistribution, tree: Hierarchy) -> FloatArray:
     """Σ (h(parent) − h(node)) / 2H · |p(node) − q(node)|, in pieces of bounded memory."""
     whole = _with_strangers(tree, spread.labels)
     leaf = np.array([whole.code_of[label] for label in spread.labels], dtype=np.int64)
@@ -220,7 +222,7 @@ def _below(tree: Hierarchy, kind: IntArray, leaf: IntArray, share: FloatArray, k
     return mass
 
 
-def _ranks(spread: Spread, declared: tuple[str, ...], column: str) -> IntArray:
+def _ranks(spread: ValueDistribution, declared: tuple[str, ...], column: str) -> IntArray:
     """The place of every label among the different values of the release, −1 for a missing value or one that nobody has (I2)."""
     rank = np.full(len(spread.labels), -1, dtype=np.int64)
     used = np.flatnonzero(spread.overall() > 0)
@@ -245,7 +247,7 @@ def _keys(labels: list[str], declared: tuple[str, ...], column: str) -> list[flo
 
 
 def _number(label: str) -> float | None:
-    value = number(label)
+    value = parse_number(label)
     return None if value is None else float(value)
 
 

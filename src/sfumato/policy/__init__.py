@@ -1,1 +1,1 @@
-"""What must stay private and what must stay true, as people write it."""
+"""The policy: what must stay private and what must stay true, as users write it."""

@@ -17,12 +17,12 @@ from json.encoder import encode_basestring as quoted
 from pathlib import Path
 from typing import Any
 
+from sfumato.core.errors import PolicyError
 from sfumato.data.generalization import Generalization
 from sfumato.data.hierarchy import Hierarchy
-from sfumato.errors import PolicyError
-from sfumato.io.coding import is_coded, with_table
-from sfumato.io.contents import is_there
-from sfumato.io.hierarchies import build_generalization, is_standing
+from sfumato.io.file_contents import is_there
+from sfumato.io.hierarchy_files import build_generalization, is_standing
+from sfumato.io.value_coding import is_coded, with_table
 from sfumato.policy.policy import Policy
 
 _KEPT: OrderedDict[tuple[Any, ...], tuple[Any, Generalization]] = OrderedDict()

@@ -6,10 +6,17 @@
 ...     "protect": [{"k-anonymity": {"k": 3}}]})
 >>> policy.quasi_identifiers, policy.sensitive, str(policy.claims[0])
 (('age',), ('illness',), 'k-anonymity {k: 3}')
+
+
+Public
+------
+The policy as it may be shown: without sources, ledger, keys or paths, with the hierarchies it names beside it.
 """
 
 from __future__ import annotations
 
+import copy
+import re
 from collections import Counter
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field, replace
@@ -19,23 +26,32 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from sfumato.data.cards import card_html, table_html
+from sfumato.core.errors import PolicyError, PolicyErrors
+from sfumato.core.html.pages import card_html, table_html
+from sfumato.core.registry import find, nearest
+from sfumato.data.hierarchy import Hierarchy
 from sfumato.data.table import Table
-from sfumato.errors import PolicyError, PolicyErrors
-from sfumato.io.base import Source
-from sfumato.io.coding import is_coded
-from sfumato.io.hierarchies import require_rule
-from sfumato.policy.claims import Claim, read_claims
-from sfumato.policy.declared import declare
-from sfumato.policy.person import DateShift, Person, read_person, require_private
-from sfumato.policy.plugins import Plugins
-from sfumato.policy.population import SampledPopulation, read_population, require_population
-from sfumato.policy.read import Document, parse_yaml, read_yaml, require_shallow
-from sfumato.policy.series import Series, share_of
-from sfumato.registry import find, nearest
+from sfumato.io.hierarchy_files import build_generalization, is_standing, require_rule, save_hierarchy
+from sfumato.io.source import Source
+from sfumato.io.value_coding import is_coded, with_table
+from sfumato.policy.custom_code import Plugins
+from sfumato.policy.requirements import PrivacyRequirement, read_requirements
+from sfumato.policy.sections import (
+    DateShift,
+    Person,
+    SampledPopulation,
+    Series,
+    read_person,
+    read_population,
+    require_population,
+    require_private,
+    share_of,
+)
+from sfumato.policy.yaml_document import Document, instantiate, parse_yaml, read_yaml, require_shallow, write_yaml
 
 if TYPE_CHECKING:
-    from sfumato.policy.draft import PolicyDraft
+    from sfumato.policy.builder import PolicyDraft
+
 
 T = TypeVar("T")
 Role = Literal["identifier", "quasi-identifier", "sensitive", "other", "replaced"]
@@ -99,7 +115,7 @@ class Policy:
 
     data: Source
     columns: Mapping[str, Column]
-    claims: tuple[Claim, ...]
+    claims: tuple[PrivacyRequirement, ...]
     method: Choice | None
     utility: Utility
     keep: tuple[str, ...] = ()
@@ -134,9 +150,9 @@ class Policy:
     @classmethod
     def table(cls, data: Any = None, **settings: Any) -> PolicyDraft:
         """A draft about a table (a path or a frame), to be built word by word: ``.quasi("age", sf.intervals(5)).protect(…)``."""
-        from sfumato.policy.draft import drafted
+        from sfumato.policy.builder import draft_policy
 
-        return drafted(data, **settings)
+        return draft_policy(data, **settings)
 
     def __repr__(self) -> str:
         roles = Counter(column.role for column in self.columns.values())
@@ -314,9 +330,11 @@ def names_with(columns: Mapping[str, Column], role: Role, *, hidden_too: bool = 
     return tuple(name for name, column in columns.items() if column.role == role and (column.publish or hidden_too))
 
 
-def _claims(document: Document, columns: Mapping[str, Column]) -> tuple[Claim, ...]:
+def _claims(document: Document, columns: Mapping[str, Column]) -> tuple[PrivacyRequirement, ...]:
     known, hidden = names_with(columns, "quasi-identifier"), names_with(columns, "sensitive")
-    return read_claims(document.tree.get("protect"), document, known, hidden, names_with(columns, "sensitive", hidden_too=True))
+    return read_requirements(
+        document.tree.get("protect"), document, known, hidden, names_with(columns, "sensitive", hidden_too=True)
+    )
 
 
 def _source(document: Document, published: tuple[str, ...], person: Person | None) -> Source:
@@ -332,7 +350,7 @@ def _source(document: Document, published: tuple[str, ...], person: Person | Non
     for key in {"base", "published", "person", "linked"} & set(values):
         known = [name for name, field in cls.model_fields.items() if not field.exclude]
         raise PolicyError(f"unknown key '{key}'", where=document.where("data", key), hint=nearest(key, known))
-    return declare(cls, values | own, document, "data")
+    return instantiate(cls, values | own, document, "data")
 
 
 def _columns(document: Document) -> dict[str, Column]:
@@ -343,7 +361,7 @@ def _columns(document: Document) -> dict[str, Column]:
     for name, entry in entries.items():
         with errors:
             values = {"role": entry} if isinstance(entry, str) else entry
-            column = declare(Column, values, document, "columns", name)
+            column = instantiate(Column, values, document, "columns", name)
             require_rule(column.hierarchy, column=str(name), where=document.where("columns", name, "hierarchy"))
             _require_boundary(column, str(name), document)
             _require_coding(column, str(name), document)
@@ -393,12 +411,12 @@ def _book(document: Document) -> Book | None:
     entry = document.tree.get("ledger")
     if entry is None or entry == "":
         return None
-    return declare(Book, {"file": str(entry)} if isinstance(entry, str | Path) else entry, document, "ledger")
+    return instantiate(Book, {"file": str(entry)} if isinstance(entry, str | Path) else entry, document, "ledger")
 
 
 def _plugins(document: Document) -> Plugins | None:
     entry = document.tree.get("plugins")
-    return None if entry is None else declare(Plugins, entry, document, "plugins")
+    return None if entry is None else instantiate(Plugins, entry, document, "plugins")
 
 
 def _texts(document: Document, key: str) -> tuple[str, ...]:
@@ -411,15 +429,76 @@ def _texts(document: Document, key: str) -> tuple[str, ...]:
 
 _READ: dict[str, Callable[[Document], Any]] = {
     "method": _choice,
-    "utility": lambda document: declare(Utility, document.tree.get("utility"), document, "utility"),
+    "utility": lambda document: instantiate(Utility, document.tree.get("utility"), document, "utility"),
     "keep": lambda document: _texts(document, "keep"),
     "knows": lambda document: _texts(document, "knows"),
     "ledger": _book,
     "key": lambda document: _texts(document, "key"),
     "person": read_person,
     "population": read_population,
-    "series": lambda document: declare(Series, document.tree.get("series"), document, "series"),
+    "series": lambda document: instantiate(Series, document.tree.get("series"), document, "series"),
     "accept": lambda document: _texts(document, "accept"),
     "plugins": _plugins,
 }
 """The parts of a policy that are read by themselves."""
+
+
+# Public
+# ------
+
+
+_PRIVATE = ("ledger", "key")
+
+
+def write_public_policy(policy: Policy, method: Mapping[str, Any], folder: Path) -> None:
+    """``policy.yaml`` and ``hierarchies/`` in a release folder."""
+    (folder / "policy.yaml").write_text(public_policy(policy, method, folder), encoding="utf-8")
+
+
+def public_policy(policy: Policy, method: Mapping[str, Any], folder: Path | None = None) -> str:
+    """The text of ``policy.yaml``; hierarchies are written beside it when there is a folder."""
+    tree = {key: copy.deepcopy(value) for key, value in policy.document.tree.items() if key not in _PRIVATE}
+    tree["data"] = {"kind": policy.data.name} | _shown(policy)
+    if policy.columns:
+        tree["columns"] = {name: _column(policy, name, folder) for name in policy.columns}
+    if policy.population is not None:
+        tree["population"] = policy.population.shown()
+    tree["method"] = dict(method)
+    return write_yaml(_public_texts(tree))
+
+
+def _shown(policy: Policy) -> dict[str, Any]:
+    values = policy.data.model_dump(exclude_defaults=True)
+    if values.get("people"):  # that there was such a table, not where it lay
+        values["people"] = "people"
+    return {key: value for key, value in values.items() if key not in policy.data.private}
+
+
+def _column(policy: Policy, name: str, folder: Path | None) -> Any:
+    column = policy.columns[name]
+    entry = {key: value for key, value in column.model_dump().items() if key in column.model_fields_set and value is not None}
+    spec = column.hierarchy
+    if folder is not None and is_standing(spec) and not isinstance(spec, Mapping):
+        entry["hierarchy"] = _copied(policy, name, folder)
+    if is_coded(spec):
+        entry["hierarchy"] = with_table(spec, policy.base)
+    return entry["role"] if set(entry) == {"role"} else entry
+
+
+def _copied(policy: Policy, name: str, folder: Path) -> str:
+    """The hierarchy as a file of the release; it comes from the data holder's files, not from the data."""
+    hierarchy = build_generalization(policy.columns[name].hierarchy, [], column=name, base=policy.base)
+    file = folder / "hierarchies" / f"{list(policy.columns).index(name) + 1}-{re.sub(r'[^A-Za-z0-9_-]', '_', name)}.csv"
+    file.parent.mkdir(exist_ok=True)
+    if isinstance(hierarchy, Hierarchy):
+        save_hierarchy(hierarchy, file)
+    return file.relative_to(folder).as_posix()
+
+
+def _public_texts(value: Any) -> Any:
+    """Plain mappings, lists and scalars only."""
+    if isinstance(value, Mapping):
+        return {str(key): _public_texts(entry) for key, entry in value.items()}
+    if isinstance(value, list | tuple):
+        return [_public_texts(entry) for entry in value]
+    return value if value is None or isinstance(value, bool | int | float) else str(value)

@@ -1,6 +1,6 @@
-"""What is published: parts, certificate, and the folder they travel in."""
+"""Releases: form, view, certificate, folder, signature, and the bases that every slice implements."""
 
 from sfumato.release.certificate import Certificate, Finding, Records
-from sfumato.release.release import Part, Release, Trace
+from sfumato.release.release import Part, Provenance, Release
 
-__all__ = ["Certificate", "Finding", "Part", "Records", "Release", "Trace"]
+__all__ = ["Certificate", "Finding", "Part", "Provenance", "Records", "Release"]

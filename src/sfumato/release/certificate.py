@@ -9,24 +9,55 @@ Invariants
     I1  A finding that holds shows what it holds on: a judged one whose figures do not reach what was required cannot be made
         (see `honesty`), so no certificate with such a finding can.
     I2  A bound on the wrong side shows nothing: a level at best, or no mistake among some, never holds. Such a finding is refuted
-        or not judged (`unless_refuted`).
+        or not judged (`one_sided_verdict`).
     I3  A certificate that was written is read as it stands. A finding in it whose figures deny that it holds is read as broken, one
         that lacks a figure (version 0.1.0 left some out) as not judged.
 
 >>> Finding("k-anonymity", True, {"k": 5}, {"k": 2})
 Traceback (most recent call last):
-sfumato.errors.AuditRefused: k-anonymity cannot be said to hold: k is 2 where 5 was asked for
+sfumato.core.errors.AuditRefused: k-anonymity cannot be said to hold: k is 2 where 5 was asked for
+
+
+Honesty
+-------
+Honesty: a finding may say that something holds only when its own figures say so.
+
+Definition
+    Every number that was required is among the figures achieved, and reached: a required 0 means none, unless a model says that
+    more of it protects more; a parameter of which a model says that less protects more (`Model.levels`), and every name that ends
+    in ``_at_most``, is an upper limit; any other parameter of a model is a lower limit. A required text (``distance: ordered``)
+    is not contradicted.
+
+Guarantee
+    Whatever is wrong with a comparison inside a model, a reading or a check, no certificate can show ✓ beside a figure that is
+    below what was asked, or beside no figure at all.
+
+Invariants
+    I1  Figures are written with six digits, so what is required is rounded the same way before the two are compared.
+    I2  ``{"published": 0}`` is a figure too: nothing of what is hidden stands in any file, so there is nothing to link.
+    I3  What nobody declares is not guessed: a number of an unknown model that is no zero and no ``_at_most`` is not reached.
+
+Cost: one look for every name, which is kept.
+
+>>> shortfall("k-anonymity", {"k": 5}, {"k": 7}), shortfall("k-anonymity", {"k": 5}, {"k": 2})
+('', 'k is 2 where 5 was asked for')
+>>> shortfall("t-closeness", {"t": 0.2, "distance": "equal"}, {"t": 0.3, "distance": "equal"})
+'t is 0.3 where 0.2 was asked for'
+>>> shortfall("truthfulness", {"rows": 0}, {"rows": 3}), shortfall("p-sensitivity", {"p": 2}, {})
+('rows is 3 where 0 was asked for', 'nothing says how much p there is')
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
+from numbers import Real
 from typing import Any
 
-from sfumato.data.cards import card_html, table_html
-from sfumato.errors import AuditRefused
-from sfumato.release.honesty import shortfall
+from sfumato.core.errors import AuditRefused
+from sfumato.core.html.pages import card_html, table_html
+from sfumato.core.registry import entry
+from sfumato.models.base import Model, round_significant
 
 LIMITS_PAGE = "docs/limits.md"
 EARLIER = frozenset({"0.1.0"})
@@ -94,10 +125,10 @@ class Finding:
         return entry | ({"reason": self.reason} if self.reason else {})
 
 
-def unless_refuted(holds: bool, grade: str, achieved: Mapping[str, Any], refuted: str, why: str) -> dict[str, Any]:
+def one_sided_verdict(holds: bool, grade: str, achieved: Mapping[str, Any], refuted: str, why: str) -> dict[str, Any]:
     """What a one-sided figure says: that something is broken, or nothing at all (I2).
 
-    >>> unless_refuted(True, AT_BEST, {"k": 7}, "", "some people were not looked at")["grade"]
+    >>> one_sided_verdict(True, AT_BEST, {"k": 7}, "", "some people were not looked at")["grade"]
     'not judged'
     """
     if holds and grade in (AT_BEST, SOME_FOUND):
@@ -135,7 +166,7 @@ class Certificate:
     method: str = ""
     version: str = ""
     ledger: Mapping[str, Any] | None = None
-    """Number of the release and head of the ledger it was entered in (`release.head`)."""
+    """Number of the release and head of the ledger it was entered in (`ledger.entries`)."""
     attacks: tuple[KnownAttack, ...] | None = ()
     """What it does not protect against; ``None`` in a certificate from before these were named."""
 
@@ -246,3 +277,50 @@ def _read(entry: Mapping[str, Any]) -> Finding:
         shown = {key: asked for key, asked in values["required"].items() if key in values.get("achieved", {})}
         denied = shortfall(values["model"], shown, values.get("achieved", {}))
         return Finding(**values | ({"holds": False} if denied else {"grade": NOT_JUDGED}) | {"reason": error.what})
+
+
+# Honesty
+# -------
+
+
+NOTHING_PUBLISHED = {"published": 0}
+"""Achieved by a release that does not contain the hidden columns at all (I2)."""
+_SLACK = 1e-9
+
+
+def shortfall(name: str, required: Mapping[str, Any], achieved: Mapping[str, Any]) -> str:
+    """Why `achieved` does not reach `required`, in words; empty when it does."""
+    if dict(achieved) == NOTHING_PUBLISHED and entry("models", Model, name):  # I2
+        return ""
+    return next((said for key, asked in required.items() if (said := _short(name, key, asked, achieved))), "")
+
+
+def _short(name: str, key: str, asked: Any, achieved: Mapping[str, Any]) -> str:
+    if key not in achieved:
+        return f"nothing says how much {key} there is" if _is_number(asked) else ""
+    found = achieved[key]
+    if not _is_number(asked):
+        return "" if found == asked else f"{key} is not what was asked for"
+    if _is_number(found) and _reaches(_limit(name, key, asked), float(asked), float(found)):
+        return ""
+    return f"{key} is {found} where {asked} was asked for"
+
+
+def _limit(name: str, key: str, asked: float) -> str:
+    """``lower``, ``upper`` or ``unknown``."""
+    model = entry("models", Model, name)
+    if model is not None and model.levels.get(key) == "more":
+        return "lower"
+    if asked == 0 or key.endswith("_at_most") or (model is not None and model.levels.get(key) == "less"):
+        return "upper"
+    return "lower" if model is not None else "unknown"  # I3
+
+
+def _reaches(limit: str, asked: float, found: float) -> bool:
+    if limit == "upper":
+        return found <= round_significant(asked * (1 + _SLACK)) + _SLACK  # I1
+    return limit == "lower" and found >= round_significant(asked * (1 - _SLACK))  # I1
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool)

@@ -18,50 +18,65 @@ Invariants
     I2  Every file but the manifest, the record of a load and the signed statement is listed in the manifest with its sha256.
     I3  Nothing in a folder is read before everything in it is known to be a plain file, and nothing that a file in it names lies
         outside it (`plain_files`).
+
+
+Trace file
+----------
+The private trace on disk, for releases whose later audits need it: beside the folder, never in it, readable by its owner only.
+
+A replaced table whose rows are shuffled can be compared with its original record by record only by somebody who has the trace.
+``DIR.private.trace`` holds the rows and what the method wants the audit to know; whoever has it can undo the shuffling.
+
+Invariants
+    I1  Written with mode 0600 from the first byte on, outside the release folder, and never through a link.
+    I2  Plain arrays and texts only; nothing in the file is executed when it is read. The seed is not in it.
 """
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import re
 import secrets
 import shutil
 import tempfile
+import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
+from pydantic import BaseModel
 
 from sfumato import __version__
-from sfumato.engines.base import FileEngine
+from sfumato.core.errors import DataError, PlaceError, ReleaseError
 from sfumato.engines.local import HERE
-from sfumato.errors import DataError, PlaceError, ReleaseError
-from sfumato.io.hierarchies import is_standing
-from sfumato.io.written_csv import write_csv
-from sfumato.policy.policy import Policy
-from sfumato.release.certificate import Certificate
-from sfumato.release.exhibit import Exhibit
-from sfumato.release.form import Form
-from sfumato.release.past import History
-from sfumato.release.plain_files import (
+from sfumato.engines.protocol import FileEngine
+from sfumato.io.csv_format import write_csv
+from sfumato.io.hierarchy_files import is_standing
+from sfumato.io.plain_files import (
     OverFiles,
     digest,
     files_of,
-    in_folder,
     is_inner,
-    one_by_one,
+    is_part_file,
+    map_files,
+    open_plain,
+    printable_name,
     read_tree,
     replace_file,
     require_writable,
-    shown,
 )
-from sfumato.release.release import Part
-from sfumato.release.trace_file import read_trace, trace_path
+from sfumato.policy.policy import Policy
+from sfumato.release.certificate import Certificate
+from sfumato.release.form import Form
+from sfumato.release.past_releases import History
+from sfumato.release.release import Part, Provenance
+from sfumato.release.view import ReleaseView
 
 Format = Literal["csv", "parquet"]
 MANIFEST, CERTIFICATE, POLICY, REPORT = "manifest.json", "certificate.json", "policy.yaml", "report.html"
@@ -169,7 +184,7 @@ def write_json(tree: Mapping[str, Any], path: Path, *, synced: bool = True) -> N
 
 
 def write_manifest(
-    folder: Path, form: Form, rows: Mapping[str, int], over_files: OverFiles = one_by_one, *, again: bool = False
+    folder: Path, form: Form, rows: Mapping[str, int], over_files: OverFiles = map_files, *, again: bool = False
 ) -> None:
     """List every other file of a draft with its digest (I2).
 
@@ -185,7 +200,7 @@ def write_manifest(
     write_json(manifest, folder / MANIFEST, synced=False)  # before it gets its name everything in it is (I1)
 
 
-def read_folder(path: Path, *, draft: bool = False, engine: FileEngine | None = None) -> Exhibit:
+def read_folder(path: Path, *, draft: bool = False, engine: FileEngine | None = None) -> ReleaseView:
     """A release folder as an outsider sees it; damage is listed, not raised, so that the audit can name it.
 
     A draft has no certificate yet. Parts that are folders are counted by the engine; who names none does not understand counts, and
@@ -207,8 +222,8 @@ def read_folder(path: Path, *, draft: bool = False, engine: FileEngine | None = 
         if "rows" in entry and "/" not in name and name in present and file.suffix in {".csv", ".parquet"}:
             parts[file.stem] = _part(file, damage, form)
             if file.stem in parts and len(parts[file.stem]) != entry["rows"]:
-                damage.append(f"{shown(name)} has {len(parts[file.stem])} rows, the manifest says {entry['rows']}")
-    inside = [name for name, entry in files.items() if "rows" in entry and in_folder(name) and name in present]
+                damage.append(f"{printable_name(name)} has {len(parts[file.stem])} rows, the manifest says {entry['rows']}")
+    inside = [name for name, entry in files.items() if "rows" in entry and is_part_file(name) and name in present]
     if inside and engine is None:
         hint = "verify, measure and report do"
         raise ReleaseError("rows of this release lie in folders of files, which this does not read", where=str(path), hint=hint)
@@ -220,9 +235,9 @@ def read_folder(path: Path, *, draft: bool = False, engine: FileEngine | None = 
         parts |= _with_lists(main, lists, where, form.uncounted(policy), damage, engine or HERE)
     for name, mine in folders.items():
         if parts[name].text.records != sum(files[file]["rows"] for file in mine):
-            damage.append(f"{shown(name)} does not have as many rows as the manifest says")
+            damage.append(f"{printable_name(name)} does not have as many rows as the manifest says")
     used = engine or HERE
-    return Exhibit(form, parts, policy, certificate, tuple(damage), path, over_files=used.over_files, repeats=used.repeats)
+    return ReleaseView(form, parts, policy, certificate, tuple(damage), path, over_files=used.over_files, repeats=used.repeats)
 
 
 def form_of(path: Path) -> Form:
@@ -235,9 +250,9 @@ def form_of(path: Path) -> Form:
         raise ReleaseError("the manifest is not what it should be", where=str(path)) from None
 
 
-def folder_cover(path: Path, policy: Policy | None = None) -> Exhibit:
+def folder_cover(path: Path, policy: Policy | None = None) -> ReleaseView:
     """Form and policy of a release folder, in which its tables need not lie; the policy is not read where it is at hand."""
-    return Exhibit(form_of(path), {}, _policy(path, files_of(path)) if policy is None else policy)
+    return ReleaseView(form_of(path), {}, _policy(path, files_of(path)) if policy is None else policy)
 
 
 def _require_format(manifest: Any, path: Path) -> None:
@@ -257,7 +272,7 @@ def _counted_part(files: list[Path], beside: Sequence[str], damage: list[str], e
             return Part(pa.table({}), np.array([sum(engine.over_files(_rows_in, files))], dtype=np.int64), aside)
         return Part(*engine.count(files, counted), aside)
     except DataError as error:
-        damage.append(f"{shown(files[0].parent.name)} cannot be read: {error.what}")
+        damage.append(f"{printable_name(files[0].parent.name)} cannot be read: {error.what}")
         return Part(pa.table({}), np.zeros(0, dtype=np.int64))
 
 
@@ -282,14 +297,14 @@ def _with_lists(
         found = engine.with_buckets(where[main], {name: where[name] for name in lists}, aside)
         return {name: Part(*each, aside if name == main and each[1] is not None else ()) for name, each in found.items()}
     except DataError as error:
-        damage.append(f"{shown(main)} cannot be read: {error.what}")
+        damage.append(f"{printable_name(main)} cannot be read: {error.what}")
         return {name: Part(pa.table({}), np.zeros(0, dtype=np.int64)) for name in (main, *lists)}
 
 
 def part_files(folder: Path, part: str) -> list[Path]:
     """The files of a part that is a folder, as the manifest lists them."""
     files = _listed(read_tree(folder / MANIFEST))
-    return [folder / name for name in files if in_folder(name) and name.startswith(f"{part}/")]
+    return [folder / name for name in files if is_part_file(name) and name.startswith(f"{part}/")]
 
 
 def _listed(manifest: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
@@ -309,22 +324,22 @@ def _policy(path: Path, present: Mapping[str, Path]) -> Policy:
     for name, column in policy.columns.items():
         spec = column.hierarchy
         if isinstance(spec, str) and is_standing(spec) and not (is_inner(spec) and spec in present):
-            raise ReleaseError(f"the hierarchy of '{shown(name)}' is no file of the folder", where=str(path), hint=hint)
+            raise ReleaseError(f"the hierarchy of '{printable_name(name)}' is no file of the folder", where=str(path), hint=hint)
     return policy
 
 
 def open_release(
     path: str | Path, *, original: Any = None, history: History | None = None, engine: FileEngine | None = None, **parameters: Any
-) -> Exhibit:
+) -> ReleaseView:
     """A release folder; with the original the data holder's side of it, the private trace beside the folder included."""
-    return laid_beside(read_folder(Path(path), engine=engine), original, history, **parameters)
+    return with_private_data(read_folder(Path(path), engine=engine), original, history, **parameters)
 
 
-def laid_beside(exhibit: Exhibit, original: Any, history: History | None, **parameters: Any) -> Exhibit:
+def with_private_data(exhibit: ReleaseView, original: Any, history: History | None, **parameters: Any) -> ReleaseView:
     """The exhibit of a folder with what the data holder has."""
     if original is None or exhibit.folder is None:
         return replace(exhibit, history=history, parameters=parameters)
-    trace = read_trace(trace_path(exhibit.folder), exhibit.form)
+    trace = read_provenance(provenance_path(exhibit.folder), exhibit.form)
     data = _as_named(original) or exhibit.policy.data.read(original)
     return replace(exhibit, original=data, trace=trace, history=history, parameters=parameters)
 
@@ -344,7 +359,7 @@ def _part(file: Path, damage: list[str], form: Form) -> Part:
         return Part(pa.table({}))
 
 
-def damage_of(path: Path, over_files: OverFiles = one_by_one) -> tuple[str, ...]:
+def folder_damage(path: Path, over_files: OverFiles = map_files) -> tuple[str, ...]:
     """What is missing, edited or unlisted in a folder."""
     return tuple(_damage(files_of(path), _listed(read_tree(path / MANIFEST)), over_files))
 
@@ -361,11 +376,71 @@ def _damage(present: Mapping[str, Path], files: Mapping[str, Mapping[str, Any]],
     digests = dict(zip(there, over_files(digest, [present[name] for name in there]), strict=True))
     for name, entry in files.items():
         if not is_inner(name):
-            yield f"{shown(name)} points outside the folder"
+            yield f"{printable_name(name)} points outside the folder"
         elif name not in present:
-            yield f"{shown(name)} is missing"
+            yield f"{printable_name(name)} is missing"
         elif digests[name] != entry.get("sha256"):
-            yield f"{shown(name)} was changed after it was certified"
+            yield f"{printable_name(name)} was changed after it was certified"
     for name in present:
         if name not in UNLISTED and name not in files:
-            yield f"{shown(name)} is not listed in the manifest"
+            yield f"{printable_name(name)} is not listed in the manifest"
+
+
+# Trace file
+# ----------
+
+
+_COMMON = {"rows", "lasting"}
+
+
+def provenance_path(folder: Path) -> Path:
+    """``DIR.private.trace`` beside the folder."""
+    return folder.with_name(folder.name + ".private.trace")
+
+
+def save_provenance(trace: Provenance, path: Path) -> Path:
+    """Rows of the trace, and what its form adds to them."""
+    packed = io.BytesIO()
+    np.savez_compressed(packed, **dict(_flat({"rows": trace.rows, "extra": _extra(trace)})))
+    return replace_file(path, packed.getvalue(), private=True)  # I1
+
+
+def _extra(trace: Provenance) -> dict[str, Any]:
+    """What the trace of a form has beyond rows; what is not known is left out."""
+    own = {field.name: getattr(trace, field.name) for field in fields(trace) if field.name not in _COMMON}
+    plain = {name: value.model_dump() if isinstance(value, BaseModel) else value for name, value in own.items()}
+    return {name: value for name, value in plain.items() if value is not None}
+
+
+def read_provenance(path: Path, form: Form) -> Provenance:
+    """The trace beside a folder of this form; an empty one when there is none."""
+    tree: dict[str, Any] = {"rows": {}, "extra": {}}
+    try:
+        with open_plain(path) as file, np.load(file, allow_pickle=False) as stored:  # I2
+            for name in stored.files:
+                _put(tree, name.split("/"), stored[name])
+    except FileNotFoundError:
+        return form.trace_type()()
+    except (OSError, ValueError, KeyError, EOFError, TypeError, AttributeError, zipfile.BadZipFile):
+        raise ReleaseError("the private trace cannot be read", where=str(path), hint="remove it to audit without it") from None
+    kind = form.trace_type()
+    known = {field.name for field in fields(kind)} - _COMMON
+    if not set(tree["extra"]) <= known:
+        raise ReleaseError("the private trace belongs to another form", where=str(path), hint="remove it to audit without it")
+    return kind(tree["rows"], **tree["extra"], lasting=True)
+
+
+def _flat(tree: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    for name, value in tree.items():
+        path = prefix + str(name).replace("%", "%25").replace("/", "%2F")
+        if isinstance(value, Mapping):
+            yield from _flat(value, path + "/")
+        else:
+            yield path, np.asarray(sorted(value) if isinstance(value, frozenset) else value)
+
+
+def _put(tree: dict[str, Any], path: list[str], value: Any) -> None:
+    for name in path[:-1]:
+        tree = tree.setdefault(name.replace("%2F", "/").replace("%25", "%"), {})
+    last = path[-1].replace("%2F", "/").replace("%25", "%")
+    tree[last] = value if value.ndim else value.item()

@@ -15,16 +15,16 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import pyarrow as pa
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from sfumato.errors import PolicyError, ReleaseError
-from sfumato.io.files import read_file
+from sfumato.core.errors import PolicyError, ReleaseError
+from sfumato.core.registry import find
+from sfumato.io.table_files import read_file
 from sfumato.policy.policy import Policy
-from sfumato.registry import find
 
 if TYPE_CHECKING:
     from sfumato.data.table import Table
-    from sfumato.release.exhibit import Exhibit
-    from sfumato.release.past import Memory, Sheet
-    from sfumato.release.release import Part, Trace
+    from sfumato.release.past_releases import Memory, RememberedTable
+    from sfumato.release.release import Part, Provenance
+    from sfumato.release.view import ReleaseView
 
 
 GIVEN_SEED = "made from a given seed: not for publication"
@@ -106,44 +106,44 @@ class Form(BaseModel):
         """Its tables, each with the parts that list what its buckets hide."""
         return dict.fromkeys(parts, ())
 
-    def trace_type(self) -> type[Trace]:
+    def trace_type(self) -> type[Provenance]:
         """What the private trace of this form holds."""
-        from sfumato.release.release import Trace
+        from sfumato.release.release import Provenance
 
-        return Trace
+        return Provenance
 
     def uncounted(self, policy: Policy) -> tuple[str, ...]:
         """Columns of its parts that are not counted where rows lie elsewhere, because nothing judged on counts needs them."""
         return policy.with_role("other")
 
-    def misfits(self, exhibit: Exhibit) -> Iterator[str]:
+    def misfits(self, exhibit: ReleaseView) -> Iterator[str]:
         """What is missing, left over or misnamed among the parts and columns of a release of this form, in sentences.
 
         Whatever a form does not expect is not judged by anybody, so a form that says nothing here fits nothing.
         """
         yield f"a {self} does not say which parts it has"
 
-    def main(self, exhibit: Exhibit) -> Table:
+    def main(self, exhibit: ReleaseView) -> Table:
         """The table that whoever looks at records looks at: the main part, or several parts as one."""
         return exhibit.tables["data"]
 
-    def records(self, exhibit: Exhibit) -> int:
+    def records(self, exhibit: ReleaseView) -> int:
         """How many records the release speaks about."""
         return exhibit.data.records
 
-    def memory(self, policy: Policy, parts: Mapping[str, Part], trace: Trace, original: Any) -> Memory:
+    def memory(self, policy: Policy, parts: Mapping[str, Part], trace: Provenance, original: Any) -> Memory:
         """What a ledger keeps of the records behind a release of this form."""
         raise PolicyError(f"a ledger cannot remember a {self}", hint="publish without a ledger")
 
-    def sheets(self, exhibit: Exhibit, memory: Memory) -> tuple[Sheet, ...]:
+    def sheets(self, exhibit: ReleaseView, memory: Memory) -> tuple[RememberedTable, ...]:
         """The published tables of a remembered release, record by record; none where nothing can be joined with anything."""
         raise PolicyError(f"nobody can join a {self} with other releases", hint="publish without a ledger")
 
-    def accounts(self, exhibit: Exhibit, memory: Memory) -> bool:
+    def accounts(self, exhibit: ReleaseView, memory: Memory) -> bool:
         """Whether the remembered records are those behind the published rows: each row has one, and says what it has."""
         return False
 
-    def shown(self, exhibit: Exhibit) -> tuple[str, ...]:
+    def shown(self, exhibit: ReleaseView) -> tuple[str, ...]:
         """The columns of people that its parts show."""
         return tuple(exhibit.data.names)
 
@@ -151,7 +151,7 @@ class Form(BaseModel):
         """Of a form that replaces values: the name of the table behind a part, its original, and the columns with new values."""
         raise PolicyError(f"a {self} replaces no values")
 
-    def uncountable(self, exhibit: Exhibit) -> str:
+    def uncountable(self, exhibit: ReleaseView) -> str:
         """Why COUNT queries cannot be answered from its parts alone; empty when they can."""
         return f"the parts of a {self} are not counts of people"
 
@@ -159,7 +159,7 @@ class Form(BaseModel):
         return self.name
 
 
-def differing_parts(exhibit: Exhibit, expected: Iterable[str]) -> Iterator[str]:
+def differing_parts(exhibit: ReleaseView, expected: Iterable[str]) -> Iterator[str]:
     """Parts that are missing, and parts that do not belong to the form."""
     wanted = set(expected)
     yield from (f"there is no part '{name}'" for name in sorted(wanted - set(exhibit.parts)))
@@ -168,7 +168,7 @@ def differing_parts(exhibit: Exhibit, expected: Iterable[str]) -> Iterator[str]:
         yield f"{left} part(s) do not belong to a {exhibit.form}"
 
 
-def differing_columns(exhibit: Exhibit, part: str, expected: Iterable[str]) -> Iterator[str]:
+def differing_columns(exhibit: ReleaseView, part: str, expected: Iterable[str]) -> Iterator[str]:
     """Columns of a part that are missing, repeated, or that nobody expects there."""
     if part not in exhibit.parts:
         return

@@ -14,9 +14,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from sfumato.data.arrays import IntArray
-from sfumato.data.table import Table, decoded
-from sfumato.extras import bring, require
+from sfumato.core.arrays import IntArray
+from sfumato.core.extras import bring, require
+from sfumato.data.table import Table, decode_table
 from sfumato.release.form import Form
 
 
@@ -40,7 +40,7 @@ class Part:
 
     @cached_property
     def table(self) -> pa.Table:
-        return decoded(self.held)
+        return decode_table(self.held)
 
     @cached_property
     def text(self) -> Table:
@@ -78,7 +78,7 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Trace:
+class Provenance:
     """The key to undoing a release: which original record stands behind which published row. Private.
 
     A form whose audit needs more declares a trace of its own with further fields.
@@ -89,7 +89,7 @@ class Trace:
     lasting: bool = field(default=False, kw_only=True)
     """Whether later audits need it: then it is kept beside the release folder, for the data holder only."""
 
-    def kept(self) -> Trace:
+    def kept(self) -> Provenance:
         """What of it is kept when it lasts; all of it unless a form needs less."""
         return self
 
@@ -102,6 +102,6 @@ class Release:
     """The form with its public parameters; both stand in the manifest."""
     parts: Mapping[str, Part]  # I1, I2: the method owes both
     suppressed: int = 0
-    trace: Trace = field(default_factory=Trace, repr=False)
+    trace: Provenance = field(default_factory=Provenance, repr=False)
     notes: tuple[str, ...] = ()
     """Assumptions and remarks of the method for the certificate."""

@@ -1,4 +1,6 @@
-"""Tables and whole databases in PostgreSQL, MariaDB, SQLite and DuckDB: the only home of SQL drivers. Sources are only read.
+"""Tables and whole databases in PostgreSQL, MariaDB, SQLite and DuckDB: the only home of SQL drivers.
+
+Tables and whole databases in PostgreSQL, MariaDB, SQLite and DuckDB: the only home of SQL drivers. Sources are only read.
 
 `read_schema` and `read_rows` bring a database in, `load` takes one out (resumable, checked by the server),
 `server_findings` asks the server whether every constraint stands; `same_database` tells a target that is the source. Each is
@@ -11,22 +13,34 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from sfumato.io.sql.address import dialect_of
-    from sfumato.io.sql.bulk import Loaded, create_tables, load, rehearse
-    from sfumato.io.sql.findings import server_findings
-    from sfumato.io.sql.introspect import read_schema
-    from sfumato.io.sql.link import connect, same_database
-    from sfumato.io.sql.modes import Clone, Create, Fill
-    from sfumato.io.sql.modes_elsewhere import CloneElsewhere, FillElsewhere, require_clonable
-    from sfumato.io.sql.rows import read_back, read_rows
-    from sfumato.io.sql.single import is_url, read_sql
+    from sfumato.io.sql.addresses import dialect_of
+    from sfumato.io.sql.bulk_load import Loaded, create_tables, load, rehearse, server_findings
+    from sfumato.io.sql.connection import connect, same_database
+    from sfumato.io.sql.rows import is_url, read_back, read_rows, read_sql
+    from sfumato.io.sql.schema_reading import read_schema
+    from sfumato.io.sql.target_modes import Clone, CloneElsewhere, Create, Fill, FillElsewhere, require_clonable
 
 _HOMES = {
-    "Clone": "modes", "Create": "modes", "Fill": "modes", "Loaded": "bulk", "connect": "link", "create_tables": "bulk",
-    "dialect_of": "address", "is_url": "single", "load": "bulk", "read_back": "rows", "read_rows": "rows",
-    "read_schema": "introspect", "read_sql": "single", "rehearse": "bulk", "same_database": "link", "server_findings": "findings",
-    "CloneElsewhere": "modes_elsewhere", "FillElsewhere": "modes_elsewhere", "require_clonable": "modes_elsewhere",
-}  # fmt: skip
+    "Clone": "target_modes",
+    "Create": "target_modes",
+    "Fill": "target_modes",
+    "Loaded": "bulk_load",
+    "connect": "connection",
+    "create_tables": "bulk_load",
+    "dialect_of": "addresses",
+    "is_url": "rows",
+    "load": "bulk_load",
+    "read_back": "rows",
+    "read_rows": "rows",
+    "read_schema": "schema_reading",
+    "read_sql": "rows",
+    "rehearse": "bulk_load",
+    "same_database": "connection",
+    "server_findings": "bulk_load",
+    "CloneElsewhere": "target_modes",
+    "FillElsewhere": "target_modes",
+    "require_clonable": "target_modes",
+}
 
 __all__ = [
     "Clone",

@@ -1,1 +1,0 @@
-"""What else must be true of a release."""

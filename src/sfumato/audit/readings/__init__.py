@@ -1,1 +1,0 @@
-"""What an outsider makes of each form of release."""

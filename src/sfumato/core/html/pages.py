@@ -1,0 +1,100 @@
+"""The frame of every page: one style, no scripts, nothing to load; and the small cards that notebooks show.
+
+
+Cards
+-----
+Cards: how things show themselves in a notebook. Plain HTML with a style of its own; every text is escaped.
+
+>>> print(card_html("k < 5", "a lead", (("3", "classes"),))[-102:])
+<h4>k &lt; 5</h4><p>a lead</p><div class="figures"><div><b>3</b><span>classes</span></div></div></div>
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from html import escape
+from importlib import resources
+
+from jinja2 import Environment, Template
+from markupsafe import Markup
+
+
+@dataclass(frozen=True, slots=True)
+class Headline:
+    """What stands on top of a page: a verdict, a sentence, and figures with their names."""
+
+    title: str
+    lead: str
+    figures: tuple[tuple[str, str], ...] = ()
+    private: bool = False
+    footer: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """One part of a page."""
+
+    name: str
+    title: str
+    body: Markup
+
+
+@cache
+def style() -> Markup:
+    """The style sheet of all pages."""
+    return Markup(resources.files("sfumato.core.html").joinpath("style.css").read_text(encoding="utf-8"))  # noqa: S704
+
+
+@cache
+def template(name: str) -> Template:
+    """A file of this room that pages are written with; understood once, since that takes as long as to fill it in."""
+    source = resources.files("sfumato.core.html").joinpath(name).read_text(encoding="utf-8")
+    return Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True).from_string(source)
+
+
+def render_page(headline: Headline, passages: Sequence[Passage]) -> str:
+    """A whole page that works offline."""
+    return template("frame.html").render(headline=headline, passages=passages, style=style())
+
+
+def card(headline: Headline, *body: Markup) -> str:
+    """A small piece of HTML for a notebook."""
+    return card_html(headline.title, headline.lead, headline.figures, "".join(body))
+
+
+# Cards
+# -----
+
+
+_STYLE = (
+    "<style>.sfumato{font:14px/1.5 system-ui,sans-serif;color:#2b333b;background:#fff;max-width:860px;border:1px solid #e3ddd3;"
+    "border-radius:10px;padding:14px 18px}.sfumato h4{margin:0 0 2px;font-size:16px;color:#2b333b}"
+    ".sfumato p{margin:0 0 10px;color:#66737f}"
+    ".sfumato .figures{display:flex;gap:26px;flex-wrap:wrap;margin:8px 0 12px}.sfumato .figures b{display:block;font-size:19px}"
+    ".sfumato .figures span{color:#66737f;font-size:12px}.sfumato table{border-collapse:collapse;font-size:13px;margin:0 0 10px}"
+    ".sfumato th,.sfumato td{text-align:left;padding:3px 12px 3px 0;border-bottom:1px solid #f0ebe3;color:#2b333b;background:#fff}"
+    ".sfumato th{color:#66737f}.sfumato svg{width:100%;max-width:640px;height:auto}"
+    ".sfumato svg .l{font-size:12px;fill:#2b333b}.sfumato svg .v{font-size:11px;fill:#66737f}"
+    ".sfumato .yes{color:#3c7a57;font-weight:600}.sfumato .no{color:#b3402f;font-weight:600}"
+    ".sfumato .open{color:#a8701a;font-weight:600}</style>"
+)
+
+
+def card_html(title: str, lead: str, figures: Sequence[tuple[str, str]] = (), body: str = "") -> str:
+    """A title, a sentence, figures with their names, and a body that is HTML already."""
+    shown = "".join(f"<div><b>{escape(value)}</b><span>{escape(name)}</span></div>" for value, name in figures)
+    top = f'<h4>{escape(title)}</h4><p>{escape(lead)}</p><div class="figures">{shown}</div>'
+    return f'<div class="sfumato">{_STYLE}{top}{body}</div>'
+
+
+def table_html(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """A plain table.
+
+    >>> table_html(("a",), [("<b>",)])
+    '<table><tr><th>a</th></tr><tr><td>&lt;b&gt;</td></tr></table>'
+    """
+    head = "".join(f"<th>{escape(cell)}</th>" for cell in header)
+    lines = "".join("<tr>" + "".join(f"<td>{escape(str(cell))}</td>" for cell in row) + "</tr>" for row in rows)
+    return f"<table><tr>{head}</tr>{lines}</table>"

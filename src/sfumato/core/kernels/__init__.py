@@ -1,0 +1,16 @@
+"""Compiled loops that belong to no slice: a random stream, sorting, cells of text files.
+
+The cipher stream inside compiled loops; its plain twin is the library that `randomness` uses everywhere else.
+
+
+Kernels
+-------
+Compiled loops of the data room.
+
+
+Kernels
+-------
+Loops over the bytes of files.
+"""
+
+from __future__ import annotations

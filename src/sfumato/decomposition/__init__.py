@@ -1,1 +1,0 @@
-"""Schema theory of publishing several sub-tables: rules, outside knowledge, Guardian Normal Form, estimates."""

@@ -1,1 +1,0 @@
-"""Complete embedded examples that make their own data: one situation per file."""

@@ -1,1 +1,0 @@
-"""Discovery: what data suggests for its policy. One finder per file."""

@@ -1,0 +1,1 @@
+"""What earlier releases demand of the next one; for methods only."""

@@ -1,0 +1,151 @@
+"""The bytes of a text file, unpacked within limits: what is small on disk must not fill the memory.
+
+An honest table packs to a tenth or a twentieth of its size; a file that unpacks to `MOST_TIMES` its size was made to do
+harm, or holds nearly nothing. Whoever owns such a file can unpack it and give it as it is.
+
+
+Readers
+-------
+Bytes for Arrow's readers, in memory of its own.
+
+A buffer that belongs to Python is given back under the interpreter's lock. Arrow reads ahead in threads of its own; one that lets
+go of the last piece of such a buffer while the process ends waits for a lock that is no longer there, and the process is aborted
+after it had said everything (exit code 134, seen once on a busy machine). A copy costs one more reading of the bytes.
+
+>>> reader_of(b"a,b").read()
+b'a,b'
+
+
+Json text
+---------
+JSON from files that anybody may have written: strict, and refused as a `ValueError` whatever is wrong with it.
+
+>>> parse_json('{"a": [1, 2]}')
+{'a': [1, 2]}
+>>> parse_json("[" * 200_000)
+Traceback (most recent call last):
+ValueError: nested too deep
+>>> parse_json('{"holds": false, "holds": true}')
+Traceback (most recent call last):
+ValueError: 'holds' stands twice
+"""
+
+from __future__ import annotations
+
+import codecs
+import gzip
+import io
+import json
+import zlib
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, NoReturn
+
+import pyarrow as pa
+
+from sfumato.core.errors import DataError
+
+MOST_TIMES = 200
+"""How many times its own size a packed file may unpack to, once it is larger than `HARMLESS`."""
+HARMLESS = 1 << 26
+"""Bytes that a file may unpack to whatever its size."""
+MOST_BYTES = 1 << 34
+"""The most bytes that a packed file may unpack to."""
+_PIECE = 1 << 22
+ENCODE = "save it as UTF-8, or say how it is written, like 'encoding: windows-1252' under data"
+
+
+def is_there(path: Path) -> bool:
+    """Whether there is a file of this name; a name that no file can have is none."""
+    try:
+        return path.is_file()
+    except (OSError, ValueError):
+        return False
+
+
+def read_bytes(path: Path, *, encoding: str = "") -> bytes:
+    """Everything in the file, unpacked when its name ends with ``.gz``, as UTF-8 without the mark that some editors put first."""
+    try:
+        content = path.read_bytes()
+        if path.name.lower().endswith(".gz"):
+            content = _unpacked(content, path)
+    except (OSError, EOFError, zlib.error) as error:
+        raise DataError(f"cannot read {path.name}: {type(error).__name__}", where=str(path)) from None
+    if encoding:
+        content = _recoded(content, encoding, path)
+    if content[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        raise DataError(
+            f"{path.name} is not UTF-8 text", where=str(path), hint="save it as UTF-8, or write 'encoding: utf-16' under data"
+        )
+    nul = content.find(b"\0")
+    if nul >= 0:
+        line = content.count(b"\n", 0, nul) + 1
+        raise DataError(f"{path.name} is not UTF-8 text: it holds NUL bytes", where=f"{path}:{line}", hint="save it as UTF-8")
+    return content.removeprefix(b"\xef\xbb\xbf")
+
+
+def _recoded(content: bytes, encoding: str, path: Path) -> bytes:
+    """Text of another encoding as UTF-8."""
+    try:
+        return codecs.decode(content, encoding).encode() if codecs.lookup(encoding)._is_text_encoding else b"\0"
+    except LookupError:
+        raise DataError(
+            f"there is no encoding '{encoding}'", where=str(path), hint="for example windows-1252, latin-1, utf-16"
+        ) from None
+    except UnicodeError:
+        raise DataError(f"{path.name} is not written in {encoding}", where=str(path), hint="try another encoding") from None
+
+
+def _unpacked(packed: bytes, path: Path) -> bytes:
+    pieces, size = [], 0
+    with gzip.GzipFile(fileobj=io.BytesIO(packed)) as file:
+        while piece := file.read(_PIECE):
+            pieces.append(piece)
+            size += len(piece)
+            require_size(size, len(packed), path)
+    return b"".join(pieces)
+
+
+def require_size(unpacked: int, packed: int, path: Path) -> None:
+    """Refuses a file that unpacks to far more than it is."""
+    most = min(max(HARMLESS, MOST_TIMES * packed), MOST_BYTES)
+    if unpacked > most:
+        what = f"{path.name} unpacks to more than {most >> 20:,} MB from {packed / (1 << 20):,.1f} MB"
+        raise DataError(what, where=str(path), hint="if the file is yours, unpack it and give the unpacked file")
+
+
+# Readers
+# -------
+
+
+def reader_of(content: bytes | bytearray) -> pa.BufferReader:
+    """A reader of a copy that no Python object owns."""
+    memory = pa.allocate_buffer(len(content))
+    if len(content):
+        pa.FixedSizeBufferWriter(memory).write(content)
+    return pa.BufferReader(memory)
+
+
+# Json text
+# ---------
+
+
+def parse_json(text: str) -> Any:
+    """The tree in a text; refuses repeated keys, which readers settle differently, numbers that are none, and endless nesting."""
+    try:
+        return json.loads(text, object_pairs_hook=_unique, parse_constant=_no_number)
+    except RecursionError:
+        raise ValueError("nested too deep") from None
+
+
+def _unique(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in found:
+            raise ValueError(f"'{key}' stands twice")
+        found[key] = value
+    return found
+
+
+def _no_number(text: str) -> NoReturn:
+    raise ValueError(f"{text} is no number")

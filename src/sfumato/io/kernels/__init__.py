@@ -1,1 +1,0 @@
-"""Loops over the bytes of files."""

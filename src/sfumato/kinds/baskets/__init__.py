@@ -1,0 +1,1 @@
+"""Set-valued records: each published as what several neighbors have in common, or in blocks."""

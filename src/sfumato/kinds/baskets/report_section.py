@@ -1,0 +1,76 @@
+"""What published baskets look like: how many items are in doubt, how far a record may be, how many labels are withheld."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import ClassVar
+
+import numpy as np
+from markupsafe import Markup
+from numpy.typing import NDArray
+
+from sfumato.core.html.charts import TERRA, bars, columns
+from sfumato.kinds.baskets.form import Basket, published_baskets
+from sfumato.kinds.baskets.metrics import count, true_count
+from sfumato.kinds.baskets.published_baskets import WITHHELD, PublishedBaskets
+from sfumato.release.form import Form
+from sfumato.release.report_section import Section, paragraph, table
+from sfumato.release.view import ReleaseView
+
+
+class BasketSection(Section):
+    """Doubtful items, thresholds, withheld labels and counts with bounds."""
+
+    name: ClassVar[str] = "baskets"
+    title: ClassVar[str] = "What a published basket says"
+    order: ClassVar[int] = 20
+    forms: ClassVar[tuple[type[Form], ...]] = (Basket,)
+
+    def ready(self, exhibit: ReleaseView) -> bool:
+        return exhibit.data.rows > 0
+
+    def render(self, exhibit: ReleaseView) -> Markup:
+        published = exhibit.once(published_baskets)
+        words = (
+            f"Each of the {len(published):,} rows is a vote of {exhibit.of(Basket).degree} records about their "
+            f"items. On average {published.base.sizes.mean():.1f} items are shown and {published.doubt.sizes.mean():.1f} are "
+            f"in doubt; the record behind a row differs from it in at most {int(published.threshold.max())} items, half of them "
+            f"in at most {int(np.median(published.threshold))}."
+        )
+        parts = [paragraph(words), columns(_binned(published.threshold), title="Rows by how many items may differ")]
+        for name, shown in published.labels.items():
+            withheld = int((shown == WITHHELD).sum())
+            if withheld:
+                parts.append(paragraph(f"{withheld:,} of {len(shown):,} labels of '{name}' are withheld."))
+        parts.append(paragraph("Counts of the most frequent items, with bounds between which the truth lies:"))
+        return Markup("").join([*parts, _counts(exhibit, published), _sizes(exhibit, published.base.sizes)])
+
+
+def _counts(exhibit: ReleaseView, worlds: PublishedBaskets) -> Markup:
+    common = np.argsort(-worlds.base.support(), kind="stable")[:8]
+    rows = []
+    for item in (worlds.names[index] for index in common):
+        answer = count(worlds, present=[item])
+        truth = (f"{true_count(exhibit.original, present=[item]):,}",) if exhibit.private else ()
+        rows.append((item, f"{answer.estimate:,}", f"{answer.low:,}", f"{answer.high:,}", *truth))
+    head = ("item", "rows that show it", "at least", "at most", *(("original",) if exhibit.private else ()))
+    return table(head, rows)
+
+
+def _sizes(exhibit: ReleaseView, shown: NDArray[np.int64]) -> Markup:
+    """Items per record before and after, for the data holder."""
+    if not exhibit.private:
+        return Markup("")
+    before = float(exhibit.original.sets.sizes.mean())
+    rows = [("original", before, f"{before:.2f}"), ("release", float(shown.mean()), f"{shown.mean():.2f}")]
+    return bars(rows, title="Items per record", fill=TERRA)
+
+
+def _binned(values: NDArray[np.int64]) -> list[tuple[str, float, str]]:
+    """Up to twelve bars over the range of the values."""
+    edges = np.unique(np.linspace(0, int(values.max()) + 1, 13).astype(np.int64))
+    binned = []
+    for low, high in pairwise(edges.tolist()):
+        inside = int(((values >= low) & (values < high)).sum())
+        binned.append((str(low) if high - low == 1 else f"{low}-{high - 1}", float(inside), f"{inside:,}"))
+    return binned

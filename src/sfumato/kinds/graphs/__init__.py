@@ -1,0 +1,1 @@
+"""Graphs: who is connected with whom, published so that nobody is re-identified by edges."""

@@ -1,0 +1,44 @@
+"""The sub-tables of a release: what stands in each, what each hides, and why every rule holds."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from markupsafe import Markup
+
+from sfumato.kinds.subtables.form import SubTables, sub_tables
+from sfumato.kinds.subtables.joint_estimate import Published
+from sfumato.policy.privacy_rules import join_names
+from sfumato.release.form import Form
+from sfumato.release.report_section import Section, paragraph, table
+from sfumato.release.view import ReleaseView, certificate_of
+
+
+class SubTableSection(Section):
+    """Which columns stand together, which are hidden behind buckets, and what guards each rule."""
+
+    name: ClassVar[str] = "sub-tables"
+    title: ClassVar[str] = "The tables and what guards each rule"
+    order: ClassVar[int] = 25
+    forms: ClassVar[tuple[type[Form], ...]] = (SubTables,)
+    on_classes: ClassVar[bool] = True
+
+    def render(self, exhibit: ReleaseView) -> Markup:
+        tables = exhibit.once(sub_tables).tables
+        intro = paragraph(
+            "The data is published as several tables. Rows stand in a different random order in each, and nothing but columns with "
+            "the same name connects them. A hidden column is listed per bucket: anybody in a bucket may have any of its values."
+        )
+        shown = table(["table", "columns", "hidden behind buckets", "buckets", "rows"], [_row(each) for each in tables])
+        rules = [
+            (f"{join_names(finding.given)} → {join_names(finding.hide)}", "kept" if finding.holds else "not kept", finding.reason)
+            for finding in certificate_of(exhibit).findings
+            if finding.given and finding.hide
+        ]
+        return intro + shown + table(["rule", "", "why"], rules)
+
+
+def _row(each: Published) -> tuple[object, ...]:
+    buckets = len(set(each.bucket.tolist()) - {-1}) if each.bucket is not None else 0
+    kinds = f"{buckets} kinds" if buckets and each.weights is not None else buckets
+    return each.name, join_names(each.visible), join_names(each.hidden) or "—", kinds or "—", each.people

@@ -1,0 +1,1 @@
+"""One table in, one table out: generalized, suppressed, microaggregated, perturbed, sampled or longitudinal."""

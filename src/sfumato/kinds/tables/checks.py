@@ -1,0 +1,498 @@
+"""Averages: what a microaggregated table shows are the averages of the records behind its groups, and everything else is theirs.
+
+With the private trace every group is averaged again. Without it, totals of averaged columns and the other columns as a whole are
+compared with the original's.
+
+
+Pseudonyms
+----------
+Pseudonyms: in a linked table a pseudonym is one person, a person is one pseudonym, and dates move by one number per person.
+
+Needs the original and the private trace; without the trace nothing says who stands behind a row, and nothing is said.
+
+
+Unchanged
+---------
+Unchanged: what a perturbed table does not say it changed is as it was, and columns that only changed places kept their values.
+
+With the private trace row by row; without it the columns are compared as a whole.
+
+
+Weights
+-------
+Calibrated weights: equal for rows that look alike, up to one step of rounding, and with the totals of the original.
+
+From the published files: every weight is a positive multiple of the step, and rows that look alike in all quasi-identifiers and
+calibrated columns have weights at most one step apart, so that a weight tells nobody apart. With the original: the weighted totals
+of every calibrated column are the original's, by bins of labels that do not overlap.
+
+
+Optimality
+----------
+Optimality: what was published does not lose less than its method says is possible.
+
+The bound is about utility, not about privacy. It cannot be proven again from the published files, but it can be refuted: by a
+loss below the bound, or by a release that claims a proven optimum and loses more than the bound.
+
+
+Other columns
+-------------
+Other columns: how many rows look alike for an outsider who knows the columns that are published as they are, too.
+
+The claims speak of outsiders who know the quasi-identifiers. A column with the role `other` is said to be known to nobody; what
+would be left if it were known is measured here on the published rows and promised by nobody.
+
+
+Alibi
+-----
+Alibi rows: people whose own class of equal cells breaks the promise, and whom only rows that cover everybody protect.
+
+A fully suppressed row covers everybody, so k of them with k values make any release k-linkable [sequential Def. 4.2], whatever the
+other rows show. Claims that hold in every class of equal cells have no such people; the paper's measure may have many.
+
+
+Counterfeits
+------------
+Counterfeits: no more rows stand in for people who left than the policy allows, counted beside the records of the source.
+
+
+Checks
+------
+What else must be true of a release.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from datetime import date
+from fractions import Fraction
+from typing import ClassVar
+
+import numpy as np
+
+from sfumato.core.arrays import FloatArray, IntArray
+from sfumato.core.errors import DataError
+from sfumato.data.equivalence_classes import equivalence_classes_of
+from sfumato.data.generalization import MISSING
+from sfumato.data.linkage import Linkage
+from sfumato.data.persons import persons_of_rows
+from sfumato.data.table import TextColumn
+from sfumato.data.text_values import parse_number
+from sfumato.history.judge.series import is_membership_known_for_view, is_series, judge_by_classes, published_cells_of
+from sfumato.history.standing_requirements import widen_requirement
+from sfumato.kinds.person_evidence import person_of
+from sfumato.kinds.tables.form import LinkedTable, Microaggregated, PerturbedTable, Recoded
+from sfumato.kinds.tables.information_loss import measured_objective, optimality_statement, statement
+from sfumato.kinds.tables.sample_weights import read_weights
+from sfumato.models.base import round_significant
+from sfumato.policy.requirements import PrivacyRequirement
+from sfumato.policy.sections import PSEUDONYM, TOLERANCE, SampledPopulation
+from sfumato.release.certificate import MEASURED, Finding
+from sfumato.release.evidence import Check
+from sfumato.release.form import Form
+from sfumato.release.view import ReleaseView
+
+
+class Averages(Check):
+    """Groups show the averages of their own records."""
+
+    name: ClassVar[str] = "averages"
+    steady: ClassVar[bool] = False
+    forms: ClassVar[tuple[type[Form], ...]] = (Microaggregated,)
+
+    def ready(self, exhibit: ReleaseView) -> bool:
+        return exhibit.private
+
+    def examine(self, exhibit: ReleaseView) -> Finding:
+        wrong = [*_other_columns(exhibit)]
+        wrong += _by_group(exhibit) if exhibit.behind is not None else _totals(exhibit)
+        return Finding(self.name, not wrong, {"wrong": 0}, {"wrong": len(wrong)}, reason="; ".join(wrong))
+
+
+def _other_columns(exhibit: ReleaseView) -> Iterator[str]:
+    """Whatever is no quasi-identifier is published as it is, in rows as the original has them."""
+    names = [name for name in exhibit.policy.published if name not in exhibit.policy.quasi_identifiers]
+    if exhibit.data.rows != exhibit.original.rows:
+        yield "there are not as many rows as records"
+    elif names:
+        both = [_side_by_side(exhibit.data.text(name), exhibit.original.text(name)) for name in names]
+        classes, half = equivalence_classes_of(both), exhibit.data.rows
+        if (np.bincount(classes.of[:half], minlength=len(classes)) * 2 != classes.counts).any():
+            yield "columns that are published as they are differ from the original"
+
+
+def _side_by_side(published: TextColumn, original: TextColumn) -> IntArray:
+    """The codes of both columns, one below the other, in one numbering."""
+    known = {label: code for code, label in enumerate(published.labels)}
+    codes = np.array([known.setdefault(label, len(known)) for label in original.labels], dtype=np.int64)
+    return np.concatenate([published.codes.astype(np.int64), codes[original.codes]])
+
+
+def _by_group(exhibit: ReleaseView) -> Iterator[str]:
+    assert exhibit.behind is not None
+    form, table, behind = exhibit.of(Microaggregated), exhibit.data, exhibit.behind["data"]
+    alike = equivalence_classes_of([table.text(name).codes for name in exhibit.policy.quasi_identifiers], rows=table.rows)
+    for name in exhibit.policy.quasi_identifiers:
+        shown, own = table.text(name), exhibit.original.text(name)
+        codes = own.codes[behind].astype(np.int64)
+        if name in form.numbers and form.centre == "mean":
+            off = _means_off(shown, own, codes, alike.of, alike.first)
+        else:
+            middle = form.centre if name in form.numbers else "mode"
+            off = _values_off(shown, own, codes, alike.of, alike.first, middle)
+        if off:
+            yield f"{off} group(s) do not show the average of '{name}'"
+
+
+def _means_off(shown: TextColumn, own: TextColumn, codes: IntArray, of: IntArray, first: IntArray) -> int:
+    values = _numbers(own.labels)[codes]
+    known = np.flatnonzero(~np.isnan(values))
+    many = np.bincount(of[known], minlength=len(first))
+    mean = np.bincount(of[known], weights=values[known], minlength=len(first)) / np.maximum(many, 1)
+    written = _numbers(shown.labels)[shown.codes[first]]
+    unit = 10.0 ** -min(len(label.partition(".")[2]) for label in shown.labels if label != MISSING) if (many > 0).any() else 1.0
+    near = np.abs(written - mean) <= unit / 2 + 1e-9 * np.maximum(np.abs(mean), 1.0)
+    return int((np.where(many > 0, ~near, ~np.isnan(written))).sum())
+
+
+def _values_off(shown: TextColumn, own: TextColumn, codes: IntArray, of: IntArray, first: IntArray, middle: str) -> int:
+    """Groups whose written value is no median, or not the most frequent one, of their records."""
+    off = 0
+    order = np.argsort(of, kind="stable")
+    ends = np.cumsum(np.bincount(of, minlength=len(first)))
+    values = _numbers(own.labels) if middle == "median" else None
+    for place, (begin, end) in enumerate(zip(np.concatenate([[0], ends[:-1]]).tolist(), ends.tolist(), strict=True)):
+        mine = codes[order[begin:end]]
+        written = shown.labels[shown.codes[first[place]]]
+        off += not (_is_median(values, mine, written) if values is not None else _is_mode(own, mine, written))
+    return off
+
+
+def _is_mode(own: TextColumn, mine: IntArray, written: str) -> bool:
+    found, counts = np.unique(mine, return_counts=True)
+    return written in {own.labels[code] for code in found[counts == counts.max()]}
+
+
+def _is_median(values: FloatArray, mine: IntArray, written: str) -> bool:
+    known = np.sort(values[mine][~np.isnan(values[mine])])
+    if not len(known):
+        return written == MISSING
+    value = parse_number(written)
+    return value is not None and float(value) == float(known[(len(known) - 1) // 2])
+
+
+def _totals(exhibit: ReleaseView) -> Iterator[str]:
+    form = exhibit.of(Microaggregated)
+    for name in form.numbers if form.centre == "mean" and exhibit.data.rows == exhibit.original.rows else ():
+        shown, own = exhibit.data.text(name), exhibit.original.text(name)
+        if MISSING in own.labels:
+            continue
+        unit = 10.0 ** -min(len(label.partition(".")[2]) for label in shown.labels)
+        total, stated = _numbers(own.labels) @ own.counts(), _numbers(shown.labels) @ shown.counts()
+        if not abs(total - stated) <= exhibit.data.rows * unit / 2 + 1e-9 * max(abs(total), 1.0):
+            yield f"the total of '{name}' is not the original's"
+
+
+def _numbers(labels: tuple[str, ...]) -> FloatArray:
+    read = [parse_number(label) for label in labels]
+    return np.array([np.nan if value is None else float(value) for value in read], dtype=np.float64)
+
+
+# Pseudonyms
+# ----------
+
+
+_DAY = len("2024-12-31")
+
+
+class OnePseudonymEach(Check):
+    """Pseudonyms and people belong to each other, one to one."""
+
+    name: ClassVar[str] = "pseudonyms"
+    forms: ClassVar[tuple[type[Form], ...]] = (LinkedTable,)
+
+    def ready(self, exhibit: ReleaseView) -> bool:
+        return exhibit.private and exhibit.behind is not None
+
+    def examine(self, exhibit: ReleaseView) -> Finding:
+        behind = (exhibit.behind or {})["data"]
+        if len(behind) != exhibit.data.rows:
+            raise DataError("the private trace does not belong to as many rows as are published")
+        person = persons_of_rows(exhibit.original, person_of(exhibit).unit)[behind]
+        called = exhibit.data.text(PSEUDONYM).codes.astype(np.int64)
+        pairs = len(equivalence_classes_of([person, called], rows=len(person)))
+        mixed = 2 * pairs - len(np.unique(person)) - len(np.unique(called))
+        moved = sum(_unsteady(exhibit, name, behind) for name in exhibit.policy.published if exhibit.policy.columns[name].dates)
+        wrong = [f"{mixed} pseudonym(s) or people are mixed up"] if mixed else []
+        wrong += [f"{moved} date(s) are not moved as the policy says"] if moved else []
+        achieved = {"mixed": mixed, "moved": moved}
+        return Finding(self.name, not wrong, {"mixed": 0, "moved": 0}, achieved, reason="; ".join(wrong))
+
+
+def _unsteady(exhibit: ReleaseView, name: str, behind: IntArray) -> int:
+    """Dates that move further than they may, or otherwise than the first one of the person."""
+    declared = exhibit.policy.columns[name].dates
+    assert declared is not None
+    now, before = exhibit.data.text(name), exhibit.original.text(name)
+    person = persons_of_rows(exhibit.original, person_of(exhibit).columns)[behind]
+    wrong, steps = 0, dict[int, int]()
+    for mine, theirs, whose in zip(now.codes.tolist(), before.codes[behind].tolist(), person.tolist(), strict=True):
+        shown, own = now.labels[mine], before.labels[theirs]
+        if not own or not shown:
+            wrong += shown != own
+            continue
+        step = (date.fromisoformat(shown[:_DAY]) - date.fromisoformat(own[:_DAY])).days
+        wrong += abs(step) > declared.shift or steps.setdefault(whose, step) != step or shown[_DAY:] != own[_DAY:]
+    return wrong
+
+
+# Unchanged
+# ---------
+
+
+class UnchangedColumns(Check):
+    """Columns that are not said to have changed have not."""
+
+    name: ClassVar[str] = "unchanged"
+    steady: ClassVar[bool] = False
+    forms: ClassVar[tuple[type[Form], ...]] = (PerturbedTable,)
+
+    def ready(self, exhibit: ReleaseView) -> bool:
+        return exhibit.private
+
+    def examine(self, exhibit: ReleaseView) -> Finding:
+        form, table, original = exhibit.of(PerturbedTable), exhibit.data, exhibit.original
+        wrong = []
+        if table.rows != original.rows:
+            wrong.append("there are not as many rows as records")
+        else:
+            same = [name for name in exhibit.policy.published if name not in form.columns]
+            if same and not _as_they_were(exhibit, same):
+                wrong.append("columns that are said to be as they were differ from the original")
+            moved = form.columns if form.keeps_values else ()
+            lost = [name for name in moved if _tally(table.text(name)) != _tally(original.text(name))]
+            wrong += [f"{len(lost)} column(s) do not have the values of the original"] if lost else []
+        return Finding(self.name, not wrong, {"wrong": 0}, {"wrong": len(wrong)}, reason="; ".join(wrong))
+
+
+def _tally(text: TextColumn) -> Counter[str]:
+    return Counter(dict(zip(text.labels, text.counts().tolist(), strict=True)))
+
+
+def _as_they_were(exhibit: ReleaseView, names: list[str]) -> bool:
+    table, original, half = exhibit.data, exhibit.original, exhibit.data.rows
+    both = [_one_numbering(table.text(name), original.text(name)) for name in names]
+    if exhibit.behind is not None:
+        behind = exhibit.behind["data"]
+        return all(bool((codes[:half] == codes[half:][behind]).all()) for codes in both)
+    classes = equivalence_classes_of(both)
+    return bool((np.bincount(classes.of[:half], minlength=len(classes)) * 2 == classes.counts).all())
+
+
+def _one_numbering(shown: TextColumn, own: TextColumn) -> IntArray:
+    known = {label: code for code, label in enumerate(shown.labels)}
+    codes = np.array([known.setdefault(label, len(known)) for label in own.labels], dtype=np.int64)
+    return np.concatenate([shown.codes.astype(np.int64), codes[own.codes]])
+
+
+# Weights
+# -------
+
+
+_SLACK = 1e-6
+
+
+class CalibratedWeights(Check):
+    """Calibrated survey weights tell nobody apart and keep the totals that they were calibrated to."""
+
+    name: ClassVar[str] = "calibrated weights"
+    forms: ClassVar[tuple[type[Form], ...]] = (Recoded,)
+
+    def ready(self, exhibit: ReleaseView) -> bool:
+        return exhibit.policy.calibrated is not None
+
+    def examine(self, exhibit: ReleaseView) -> Finding:
+        said = exhibit.policy.population
+        assert said is not None
+        weights = read_weights(exhibit.data, str(said.weight))
+        wrong = [*_telling(exhibit, said, weights)]
+        off = max((_off(exhibit, said, name, weights) for name in said.calibrate), default=0.0) if exhibit.private else 0.0
+        wrong += [f"a total differs by {off:.3g} times what is allowed"] if off > 1 + _SLACK else []
+        return Finding(self.name, not wrong, {"wrong": 0}, {"wrong": len(wrong)}, reason="; ".join(wrong))
+
+
+def _telling(exhibit: ReleaseView, said: SampledPopulation, weights: FloatArray) -> Iterator[str]:
+    """What the published weights by themselves do wrong."""
+    step = float(said.round)
+    if (np.abs(weights / step - np.rint(weights / step)) > _SLACK).any():
+        yield "weights are not rounded as the policy says"
+    names = dict.fromkeys((*exhibit.policy.quasi_identifiers, *said.calibrate))
+    alike = equivalence_classes_of([exhibit.data.text(name).codes for name in names], rows=exhibit.data.rows)
+    order = np.lexsort((weights, alike.of))
+    ends = np.cumsum(alike.counts)
+    apart = weights[order[ends - 1]] - weights[order[ends - alike.counts]]
+    if (apart > step * (1 + _SLACK)).any():
+        yield f"{int((apart > step * (1 + _SLACK)).sum())} group(s) of rows that look alike have weights more than one step apart"
+
+
+def _off(exhibit: ReleaseView, said: SampledPopulation, name: str, weights: FloatArray) -> float:
+    """The largest difference of a total of a column, over what is allowed."""
+    own = read_weights(exhibit.original, str(said.weight))
+    shown, bins = exhibit.data.text(name), _bins(exhibit, name)
+    mine = np.array([bins.get(label, -1) for label in shown.labels])[shown.codes]
+    values = exhibit.original.text(name)
+    theirs = np.array([bins.get(value, -1) for value in _as_labels(exhibit, name, values.labels)])[values.codes]
+    found = _weights_totals(mine, weights, theirs, own)
+    return max(float(abs(one - other) / max(TOLERANCE * other, said.round)) for one, other in found)
+
+
+def _weights_totals(mine: IntArray, weights: FloatArray, theirs: IntArray, own: FloatArray) -> Iterator[tuple[Fraction, Fraction]]:
+    """Both totals of every bin; those of values that no row stands for are a bin of their own."""
+    for place in np.union1d(mine, theirs).tolist():
+        yield Fraction(float(weights[mine == place].sum())), Fraction(float(own[theirs == place].sum()))
+
+
+def _as_labels(exhibit: ReleaseView, name: str, values: tuple[str, ...]) -> list[str]:
+    """A label under which each value of the original can be looked up among bins."""
+    domain = exhibit.recoded.get(name)
+    return list(values) if domain is None else [f"leaf {domain.code_of[value]}" for value in values]
+
+
+def _bins(exhibit: ReleaseView, name: str) -> dict[str, int]:
+    """The number of the bin of every label, and of every leaf that one covers; labels that share a leaf are in one bin."""
+    labels, domain = exhibit.data.text(name).labels, exhibit.recoded.get(name)
+    if domain is None:
+        return {label: place for place, label in enumerate(labels)}
+    found: dict[str, int] = {}
+    reach, number = -1, -1
+    for lo, hi, label in sorted((*(domain.interval(label) or (0, 0)), label) for label in labels):
+        number += lo >= reach
+        reach = max(reach, hi)
+        found |= {label: number} | {f"leaf {leaf}": number for leaf in range(lo, hi)}
+    return found
+
+
+# Optimality
+# ----------
+
+
+_ROUNDING = 2e-5
+
+
+class OptimalityHonest(Check):
+    """The measured loss is not below the bound that was claimed for all releases."""
+
+    name: ClassVar[str] = "optimality"
+    on_classes: ClassVar[bool] = True
+    forms: ClassVar[tuple[type[Form], ...]] = (Recoded,)
+
+    def ready(self, exhibit: ReleaseView) -> bool:
+        return exhibit.private and optimality_statement(exhibit) is not None
+
+    def examine(self, exhibit: ReleaseView) -> Finding:
+        said = statement(exhibit)
+        loss, bound = measured_objective(exhibit, said), said.lower_bound
+        wrong = []
+        if loss < bound * (1 - _ROUNDING) - 1e-12:
+            wrong.append(f"the release loses {loss:.6g}, less than the {bound:.6g} that were said to be the least possible")
+        if said.proven_optimal and loss > bound * (1 + _ROUNDING) + 1e-9:
+            wrong.append(f"the release is called optimal but loses {loss:.6g} with a bound of {bound:.6g}")
+        achieved = {said.objective: float(f"{loss:.6g}"), "lower_bound": bound}
+        return Finding(self.name, not wrong, {}, achieved, grade="exact" if wrong else MEASURED, reason="; ".join(wrong))
+
+
+# Other columns
+# -------------
+
+
+class OtherColumns(Check):
+    """k when the other columns are known too: measured on the published rows, not promised."""
+
+    name: ClassVar[str] = "other columns"
+    on_classes: ClassVar[bool] = True
+    forms: ClassVar[tuple[type[Form], ...]] = (Recoded,)
+
+    def ready(self, exhibit: ReleaseView) -> bool:
+        return bool(exhibit.policy.quasi_identifiers and "data" in exhibit.parts and _others(exhibit) and exhibit.data.rows)
+
+    def examine(self, exhibit: ReleaseView) -> Finding:
+        known = tuple(name for name in (*exhibit.policy.quasi_identifiers, *_others(exhibit)) if name in exhibit.data.names)
+        table = exhibit.data
+        sizes = equivalence_classes_of([table.text(name).codes for name in known], rows=table.rows, weights=table.counts).counts
+        achieved = {"k": int(sizes.min()), "alone": int((sizes == 1).sum())}
+        reason = "k when the other columns are known too; not promised"
+        return Finding(self.name, True, {}, achieved, known, grade=MEASURED, reason=reason)
+
+
+def _others(exhibit: ReleaseView) -> tuple[str, ...]:
+    return tuple(name for name in exhibit.policy.with_role("other") if name in exhibit.data.names)
+
+
+# Alibi
+# -----
+
+
+class AlibiRows(Check):
+    """How many people stand in published classes that break a claim which covering rows make true: measured, not promised."""
+
+    name: ClassVar[str] = "alibi rows"
+    forms: ClassVar[tuple[type[Form], ...]] = (Recoded,)
+    steady: ClassVar[bool] = False
+
+    def ready(self, exhibit: ReleaseView) -> bool:
+        return "data" in exhibit.parts and any(claim.model.joint for claim in exhibit.policy.claims)
+
+    def examine(self, exhibit: ReleaseView) -> Finding:
+        claims = [claim for claim in exhibit.policy.claims if claim.model.joint]
+        achieved = {"people": max(_in_classes(exhibit, claim) for claim in claims)}
+        if is_series(exhibit):
+            bundles, cohorts = exhibit.once(published_cells_of), is_membership_known_for_view(exhibit)
+            found = [
+                judge_by_classes(bundles, widen_requirement(claim, exhibit.policy, bundles.policies), cohorts) for claim in claims
+            ]
+            achieved |= {"people_over_all_releases": max(0 if one is None else one.below for one in found)}
+        hide = tuple(dict.fromkeys(name for claim in claims for name in claim.hide))
+        reason = "people whose own class of equal cells has fewer values than was claimed; measured, not promised"
+        return Finding(self.name, True, {}, achieved, hide=hide, grade=MEASURED, reason=reason)
+
+
+def _in_classes(exhibit: ReleaseView, claim: PrivacyRequirement) -> int:
+    """People of this release in classes of equal cells that break the claim."""
+    table = exhibit.data
+    told = [name for name in claim.hide if name in table.names]
+    if not told:
+        return 0
+    known = [name for name in exhibit.policy.quasi_identifiers if name in table.names]
+    classes = equivalence_classes_of([table.text(name).codes for name in known], rows=table.rows)
+    seen = Linkage.of_groups(classes.of, {name: (table.text(name).codes, table.text(name).labels) for name in told})
+    holds = claim.model.satisfied(seen)
+    return int(seen.people[~holds].sum())
+
+
+# Counterfeits
+# ------------
+
+
+class Counterfeits(Check):
+    """Rows that stand in for people who left stay within the policy's limit."""
+
+    name: ClassVar[str] = "counterfeits"
+    forms: ClassVar[tuple[type[Form], ...]] = (Recoded,)
+    on_classes: ClassVar[bool] = True
+
+    def ready(self, exhibit: ReleaseView) -> bool:
+        return exhibit.policy.series.counterfeits_at_most is not None and (exhibit.private or exhibit.records is not None)
+
+    def examine(self, exhibit: ReleaseView) -> Finding:
+        limit, many = exhibit.policy.series.counterfeits_at_most, exhibit.of(Recoded).counterfeits
+        assert limit is not None
+        inputs = exhibit.inputs if exhibit.records is None or exhibit.private else exhibit.records.input
+        fine = many <= limit * inputs + 1e-9
+        return Finding(
+            self.name,
+            fine,
+            {"counterfeits_at_most": limit},
+            {"counterfeits_at_most": round_significant(many / max(inputs, 1)), "counterfeits": many, "input": inputs},
+            reason="" if fine else f"{many} rows stand in beside {inputs} records, the policy allows {limit:.3%}",
+        )

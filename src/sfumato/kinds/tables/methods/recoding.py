@@ -1,0 +1,712 @@
+"""What all recoding methods share: from a policy and a table to a recoding problem, and from groupings back to a published table.
+
+A method of this family derives from `RecodingMethod` and says who stands with whom (`equivalence_classes_of`); everything
+else is here.
+
+Claims have columns of their own
+    A claim is about the columns that its outsider is given, so quasi-identifiers that no claim gives to anybody are published as
+    they are, and columns that claims do not tie together are recoded by themselves (`components`). Within a component whose claims
+    all speak of all its columns, groups are judged one by one, and `equivalence_classes_of` is asked. In the others it is
+    asked to satisfy all
+    claims in every group, where that can be had without suppressing more; its answer and the coarsest release are specialized as
+    far as the claims really allow (`specializing`), and the better one is published.
+
+Invariants
+    I1  Rows are shuffled with the cryptographic source.
+    I2  Only columns the policy publishes leave; identifiers never do.
+    I3  A release is refused as infeasible only when the coarsest release breaks a claim [boundaries Properties 5, 6]; see
+        *Departures* of `problem` for models on shares.
+    I4  Groups never cross history classes (`constrain.constraints`), so joint classes over all releases keep every claim.
+
+
+Attainable
+----------
+The level that can be had where what was asked cannot: the strongest one of a single claim with which a release exists.
+
+Guarantee
+    With the level that is named, the other claims being what they are, at least one record can be published, and as many as the
+    policy wants. It is found by trying: a claim that is weakened is asked once more of the whole problem.
+
+Invariants
+    I1  A weaker level never makes a policy infeasible, so levels are searched by halving.
+    I2  Every claim of the policy takes part, also one that followed from the claim that is weakened.
+
+
+Overlay
+-------
+Overlay: what several components say about the same rows, piece by piece.
+
+Every component of a problem shares the records of a row out to groups of its own. Where a row stands for one record that is one
+group each; where it is a class, the records of the class are cut wherever a component cuts them, and each piece has one group of
+every component.
+
+>>> shares = Shares(np.array([0, 0, 1]), np.array([7, 8, 7]), np.array([3, 2, 1]))
+>>> others = Shares(np.array([0, 0]), np.array([4, 5]), np.array([4, 1]))
+>>> laid = overlay_components([(np.arange(2), shares), (np.array([0]), others)], 2, np.array([5, 1]))
+>>> laid.row.tolist(), [of.tolist() for of in laid.groups], laid.count.tolist()
+([0, 0, 0, 1], [[7, 8, 8, 7], [4, 4, 5, -1]], [3, 1, 1, 1])
+
+
+Components
+----------
+Columns that claims tie together: what is independent of each other is recoded by itself.
+
+A claim sees only the columns that its outsider is given. Two columns that no claim sees together, not even by way of others, can be
+recoded as if the other was not there; only the suppressed records are shared.
+
+Invariants
+    I1  Every claim speaks of columns of one component. Claims that give the outsider nothing see all published records at once, and
+        hold however these are recoded, because they hold in the coarsest release.
+    I2  Components publish the same records: those that the whole problem need not suppress.
+    I3  A claim that follows from another one is left out: the other is as strong and its outsider knows more.
+
+>>> connected(("age", "sex", "zip"), [("age",), ("sex", "zip"), ()])
+[('age',), ('sex', 'zip')]
+
+
+Calibrating
+-----------
+Calibrated survey weights: ``population: {weight: w, calibrate: [sex, region], round: 10}``.
+
+Weights tell people apart, and suppressed records take their weight with them. Calibrated ones do neither: whoever looks alike has
+the same weight, and the weighted totals of the named columns are those of everybody, the suppressed included.
+
+Notation
+    margin    the people that the original's weights count for each bin of a named column. Published labels that overlap (20-29
+              beside 20-39) are one bin: the finest totals that both sides can tell
+    kind      published rows that look alike in all quasi-identifiers and named columns
+
+How
+    1. Every row starts with the mean of the original weights of the rows that look like it in all quasi-identifiers.
+    2. Raking: weights are scaled to one margin after the other until all of them are met (iterative proportional fitting).
+    3. Rounding: within a kind some rows get the multiple of `round` below, others the one above, by lot, and how many follows
+       from the running total: sums drift by half a step at most, in the order of the first column.
+
+Guarantee (`tables.checks` counts again)
+    I1  A weight says nothing that the other cells of its row do not say, up to one step of rounding that is drawn by lot.
+    I2  Every margin differs from the original's by at most `TOLERANCE` of it, or one step of rounding; refused otherwise.
+    Means of classes are figures of at least as many people as a class has: who knows all weights of a class but one learns that one
+    as far as rounding lets them.
+
+Papers: Deming, Stephan (1940) for raking; Deville, Särndal (1992) for calibration.
+"""
+
+from __future__ import annotations
+
+import os
+from abc import abstractmethod
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import floor
+from typing import Any, ClassVar
+
+import numpy as np
+import pyarrow as pa
+
+from sfumato.core.arrays import CodeArray, FloatArray, IntArray, narrow_codes
+from sfumato.core.errors import Infeasible, SfumatoError
+from sfumato.core.randomness import Randomness
+from sfumato.data.equivalence_classes import equivalence_classes_of, unit_weights
+from sfumato.data.generalization import Generalization
+from sfumato.data.hierarchy import encode
+from sfumato.data.linkage import Linkage
+from sfumato.data.persons import persons_of_rows
+from sfumato.data.table import Table, as_text, combined_chunks, encode_compactly
+from sfumato.history.constrain.constraints import (
+    HistoryConstraint,
+    PersonCandidateClasses,
+    constrain_task,
+    deferral_limit,
+    person_candidate_classes,
+    unsafe_to_split,
+    without_records,
+)
+from sfumato.io.value_coding import is_coded
+from sfumato.kinds.tables.form import Recoded, RecodedProvenance
+from sfumato.kinds.tables.methods.deferred_records import defer_costly_records
+from sfumato.kinds.tables.methods.person_requirements import enforce_person_requirements, person_requirements, refusal_of_people
+from sfumato.kinds.tables.methods.population_requirements import add_population, population_requirement, weight_column
+from sfumato.kinds.tables.methods.recoding_costs import Costs
+from sfumato.kinds.tables.methods.recoding_history import (
+    continue_release,
+    empty_release,
+    keep_classes_apart,
+    with_standing_requirements,
+)
+from sfumato.kinds.tables.methods.recoding_problem import Cells, Grouping, RecodingProblem, Requirement, Sensitive, Shares
+from sfumato.kinds.tables.methods.specialization import specialize
+from sfumato.kinds.tables.sample_weights import read_weights
+from sfumato.models.base import Model
+from sfumato.policy.generalizations import generalization_of
+from sfumato.policy.policy import Policy
+from sfumato.policy.requirements import PrivacyRequirement
+from sfumato.policy.sections import TOLERANCE, SampledPopulation, values_of
+from sfumato.release.form import Form
+from sfumato.release.method import Method, Task
+from sfumato.release.release import Part, Release
+
+
+class RecodingMethod(Method):
+    """A method that writes quasi-identifiers of one table more coarsely."""
+
+    form: ClassVar[type[Form]] = Recoded
+    minimal: ClassVar[bool] = True
+    counts_people: ClassVar[bool] = True
+    codes: ClassVar[bool] = True
+    remembers: ClassVar[bool] = True
+    one_level: ClassVar[bool] = False
+    """Whether every column is written at one level, so that nobody fits two classes."""
+    mixed: ClassVar[bool] = False
+    """Whether `equivalence_classes_of` itself looks after claims that speak of some of the columns only, by asking
+`RecodingProblem.satisfied`."""
+
+    @abstractmethod
+    def group(self, problem: RecodingProblem, task: Task) -> Grouping:
+        """Who stands with whom: every record outside `problem.out` in a group, and every group satisfies every claim.
+
+        What a group is published as is the smallest interval around it, unless the grouping brings its own.
+        """
+
+    def usual_jobs(self) -> int:
+        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+    def refusal(self, policy: Policy) -> str:
+        overlapping = [claim for claim in policy.claims if claim.model.needs_everybody and not self.one_level]
+        if overlapping:
+            return f"{overlapping[0]} needs classes of which everybody fits one: 'global' makes them"
+        return refusal_of_recoding(policy)
+
+    def enforces(self, claim: PrivacyRequirement, policy: Policy) -> bool:
+        return can_recode(claim, policy) and (self.one_level or not claim.model.needs_everybody)
+
+    def groups_by_sensitive(self, policy: Policy) -> bool:
+        return any(claim.model.needs_sensitive for claim in binding(policy))
+
+    def describe(self, policy: Policy, data: Any = None) -> list[str]:
+        exact = [name for name in policy.quasi_identifiers if name not in known_quasi_identifiers(policy)]
+        return [f"published as they are, because no claim gives them to an outsider: {', '.join(exact)}"] if exact else []
+
+    def run(self, task: Task) -> Release:
+        going, problem = problem_with_history(task)
+        if problem is None:
+            return continue_release(task, empty_release(task, going), going)
+        waiting = min(going.waiting, deferral_limit(task, going.withheld + problem.suppressed))
+        mine = replace(task, data=going.table, waiting=waiting, withheld=going.withheld)
+        return continue_release(task, self.release(mine, problem), going)
+
+    def release(self, task: Task, problem: RecodingProblem) -> Release:
+        """The published table of a problem that can be solved."""
+        parts = components(problem)
+        return publish_recoding(task, problem, [(part, self.arranged(part.problem, task)) for part in parts])
+
+    def arranged(self, problem: RecodingProblem, task: Task) -> Grouping:
+        """The method's groups of a component, whatever columns its claims speak of."""
+        if not problem.requirements:
+            return problem.grouping(np.arange(len(problem.points)))
+        if self.mixed or problem.uniform:
+            made = _without_flaw(problem, self.group(problem, task))
+            return enforce_person_requirements(
+                problem, defer_costly_records(problem, made, task.waiting, task.policy.utility.minimize)
+            )
+        objective = task.policy.utility.minimize
+        starts = [problem.coarsest()]
+        if not problem.everywhere.out.any():
+            starts.append(_without_flaw(problem.everywhere, self.group(problem.everywhere, task)))
+        costs = Costs.of(problem, objective)
+        found = [specialize(problem, start, objective=objective) for start in starts]
+        return enforce_person_requirements(problem, min(found, key=lambda grouping: costs.mean(problem, grouping)))
+
+
+def _without_flaw(problem: RecodingProblem, grouping: Grouping) -> Grouping:
+    if flaw := problem.flaw(grouping):
+        raise SfumatoError(f"the method made a release that may not leave: {flaw}", hint="this is a defect of the method")
+    return grouping
+
+
+def can_recode(claim: PrivacyRequirement, policy: Policy) -> bool:
+    """Whether recoding can make the claim true: it hides nothing that is recoded, and a monotone model survives coarser classes."""
+    hidden = set(claim.hide).isdisjoint(policy.quasi_identifiers)
+    return claim.model.by_group().monotone and hidden and set(claim.given) <= set(policy.quasi_identifiers)
+
+
+def refusal_of_recoding(policy: Policy) -> str:
+    """Why a recoded table cannot keep the claims of this policy; empty when it can."""
+    if not policy.quasi_identifiers:
+        return "the policy has no quasi-identifier column"
+    if not policy.claims:
+        return "the policy protects nothing: 'protect' has no claims"
+    for claim in policy.claims:
+        if not can_recode(claim, policy):
+            return f"{claim} speaks about columns that one recoded table leaves as they are"
+    return refusal_of_people(policy)
+
+
+def problem_with_history(task: Task) -> tuple[HistoryConstraint, RecodingProblem | None]:
+    """The records that the method is asked about, and their recoding problem, in which nobody leaves their history class (I4).
+
+    There is no problem when lineages that stay as they were have all the rows, or nobody else can be published.
+    """
+    policy, task = with_standing_requirements(task)
+    going = constrain_task(task)
+    while True:
+        if going.lineages is not None and not len(going.behind):
+            return going, None
+        try:
+            problem = feasible_problem(policy, going.table, going.apart, going.as_before, _others(task, going), going.divisible)
+        except Infeasible:
+            if going.lineages is None or not going.lineages.steady.rows:
+                raise
+            return going, None
+        torn = unsafe_to_split(task, going, problem.out[problem.row_point.of[: problem.rows - problem.beside]])
+        if not torn.any():
+            return going, problem
+        going = without_records(going, torn[going.apart])
+
+
+def _others(task: Task, going: HistoryConstraint) -> PersonCandidateClasses | None:
+    """Of people in several rows: who could be of another history class."""
+    person = task.policy.person
+    return (
+        None if person is None or going.tied is None else person_candidate_classes(going, persons_of_rows(task.data, person.unit))
+    )
+
+
+def feasible_problem(
+    policy: Policy,
+    table: Table,
+    apart: IntArray | None = None,
+    as_before: IntArray | None = None,
+    others: PersonCandidateClasses | None = None,
+    divisible: Collection[int] | None = None,
+) -> RecodingProblem:
+    """The recoding problem of a policy, or `Infeasible`; `apart` are classes of records that no group may mix.
+
+    Suppression is by whole regions. When too much would be suppressed, columns that no claim speaks of help after all: they divide
+    regions into smaller ones, some of which may be saved (I3).
+    """
+    problem = keep_classes_apart(problem_of(policy, table), apart, as_before, others, divisible)
+    try:
+        check_feasible(policy, problem)
+    except Infeasible:
+        finer = keep_classes_apart(problem_of(policy, table, policy.quasi_identifiers), apart, as_before, others, divisible)
+        if finer.suppressed >= problem.suppressed:
+            raise
+        check_feasible(policy, finer)
+        return finer
+    return problem
+
+
+def problem_of(policy: Policy, table: Table, names: tuple[str, ...] = ()) -> RecodingProblem:
+    """The recoding problem in leaf codes, over the columns that claims speak of unless others are named."""
+    names = names or known_quasi_identifiers(policy) or policy.quasi_identifiers[:1]
+    domains, codes = [], []
+    for name in policy.quasi_identifiers:
+        text = table.text(name)
+        domain = generalization_of(policy, name, values_of(policy.everybody(), table, name))
+        leaves = narrow_codes(encode(domain, text.labels, column=name), domain.size)
+        if name in names:
+            domains.append(domain)
+            codes.append(leaves[text.codes])
+    hidden = dict.fromkeys(name for claim in binding(policy) for name in claim.hide)
+    sensitive = tuple(Sensitive(name, table.text(name).codes, table.text(name).labels) for name in hidden)
+    stated = stated_requirements(policy)
+    whose, of_them = person_requirements(policy, table, [(claim, known_to(claim, policy)) for claim in binding(policy)])
+    asked = (*without_implied(stated), *of_them)
+    hidden_too = (*sensitive, *whose, *weight_column(policy, table))
+    problem = RecodingProblem(names, tuple(domains), tuple(codes), hidden_too, asked, multiplicity=table.counts)
+    return add_population(problem, policy)
+
+
+def binding(policy: Policy) -> tuple[PrivacyRequirement, ...]:
+    """The claims that bind this table: what hides only columns that it leaves out cannot be broken by it.
+
+    Unless it shows columns of no role that other releases may show too: then it hangs on their hidden columns, and is bound.
+    """
+    loose = bool(policy.with_role("other"))
+    return tuple(c for c in policy.claims if loose or not c.hide or not set(c.hide).isdisjoint(policy.published))
+
+
+def known_to(claim: PrivacyRequirement, policy: Policy) -> tuple[str, ...]:
+    """The quasi-identifiers that the outsider of a claim knows; whoever joins several releases uses all of them."""
+    return tuple(name for name in policy.quasi_identifiers if claim.model.joint or name in claim.given)
+
+
+def known_quasi_identifiers(policy: Policy) -> tuple[str, ...]:
+    """The quasi-identifiers that some claim gives to an outsider."""
+    spoken = {name for claim in policy.claims for name in known_to(claim, policy)}
+    return tuple(name for name in policy.quasi_identifiers if name in spoken)
+
+
+def check_feasible(policy: Policy, problem: RecodingProblem) -> None:
+    """Refuse before the work starts when the claims leave too few records to publish [boundaries Properties 5, 6]."""
+    suppressed, limit = problem.suppressed, policy.utility.suppress_at_most
+    if suppressed == problem.own:
+        broken = _broken_claim(problem)
+        raise Infeasible(
+            "no record can be published: every group that the boundaries allow breaks a claim",
+            where=broken.model.name,
+            hint=f"{_offer(policy, problem)}; or widen the boundaries",
+        )
+    if limit is not None and suppressed > limit * problem.own + 1e-9:
+        share = suppressed / problem.own
+        raise Infeasible(
+            f"{suppressed} of {problem.own} records ({share:.3%}) lie in groups that cannot satisfy the claims within the "
+            f"boundaries, and the policy allows {limit:.3%}",
+            hint=f"set utility.suppress_at_most to {np.ceil(share * 1e4) / 100:.2f}%, widen the boundaries, or lower the levels",
+        )
+
+
+def suppression_budget(policy: Policy, problem: RecodingProblem, withheld: int = 0) -> int:
+    """How many records may be suppressed by choice: what the policy's limit leaves beside those withheld already."""
+    limit = policy.utility.suppress_at_most
+    if problem.beside or limit is None:  # who is left out is counted among everybody there
+        return 0
+    return max(floor(limit * (problem.records + withheld) + 1e-9) - problem.suppressed - withheld, 0)
+
+
+def _offer(policy: Policy, problem: RecodingProblem) -> str:
+    """A level with which a release exists."""
+    limit = policy.utility.suppress_at_most
+
+    def enough(weaker: RecodingProblem) -> bool:
+        left = weaker.suppressed
+        return left < weaker.own and (limit is None or left <= limit * weaker.own + 1e-9)
+
+    stated = stated_requirements(policy)
+    found = strongest_attainable(problem, [*stated, *(one for one in problem.requirements if one not in stated)], enough)
+    if found is None:
+        return "no single level helps: lower the levels of several claims"
+    return f"{found} is the most that this data can offer, with the other claims as they are"
+
+
+def stated_requirements(policy: Policy) -> list[Requirement]:
+    """The claims of a policy as requirements, also those that follow from others."""
+    return [population_requirement(claim, policy, known_to(claim, policy)) for claim in binding(policy)]
+
+
+def _broken_claim(problem: RecodingProblem) -> Requirement:
+    for requirement in problem.requirements:
+        if not requirement.model.satisfied(_everything(problem, requirement)).all():
+            return requirement
+    return problem.requirements[0]
+
+
+def _everything(problem: RecodingProblem, requirement: Requirement) -> Linkage:
+    """What the requirement would see if all records were one group."""
+    return problem.linkage(problem.grouping(np.zeros(len(problem.points), dtype=np.int64)), requirement.hide)
+
+
+def publish_recoding(task: Task, problem: RecodingProblem, arranged: Sequence[tuple[Component, Grouping]]) -> Release:
+    """The published table: labels for what was recoded, everything else as it is, rows shuffled."""
+    table: Table = task.data
+    laid = overlay_components(
+        [(part.rows, part.problem.shares(grouping)) for part, grouping in arranged], problem.rows, table.counts
+    )
+    labels = [_labels(part.problem, grouping) for part, grouping in arranged]
+    for each in (problem, *(part.problem for part, _ in arranged)):
+        each.forget()  # with many classes every array counts
+    inside = np.logical_and.reduce(
+        [laid.row < table.rows, *(of >= 0 for of in laid.groups)]
+    )  # nobody beside the table is published
+    kept = np.flatnonzero(inside)
+    suppressed = problem.own - int(laid.count.sum(where=inside))
+    order = kept[task.randomness.child("row order").permutation(len(kept))]  # I1
+    rows = order if table.counts is None else laid.row[order]
+    groups, counts = [of[order] for of in laid.groups], None if table.counts is None else laid.count[order]
+    del laid, inside, kept, order
+    columns = {}
+    for name in task.policy.published:  # I2
+        place = next((place for place, written in enumerate(labels) if name in written), None)
+        if place is not None:
+            written, of_group = labels[place][name]
+            columns[name] = pa.DictionaryArray.from_arrays(pa.array(of_group[groups[place]]), written)
+        elif name == task.policy.calibrated:
+            continue
+        elif name in table.names or table.counts is None:  # classes may leave out what no claim speaks of
+            columns[name] = _as_it_is(task.policy, table, name).take(pa.array(rows))
+    said = task.policy.population
+    if said is not None and said.weight is not None and task.policy.calibrated is not None:
+        columns[said.weight] = calibrate_weights(task.policy, said, table, columns, rows, task.randomness)
+        columns = {name: columns[name] for name in task.policy.published}
+    held = pa.table(columns) if counts is None else encode_compactly(pa.table(columns))
+    return Release(Recoded(), {"data": Part(held, counts)}, suppressed, RecodedProvenance({"data": rows}))
+
+
+def _as_it_is(policy: Policy, table: Table, name: str) -> pa.Array:
+    """The values of a column that is not made coarser: as they are, or as the policy codes them."""
+    if not is_coded(policy.columns[name].hierarchy):
+        return combined_chunks(table.coded(name))
+    text = table.text(name)
+    domain = generalization_of(policy, name, text.labels)
+    return pa.array([domain.leaves[domain.code_of[label]] for label in text.labels], pa.string()).take(pa.array(text.codes))
+
+
+def _labels(problem: RecodingProblem, grouping: Grouping) -> dict[str, tuple[pa.Array, CodeArray]]:
+    """Per quasi-identifier the different labels, and which of them each group has: every label is written once."""
+    columns = zip(problem.names, problem.domains, problem.cells(grouping), strict=True)
+    return {name: _written(domain, cells) for name, domain, cells in columns}
+
+
+def _written(domain: Generalization, cells: Cells) -> tuple[pa.Array, CodeArray]:
+    alike = equivalence_classes_of(cells.sides())
+    return pa.array(cells.taken(alike.first).labels(domain), pa.string()), alike.of.astype(np.int32)
+
+
+def numbered(groups: IntArray) -> IntArray:
+    """Group numbers without gaps; −1 stays."""
+    present, number = np.unique(groups, return_inverse=True)
+    return number - int((present < 0).any())
+
+
+# Attainable
+# ----------
+
+
+_STEPS = 12
+Enough = Callable[[RecodingProblem], bool]
+
+
+def strongest_attainable(problem: RecodingProblem, stated: Sequence[Requirement], enough: Enough) -> Model | None:
+    """The first claim that needs to be weakened in one level only, as far as it must be; None when no single level helps."""
+    for place, requirement in enumerate(stated):
+        for key in requirement.model.levels:
+
+            def holds(model: Model, place: int = place, requirement: Requirement = requirement) -> bool:
+                claims = (*stated[:place], replace(requirement, model=model), *stated[place + 1 :])  # I2
+                return enough(problem.asking(claims))
+
+            found = strongest(requirement.model, key, holds)
+            if found is not None:
+                return found
+    return None
+
+
+def strongest(model: Model, key: str, holds: Callable[[Model], bool]) -> Model | None:
+    """The model with the safest level of one parameter that holds, at most as safe as it is now; None when none holds."""
+    asked = getattr(model, key)
+    weakest = type(asked)(1)  # one candidate, one value, every share: what any group satisfies
+
+    def at(level: float) -> Model:
+        return type(model)(**model.model_dump() | {key: level})
+
+    if asked == weakest or not holds(at(weakest)):
+        return None
+    if isinstance(asked, int):
+        low, high = weakest, asked  # I1
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (middle, high) if holds(at(middle)) else (low, middle)
+        return at(low)
+    good, bad = weakest, asked
+    for _ in range(_STEPS):
+        middle = round((good + bad) / 2, 3)
+        if middle in (good, bad):
+            break
+        good, bad = (middle, bad) if holds(at(middle)) else (good, middle)
+    return at(good)
+
+
+# Overlay
+# -------
+
+
+@dataclass(frozen=True, slots=True)
+class Pieces:
+    """`count[i]` records of row `row[i]`, with the group that each component gives them; −1 where one suppresses them."""
+
+    row: IntArray
+    groups: tuple[IntArray, ...]
+    count: IntArray
+
+
+def overlay_components(shared: Sequence[tuple[IntArray | None, Shares]], rows: int, counts: IntArray | None) -> Pieces:
+    """The pieces of all rows, in their order; each component speaks of some rows (named first) and suppresses the others."""
+    if len(shared) == 1 and shared[0][0] is None:  # nobody else cuts what it shares out
+        return Pieces(shared[0][1].row, (shared[0][1].group,), shared[0][1].count)
+    if counts is None:  # a row is one record, with one group of every component
+        groups = tuple(_in_place(mine, shares, rows) for mine, shares in shared)
+        return Pieces(np.arange(rows), groups, unit_weights(rows))
+    many = counts
+    end = np.cumsum(many)
+    laid = [_starts(mine, shares, many, end) for mine, shares in shared]
+    cuts = np.unique(np.concatenate([start for start, _ in laid]))
+    groups = tuple(of[np.searchsorted(start, cuts, side="right") - 1] for start, of in laid)
+    return Pieces(np.searchsorted(end, cuts, side="right"), groups, np.diff(cuts, append=end[-1] if rows else 0))
+
+
+def _in_place(mine: IntArray | None, shares: Shares, rows: int) -> IntArray:
+    if mine is None:
+        return shares.group
+    of = np.full(rows, -1, dtype=np.int64)
+    of[mine[shares.row]] = shares.group
+    return of
+
+
+def _starts(mine: IntArray | None, shares: Shares, many: IntArray, end: IntArray) -> tuple[IntArray, IntArray]:
+    """Where each share begins, all records of all rows laid in a line, and its group."""
+    if mine is None:
+        return np.cumsum(shares.count) - shares.count, shares.group
+    silent = np.setdiff1d(np.arange(len(many)), mine, assume_unique=True)
+    row = np.concatenate([mine[shares.row], silent])
+    group = np.concatenate([shares.group, np.full(len(silent), -1, dtype=np.int64)])
+    count = np.concatenate([shares.count, many[silent]])
+    order = np.argsort(row, kind="stable")
+    ends = np.cumsum(count[order])
+    return ends - count[order], group[order]
+
+
+# Components
+# ----------
+
+
+@dataclass(frozen=True)
+class Component:
+    """Some columns of a problem as a problem of their own, about some of its records."""
+
+    problem: RecodingProblem
+    rows: IntArray | None = None
+    """The records that it is about; all of them without."""
+
+
+def components(problem: RecodingProblem) -> list[Component]:
+    """The problem as it is when all claims speak of all its columns, else its independent parts without suppressed records."""
+    if problem.uniform:
+        return [Component(problem)]
+    rows = np.flatnonzero(~problem.out[problem.row_point.of])  # I2
+    sets = connected(problem.names, [problem.given(requirement) for requirement in problem.requirements])
+    return [Component(_restricted(problem, names, rows), rows) for names in sets]
+
+
+def connected(names: Sequence[str], sets: Iterable[Sequence[str]]) -> list[tuple[str, ...]]:
+    """The names in the classes that the sets connect, everything in the order of the names."""
+    of = {name: place for place, name in enumerate(names)}
+    for tied in sets:
+        joined = {of[name] for name in tied}
+        of = {name: min(joined) if place in joined else place for name, place in of.items()}
+    return [tuple(name for name in names if of[name] == place) for place in sorted(set(of.values()))]
+
+
+def without_implied(requirements: Sequence[Requirement]) -> tuple[Requirement, ...]:
+    """The claims that do not follow from others (I3)."""
+    return tuple(one for one in requirements if not any(_follows(one, other) for other in requirements))
+
+
+def _follows(one: Requirement, other: Requirement) -> bool:
+    """Whether `other` implies `one` because its outsider knows more; its classes are parts of the ones that `one` is about."""
+    more = set(one.given or ()) < set(other.given or ())
+    return more and one.model.monotone and set(one.hide) <= set(other.hide) and other.model.covers(one.model)
+
+
+def _restricted(problem: RecodingProblem, names: tuple[str, ...], rows: IntArray) -> RecodingProblem:
+    places = [problem.names.index(name) for name in names]
+    inside = [one for one in problem.requirements if set(problem.given(one)) <= set(names) and problem.given(one)]  # I1
+    hidden = {name for requirement in inside for name in requirement.hide}
+    return replace(
+        problem,
+        names=names,
+        domains=tuple(problem.domains[place] for place in places),
+        codes=tuple(problem.codes[place][rows] for place in places),
+        sensitive=tuple(_rows_of(column, rows) for column in problem.sensitive if column.name in hidden),
+        requirements=tuple(inside),
+        multiplicity=None if problem.multiplicity is None else problem.multiplicity[rows],
+        beside=int((rows >= problem.rows - problem.beside).sum()),
+        whole=problem,
+    )
+
+
+def _rows_of(column: Sensitive, rows: IntArray) -> Sensitive:
+    return replace(column, codes=column.codes[rows])
+
+
+# Calibrating
+# -----------
+
+
+_MOST_ROUNDS = 2000
+_CLOSE = 1e-9
+
+
+def calibrate_weights(
+    policy: Policy, said: SampledPopulation, table: Table, shown: Mapping[str, pa.Array], rows: IntArray, randomness: Randomness
+) -> pa.Array:
+    """The weight of every published row, as text; `shown` are the published columns, `rows` the records behind them."""
+    own = read_weights(table, str(said.weight))
+    margins = [_margin(policy, table, shown[name], name, own) for name in said.calibrate]
+    alike = equivalence_classes_of(
+        [as_text(pa.chunked_array([shown[name]]), name).codes for name in policy.quasi_identifiers], rows=len(rows)
+    )
+    start = np.bincount(alike.of, weights=own[rows]) / alike.counts  # I1
+    weights = raked(start[alike.of], margins)
+    kinds = equivalence_classes_of([*(bins for bins, _ in margins), alike.of])  # sorted by the first margin
+    rounded = _rounded(weights, kinds.of, float(said.round), randomness)
+    _require_kept(rounded, margins, said)
+    return pa.array([f"{weight:.10g}" for weight in rounded], pa.string())
+
+
+def _margin(policy: Policy, table: Table, column: pa.Array, name: str, own: FloatArray) -> tuple[IntArray, FloatArray]:
+    """The bin of every published row, and the total of every bin."""
+    text, published = table.text(name), as_text(pa.chunked_array([column]), name)
+    if name in policy.quasi_identifiers:
+        domain = generalization_of(policy, name, text.labels)
+        bin_of = _bins(domain, published.labels)
+        mine = np.array([bin_of[(domain.interval(label) or (0, 0))[0]] for label in published.labels])
+        theirs = np.array([bin_of[domain.code_of[label]] for label in text.labels])
+    else:
+        number_of = {label: place for place, label in enumerate(text.labels)}
+        mine, theirs = np.array([number_of[label] for label in published.labels]), np.arange(len(text.labels))
+        theirs = np.where(np.isin(theirs, mine), theirs, -1)
+    if (theirs[text.codes] < 0).any():
+        what = f"{int((theirs[text.codes] < 0).sum())} record(s) have values of '{name}' that no published row stands for"
+        raise Infeasible(what, where="population.calibrate", hint="leave the column out of 'calibrate', or suppress less")
+    totals: FloatArray = np.bincount(theirs[text.codes], weights=own).astype(np.float64)
+    return mine[published.codes], totals
+
+
+def _bins(domain: Generalization, labels: Sequence[str]) -> IntArray:
+    """For every leaf the number of its bin: labels that overlap are joined; −1 where no label covers it."""
+    covered = np.zeros(domain.size + 1, dtype=np.int64)
+    inside = np.zeros(domain.size + 1, dtype=np.int64)
+    for lo, hi in filter(None, map(domain.interval, labels)):
+        covered[lo] += 1
+        covered[hi] -= 1
+        inside[lo + 1] += 1
+        inside[hi] -= 1
+    shown, tied = np.cumsum(covered)[:-1] > 0, np.cumsum(inside)[:-1] > 0
+    return np.where(shown, np.cumsum(~tied) - 1, -1)
+
+
+def raked(weights: FloatArray, margins: Sequence[tuple[IntArray, FloatArray]]) -> FloatArray:
+    """Weights that meet every margin, as near to those that are given as scaling gets; `Infeasible` where none do."""
+    weights = weights.copy()
+    for _ in range(_MOST_ROUNDS):
+        worst = 0.0
+        for bins, totals in margins:
+            sums = np.bincount(bins, weights=weights, minlength=len(totals))
+            factor = np.divide(totals, sums, out=np.ones(len(totals)), where=sums > 0)
+            worst = max(worst, float(np.abs(factor - 1).max(initial=0)))
+            weights *= factor[bins]
+        if worst < _CLOSE:
+            return weights
+    what = "no weights above zero meet all totals at once: raking does not settle"
+    raise Infeasible(what, where="population.calibrate", hint="calibrate to fewer columns, or suppress less")
+
+
+def _rounded(weights: FloatArray, kind: IntArray, step: float, randomness: Randomness) -> FloatArray:
+    """Multiples of a step, with the sums of the weights in the order of kinds; who of a kind gets more is drawn."""
+    order = np.lexsort((randomness.child("calibrated weights").permutation(len(weights)), kind))
+    running = np.rint(np.cumsum(weights[order]) / step)
+    found = np.empty_like(weights)
+    found[order] = np.diff(running, prepend=0.0) * step
+    return found
+
+
+def _require_kept(weights: FloatArray, margins: Sequence[tuple[IntArray, FloatArray]], said: SampledPopulation) -> None:
+    """What is promised (I2), and that everybody still stands for somebody."""
+    if (weights <= 0).any():
+        what = f"{int((weights <= 0).sum())} row(s) would stand for nobody"
+        raise Infeasible(what, where="population.round", hint="round to a smaller step")
+    for (bins, totals), name in zip(margins, said.calibrate, strict=True):
+        off = np.abs(np.bincount(bins, weights=weights, minlength=len(totals)) - totals)
+        if (off > np.maximum(TOLERANCE * totals, said.round) + _CLOSE).any():
+            what = f"rounding to {said.round:g} moves a total of '{name}' by {off.max():.3g}"
+            raise Infeasible(what, where="population.round", hint="round to a smaller step, or calibrate to fewer columns")

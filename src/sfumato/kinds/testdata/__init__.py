@@ -1,0 +1,1 @@
+"""Test data: replaced tables, pattern-preserving tables and whole databases in which constraints still hold."""

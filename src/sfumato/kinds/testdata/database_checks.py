@@ -1,0 +1,598 @@
+"""A published database is whole: the tables and rows that belong to it, every constraint of its schema, every rule of its policy.
+
+All of this is judged on the published rows alone; with the original also that the schema is the original's and nothing is lost.
+
+
+Database survivors
+------------------
+No original value of a replaced column stands anywhere else in what is published, unless the policy accepts that by name.
+
+
+Database values
+---------------
+Values of a published database: new ones lie in their domains and echo nothing, kept ones are as they were, linked ones agree.
+
+Notation
+    n     rows (for linked columns: distinct values) in which a replaced column is not null
+    E     Σ_v old(v) · new(v) / n: how many of them would keep their value if old and new were independent
+    tail  P(X ≥ found) for X binomial with n trials and mean E; judged at 10⁻⁶ divided by the number of columns (Bonferroni)
+
+
+Target
+------
+The test database itself, after the load: what stands there is what was certified, and the server agrees.
+
+Guarantee: everything is judged on rows read back from the target, by the checks that judged the release, without the original.
+With the source at hand, no old value of a replaced column is found in a column of the target that was not replaced, computed ones
+included.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from decimal import Decimal, InvalidOperation
+from typing import ClassVar
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from sfumato.core.errors import SfumatoError
+from sfumato.data.database import ColumnFacts, Database
+from sfumato.data.memory_map import MappedTableBuilder
+from sfumato.data.table import Table
+from sfumato.data.text_values import parse_timestamp
+from sfumato.kinds.testdata.database_view import (
+    DatabaseView,
+    count_differing_rows,
+    count_distinct,
+    iterate_in_pieces,
+    label_combinations,
+    mentions_original,
+    slices,
+)
+from sfumato.kinds.testdata.form import DatabaseForm, describes_schema
+from sfumato.kinds.testdata.leaked_values import (
+    LeakedColumn,
+    Originals,
+    find_leaked_values,
+    match_original_values,
+    original_values,
+    unchanged_columns,
+)
+from sfumato.policy.constraint_language import IntegrityRule, columns_of
+from sfumato.policy.constraint_language.syntax_tree import (
+    Aggregate,
+    AtLeast,
+    ColumnValue,
+    Condition,
+    Determines,
+    References,
+    Unique,
+)
+from sfumato.policy.database_policy import BoundPolicy
+from sfumato.policy.declared_constraints import Constraint
+from sfumato.policy.value_domains import Like, ValueDomain, Values, replaces_missing
+from sfumato.release.certificate import MEASURED, NOT_JUDGED, Finding
+from sfumato.release.evidence import Check
+from sfumato.release.form import Form
+from sfumato.release.release import Part
+from sfumato.release.view import ReleaseView
+
+
+class TablesPresent(Check):
+    """Every table of the schema is there with its columns and its rows."""
+
+    name: ClassVar[str] = "tables and row counts"
+    forms: ClassVar[tuple[type[Form], ...]] = (DatabaseForm,)
+
+    def examine(self, exhibit: ReleaseView) -> Finding:
+        seen = exhibit.once(DatabaseView)
+        wrong = [*_shape(seen), *_counts(exhibit), *_against_original(seen)]
+        rows = sum(table.rows for table in seen.tables.values())
+        achieved = {"misfits": len(wrong), "tables": len(seen.tables), "rows": rows}
+        return Finding(self.name, not wrong, {"misfits": 0}, achieved, reason="; ".join(wrong))
+
+
+def _shape(seen: DatabaseView) -> list[str]:
+    wrong = [f"table '{table.name}' is missing" for table in seen.schema.tables if table.name not in seen.tables]
+    known = {table.name: list(table.written) for table in seen.schema.tables}
+    for name, table in seen.tables.items():
+        if name not in known:
+            wrong.append(f"table '{name}' is not in the schema")
+        elif table.names != known[name]:
+            wrong.append(f"table '{name}' has other columns than the schema")
+    return wrong
+
+
+def _counts(exhibit: ReleaseView) -> list[str]:
+    said = {part: entry.rows for part, entry in exhibit.of(DatabaseForm).tables.items()}
+    found = {part: len(table) for part, table in exhibit.parts.items()}
+    return [f"table '{part}' has {found.get(part, 0)} rows, not {rows}" for part, rows in said.items() if found.get(part) != rows]
+
+
+def _against_original(seen: DatabaseView) -> list[str]:
+    original = seen.exhibit.original
+    if not seen.exhibit.private:
+        return []
+    wrong = [] if describes_schema(seen.form, original.schema) else ["the schema is not the original's"]
+    partly = seen.form.subset
+    for name, table in seen.tables.items():
+        there = original.tables[name].rows if name in original.tables else 0
+        if table.rows > there or (table.rows < there and not partly):
+            wrong.append(f"table '{name}' has {table.rows} rows, the original {there}")
+    return wrong
+
+
+class Constraints(Check):
+    """Keys, references, not-null, value lists and checks of the schema hold in the published rows."""
+
+    name: ClassVar[str] = "constraints"
+    forms: ClassVar[tuple[type[Form], ...]] = (DatabaseForm,)
+
+    def examine(self, exhibit: ReleaseView) -> Finding:
+        seen = exhibit.once(DatabaseView)
+        judged = [constraint for constraint in seen.bound.constraints if constraint.kind != "check" or constraint.rule is not None]
+        broken = {constraint.identifier: count_violations(seen, constraint) for constraint in judged}
+        wrong = [f"{identifier} is broken {count} time(s)" for identifier, count in broken.items() if count]
+        achieved = {"constraints": len(judged), "broken": len(wrong)}
+        return Finding(self.name, not wrong, {"broken": 0}, achieved, reason="; ".join(wrong))
+
+
+class ConstraintsLeft(Check):
+    """Checks of the schema in words that only its server understands: counted here, judged in the target."""
+
+    name: ClassVar[str] = "constraints left to the server"
+    forms: ClassVar[tuple[type[Form], ...]] = (DatabaseForm,)
+
+    def ready(self, exhibit: ReleaseView) -> bool:
+        return bool(_foreign(exhibit))
+
+    def examine(self, exhibit: ReleaseView) -> Finding:
+        return Finding(self.name, True, {}, {"checks": _foreign(exhibit)}, grade=MEASURED)
+
+
+def _foreign(exhibit: ReleaseView) -> int:
+    constraints = exhibit.once(DatabaseView).bound.constraints
+    return sum(constraint.kind == "check" and constraint.rule is None for constraint in constraints)
+
+
+def count_violations(seen: DatabaseView, constraint: Constraint) -> int:
+    """How often a constraint is broken."""
+    columns = [seen.column(ColumnValue(name, constraint.table)) for name in constraint.columns]
+    if constraint.kind == "not null":
+        return int(columns[0].null_count) if constraint.columns[0] in seen.tables[constraint.table].names else 0
+    if constraint.kind == "value list":
+        choices = {None, *seen.schema.table(constraint.table).column(constraint.columns[0]).choices}
+        return sum(entry["counts"] for entry in pc.value_counts(columns[0]).to_pylist() if entry["values"] not in choices)
+    assert constraint.rule is not None
+    return seen.judge(constraint.rule)
+
+
+class PolicyRules(Check):
+    """Every rule under `keep` holds in the published tables; rules that mention the original need it and the private trace."""
+
+    name: ClassVar[str] = "rules of the policy"
+    steady: ClassVar[bool] = False
+    forms: ClassVar[tuple[type[Form], ...]] = (DatabaseForm,)
+
+    def ready(self, exhibit: ReleaseView) -> bool:
+        return bool(exhibit.policy.keep)
+
+    def examine(self, exhibit: ReleaseView) -> Finding:
+        seen = exhibit.once(DatabaseView)
+        rules = _in_sight(seen)
+        broken = {rule.text: seen.judge(rule) for rule in rules}
+        wrong = [f'"{text}" is broken {count} time(s)' for text, count in broken.items() if count]
+        achieved = {"rules": len(rules), "broken": len(wrong)}
+        return Finding(self.name, not wrong, {"broken": 0}, achieved, reason="; ".join(wrong))
+
+
+class PolicyRulesLeft(Check):
+    """Rules under `keep` that compare with the original, record by record: without the private trace nobody can judge them."""
+
+    name: ClassVar[str] = "rules of the policy left open"
+    steady: ClassVar[bool] = False
+    forms: ClassVar[tuple[type[Form], ...]] = (DatabaseForm,)
+
+    def ready(self, exhibit: ReleaseView) -> bool:
+        seen = exhibit.once(DatabaseView)
+        return len(_in_sight(seen)) < len(seen.bound.keep)
+
+    def examine(self, exhibit: ReleaseView) -> Finding:
+        seen = exhibit.once(DatabaseView)
+        count = len(seen.bound.keep) - len(_in_sight(seen))
+        reason = f"{count} rule(s) need the private trace"
+        return Finding(self.name, True, {}, {"rules": count}, grade=NOT_JUDGED, reason=reason)
+
+
+def _in_sight(seen: DatabaseView) -> list[IntegrityRule]:
+    return [rule for rule in seen.bound.keep if seen.aligned or not mentions_original(rule)]
+
+
+# Database survivors
+# ------------------
+
+
+class SurvivingValues(Check):
+    """Original values of replaced columns do not stand in columns that are published as they are."""
+
+    name: ClassVar[str] = "surviving values"
+    forms: ClassVar[tuple[type[Form], ...]] = (DatabaseForm,)
+
+    def ready(self, exhibit: ReleaseView) -> bool:
+        return exhibit.private
+
+    def examine(self, exhibit: ReleaseView) -> Finding:
+        seen = exhibit.once(DatabaseView)
+        published = {name: table.frame for name, table in seen.tables.items()}
+        found = {str(one): one for one in find_leaked_values(seen.bound, exhibit.original)}
+        found |= {
+            str(one): one
+            for one in match_original_values(
+                original_values(seen.bound, exhibit.original), unchanged_columns(seen.bound, published)
+            )
+        }
+        return finding_of(self.name, list(found.values()), seen.form.accepted)
+
+
+def finding_of(name: str, found: list[LeakedColumn], accepted: tuple[str, ...]) -> Finding:
+    """Holds when every pair that was found is accepted."""
+    open_ = [one for one in found if str(one) not in accepted]
+    told = "; ".join(f"{one.sentence} [{one}]" for one in sorted(open_, key=lambda one: -one.cells)[:8])
+    more = f"; and {len(open_) - 8} more pair(s) of columns" if len(open_) > 8 else ""
+    way = "; replace the column, empty it, make it consistent, or accept the pair" if open_ else ""
+    achieved = {"columns": len({one.kept for one in open_})}
+    return Finding(name, not open_, {"columns": 0}, achieved, reason=told + more + way)
+
+
+# Database values
+# ---------------
+
+
+_ALPHA = 1e-6
+
+
+class DatabaseDomains(Check):
+    """Replaced values lie in their domains."""
+
+    name: ClassVar[str] = "domains of the database"
+    forms: ClassVar[tuple[type[Form], ...]] = (DatabaseForm,)
+
+    def examine(self, exhibit: ReleaseView) -> Finding:
+        seen = exhibit.once(DatabaseView)
+        outside = {str(column): _outside(seen, column, seen.bound.domain(column)) for column in seen.bound.changed}
+        wrong = [f"{count} values of '{name}' are outside its domain" for name, count in outside.items() if count]
+        achieved = {"columns": len(outside), "outside": sum(outside.values())}
+        return Finding(self.name, not wrong, {"outside": 0}, achieved, reason="; ".join(wrong))
+
+
+def _outside(seen: DatabaseView, column: ColumnValue, domain: ValueDomain) -> int:
+    if isinstance(domain, Like):
+        source = seen.bound.columns[domain.column]
+        if source in seen.bound.mapped or source not in seen.bound.changed:
+            domain = Values(tuple(seen.column(source).unique().drop_null().to_pylist()))
+        else:
+            return 0
+    cells, outside = seen.column(column), 0
+    for rows in slices(len(cells)):
+        found = pc.value_counts(cells[rows].drop_null())
+        texts, counts = found.field("values").to_pylist(), found.field("counts").to_numpy(zero_copy_only=False)
+        outside += int(counts[~domain.contains(texts)].sum()) if texts else 0
+    return outside
+
+
+class KeptCells(Check):
+    """Columns that are not replaced are published as they were, and nulls stay where they were."""
+
+    name: ClassVar[str] = "kept cells"
+    forms: ClassVar[tuple[type[Form], ...]] = (DatabaseForm,)
+
+    def ready(self, exhibit: ReleaseView) -> bool:
+        return exhibit.private
+
+    def examine(self, exhibit: ReleaseView) -> Finding:
+        seen = exhibit.once(DatabaseView)
+        changed = _changed_cells(seen) if seen.aligned else _changed_rows(seen)
+        wrong = [f"{count} kept cells or rows of '{table}' differ" for table, count in changed.items() if count]
+        return Finding(self.name, not wrong, {"changed": 0}, {"changed": sum(changed.values())}, reason="; ".join(wrong))
+
+
+def _changed_cells(seen: DatabaseView) -> dict[str, int]:
+    found = dict.fromkeys(seen.tables, 0)
+    new = set(seen.bound.changed)
+    for name, table in seen.tables.items():
+        behind = next(rows for part, rows in (seen.exhibit.behind or {}).items() if seen.names[part] == name)
+        met = np.zeros(int(behind.max(initial=-1)) + 1, dtype=bool)
+        met[behind] = True
+        found[name] += len(behind) - int(met.sum())
+        for column in (ColumnValue(c, name) for c in table.names):
+            if column in new and column in seen.bound.declared and replaces_missing(seen.bound.declared[column].domain):
+                continue
+            if column in seen.bound.emptied or column in {one.column for one in seen.bound.definitions}:
+                continue
+            for now, before in seen.beside(column):
+                moved = pc.sum(pc.xor(pc.is_null(now), pc.is_null(before))).as_py() or 0
+                found[name] += int(moved if column in new else moved + (pc.sum(pc.not_equal(now, before)).as_py() or 0))
+    return found
+
+
+def _changed_rows(seen: DatabaseView) -> dict[str, int]:
+    """Without the trace: kept columns, and nulls among new values, occur in the same combinations (in a subset: in no new ones)."""
+    found = {}
+    for name, table in seen.tables.items():
+        before = seen.exhibit.original.tables[name]
+        now, then = ([_kept_of(seen, each, name, column) for column in table.names] for each in (table, before))
+        extra, lost = count_differing_rows([c for c in now if c is not None], [c for c in then if c is not None])
+        found[name] = extra if seen.form.subset else max(extra, lost)
+    return found
+
+
+def _kept_of(seen: DatabaseView, table: Table, name: str, column: str) -> pa.ChunkedArray | None:
+    """What stays of a column: all of it, of new values whether there are any, of one that a subset empties nothing."""
+    place = ColumnValue(column, name)
+    if place in seen.bound.emptied:
+        return None
+    cells = table.column(column)
+    return pc.cast(pc.is_null(cells), pa.string()) if place in set(seen.bound.changed) else cells
+
+
+class LinkedAlike(Check):
+    """Linked columns follow one map: equal values got equal new values in every table."""
+
+    name: ClassVar[str] = "linked columns"
+    forms: ClassVar[tuple[type[Form], ...]] = (DatabaseForm,)
+
+    def ready(self, exhibit: ReleaseView) -> bool:
+        return exhibit.once(DatabaseView).aligned and bool(exhibit.once(DatabaseView).bound.links)
+
+    def examine(self, exhibit: ReleaseView) -> Finding:
+        seen = exhibit.once(DatabaseView)
+        wrong = []
+        for link in seen.bound.links:
+            old, new = _pairs(seen, link.columns)
+            pairs = count_distinct([old, new])
+            split, merged = pairs - count_distinct([old]), pairs - count_distinct([new])
+            if split or (merged and not link.deterministic):
+                wrong.append(f"'{link.root}' and its companions: {split} values were split, {merged} merged")
+        achieved = {"links": len(seen.bound.links), "broken": len(wrong)}
+        return Finding(self.name, not wrong, {"broken": 0}, achieved, reason="; ".join(wrong))
+
+
+def _pairs(seen: DatabaseView, columns: tuple[ColumnValue, ...]) -> tuple[pa.ChunkedArray, pa.ChunkedArray]:
+    """Old and new values of some columns side by side, where neither is null."""
+    pairs = MappedTableBuilder(["old", "new"])
+    for column in columns:
+        for new, old in seen.beside(column):
+            both = pc.and_(pc.is_valid(old), pc.is_valid(new))
+            pairs.put(pa.table([pc.filter(old, both), pc.filter(new, both)], names=pairs.names))
+    found = pairs.table()
+    return found.column("old"), found.column("new")
+
+
+class Unchanged(Check):
+    """Replaced values equal the original ones no more often than chance."""
+
+    name: ClassVar[str] = "unchanged values"
+    forms: ClassVar[tuple[type[Form], ...]] = (DatabaseForm,)
+
+    def ready(self, exhibit: ReleaseView) -> bool:
+        return exhibit.once(DatabaseView).aligned
+
+    def examine(self, exhibit: ReleaseView) -> Finding:
+        seen = exhibit.once(DatabaseView)
+        figures = {title: _agreement(old, new) for title, old, new in _trials(seen)}
+        loud, level = [], _ALPHA / max(len(figures), 1)
+        for title, (same, expected, trials) in figures.items():
+            if _tail(same, expected, trials) < level:
+                loud.append(f"'{title}' keeps {same} of {trials} values where chance gives {expected:.1f}")
+        bound = [str(column) for column in seen.bound.free if column in columns_with_original_constraints(seen.bound)]
+        achieved = {"columns": len(figures), "above chance": len(loud)}  # the counts themselves are statistics of the original
+        told = f"bound to original or kept values by rules, not judged: {', '.join(bound)}" if bound else ""
+        return Finding(self.name, not loud, {"above chance": 0}, achieved, reason="; ".join(loud) or told)
+
+
+def _tail(same: int, expected: float, trials: int) -> float:
+    """P(X ≥ same) for X binomial, as an incomplete beta function."""
+    from scipy.special import betainc
+
+    return float(betainc(same, trials - same + 1, min(expected / trials, 1.0))) if same else 1.0
+
+
+def _trials(seen: DatabaseView) -> Iterator[tuple[str, pa.ChunkedArray, pa.ChunkedArray]]:
+    """Old and new values: rows of free columns, distinct values of linked ones (rows with one value are one draw)."""
+    skipped = columns_with_original_constraints(seen.bound)
+    for column in seen.bound.free:
+        if column not in skipped:
+            old, new = _pairs(seen, (column,))
+            yield str(column), old, new
+    for link in seen.bound.links:
+        old, new = _pairs(seen, link.columns)
+        if len(old):
+            firsts = [pa.table([*_firsts(*piece)], names=["old", "new"]) for (piece,) in iterate_in_pieces([old, new], by=1)]
+            once = pa.concat_tables(firsts)
+            yield str(link.root), once.column("old"), once.column("new")
+
+
+def _firsts(old: pa.ChunkedArray, new: pa.ChunkedArray) -> tuple[pa.ChunkedArray, pa.ChunkedArray]:
+    """Every old value once, with the new one beside it."""
+    rows = pa.array(np.unique(label_combinations([old])[0][0], return_index=True)[1])
+    return old.take(rows), new.take(rows)
+
+
+def _agreement(old: pa.ChunkedArray, new: pa.ChunkedArray) -> tuple[int, float, int]:
+    """How many values are the same, how many chance would give, and among how many."""
+    if not len(old):
+        return 0, 0.0, 0
+    expected = 0.0
+    for one, other in iterate_in_pieces([old], [new]):
+        ((before, after), _) = label_combinations(one, other)
+        size = int(max(before.max(initial=0), after.max(initial=0))) + 1
+        expected += float(np.bincount(before, minlength=size).astype(float) @ np.bincount(after, minlength=size)) / len(old)
+    return int(pc.sum(pc.equal(old, new)).as_py() or 0), expected, len(old)
+
+
+def columns_with_original_constraints(bound: BoundPolicy) -> set[ColumnValue]:
+    """Free columns whose rules mention the original or kept values; there agreement may be what the policy asks for."""
+    group = {column: {column} for column in bound.free}
+    tied: set[ColumnValue] = set()
+    for rule in bound.rules:
+        own = [column for column in columns_of(rule) if column in group and not column.original]
+        joined = set().union(*(group[column] for column in own)) if own else set()
+        for column in joined:
+            group[column] = joined
+        if isinstance(rule.body, Condition) and any(c.original or c not in group for c in _values(rule.body)):
+            tied |= set(own)
+        elif own and not isinstance(rule.body, (Condition, Unique, References, Determines, AtLeast)):
+            tied |= set(own)  # the values of the original, in another order
+    return {column for column, members in group.items() if members & tied}
+
+
+def _values(node: Condition) -> list[ColumnValue]:
+    grouping = {id(c) for found in node.walk() if isinstance(found, Aggregate) for c in found.by}
+    return [found for found in node.walk() if isinstance(found, ColumnValue) and id(found) not in grouping]
+
+
+# Target
+# ------
+
+
+_CHECKS: tuple[type[Check], ...] = (TablesPresent, Constraints, PolicyRules, DatabaseDomains)
+
+
+def judge_target(
+    exhibit: ReleaseView,
+    there: Database,
+    server: Sequence[str],
+    originals: Originals | None = None,
+    told: Callable[[float, str], None] = lambda *_: None,
+) -> tuple[Finding, ...]:
+    """`there` was read back from the target; `server` are its own complaints; `originals` are old values, if at hand."""
+    seen = exhibit.once(DatabaseView)
+    parts = {part: Part(_written(seen, table, there)) for part, table in seen.names.items() if table in there.tables}
+    target = replace(exhibit.as_published(), parts=parts, damage=None)
+    told(0.0, "comparing rows")
+    findings = [_rows(seen, there), _server(server)]
+    for place, check in enumerate(cls() for cls in _CHECKS):
+        told((place + 1) / (len(_CHECKS) + 2), check.name)
+        if check.applies(target):
+            findings.append(_judged(check, target))
+    if originals is not None:
+        told((len(_CHECKS) + 1) / (len(_CHECKS) + 2), "looking for old values")
+        findings.append(_survivors(seen, there, originals))
+    return tuple(findings)
+
+
+def _survivors(seen: DatabaseView, there: Database, originals: Originals) -> Finding:
+    """Old values in columns that nobody replaced, those included that the target computes by itself."""
+    new = set(seen.bound.changed)
+    kept = {
+        column: (table.frame.column(facts.name), facts.kind)
+        for name, table in there.tables.items()
+        for facts in there.schema.table(name).columns
+        if (column := ColumnValue(facts.name, name)) not in new
+    }
+    fresh = {column: seen.column(column) for column in originals if column.table in seen.tables}
+    gone = {
+        column: values.filter(pc.invert(pc.is_in(values, value_set=_distinct(fresh[column]))))
+        for column, values in originals.items()
+    }
+    computed = {column: cells for column, cells in kept.items() if _is_computed(there, column)}
+    plain = {column: cells for column, cells in kept.items() if column not in computed}
+    found = [
+        *match_original_values(originals, plain),
+        *match_original_values(gone, computed),
+    ]  # what was computed from new values may hold these
+    return finding_of("target: surviving values", found, seen.form.accepted)
+
+
+def _distinct(column: pa.ChunkedArray) -> pa.Array:
+    return pc.drop_null(pc.unique(column))
+
+
+def _is_computed(there: Database, column: ColumnValue) -> bool:
+    return bool(there.schema.table(str(column.table)).column(column.name).computed)
+
+
+def _written(seen: DatabaseView, table: str, there: Database) -> pa.Table:
+    """The columns that somebody wrote; in the spelling of the release where the target spells the same value differently."""
+    names = [name for name in seen.schema.table(table).written if name in there.tables[table].names]
+    return there.tables[table].frame.select(names)
+
+
+def _judged(check: Check, target: ReleaseView) -> Finding:
+    try:
+        found = check.examine(target)
+    except (SfumatoError, KeyError) as error:
+        found = Finding(check.name, False, reason=error.what if isinstance(error, SfumatoError) else f"{error} is missing")
+    return replace(found, model=f"target: {found.model}")
+
+
+def _server(complaints: Sequence[str]) -> Finding:
+    reason = "; ".join(complaints[:5])
+    return Finding("target: server", not complaints, {"complaints": 0}, {"complaints": len(complaints)}, reason=reason)
+
+
+def _rows(seen: DatabaseView, there: Database) -> Finding:
+    """The rows of the target are the rows of the release, in whatever order and spelling."""
+    wrong = []
+    for name, table in seen.tables.items():
+        if name not in there.tables:
+            wrong.append(f"table '{name}' is missing")
+            continue
+        lacking = [column for column in table.names if column not in there.tables[name].names]
+        if lacking:
+            wrong.append(f"table '{name}' has no column '{lacking[0]}'")
+            continue
+        extra, lost = count_differing_rows(there.tables[name].frame.select(table.names).columns, table.frame.columns)
+        if extra or lost:
+            facts = [seen.schema.table(name).column(column) for column in table.names]
+            here, other = _pair(table.frame, there.tables[name].frame, facts)
+            extra, lost = count_differing_rows(other, here)
+        if extra or lost:
+            wrong.append(f"table '{name}' has {extra} other rows and lacks {lost}")
+    achieved = {"tables": len(seen.tables), "different": len(wrong)}
+    return Finding("target: rows", not wrong, {"different": 0}, achieved, reason="; ".join(wrong))
+
+
+def _pair(one: pa.Table, other: pa.Table, facts: list[ColumnFacts]) -> tuple[list[pa.ChunkedArray], list[pa.ChunkedArray]]:
+    left, right = [], []
+    for column in facts:
+        here, there = one.column(column.name), other.column(column.name)
+        if count_differing_rows([here], [there]) != (0, 0):
+            here, there = canonical(here, column.kind), canonical(there, column.kind)
+        left.append(here)
+        right.append(there)
+    return left, right
+
+
+def canonical(column: pa.ChunkedArray, kind: str) -> pa.ChunkedArray:
+    """One spelling for equal values: 1.50 and 1.5, a moment with and without its zone, true and 1.
+
+    >>> canonical(pa.chunked_array([["1.50", "2"]]), "decimal").to_pylist()
+    ['1.5', '2']
+    """
+    coded = column.combine_chunks().dictionary_encode()
+    coded = coded.combine_chunks() if isinstance(coded, pa.ChunkedArray) else coded
+    spelt = pa.array([_spelt(text, kind) for text in coded.dictionary.to_pylist()], pa.string())
+    return pa.chunked_array([spelt.take(coded.indices)])
+
+
+def _spelt(text: str, kind: str) -> str:
+    days = parse_timestamp(text) if len(text) >= 10 else None
+    if days is not None:
+        return f"moment {days}"
+    if kind == "boolean":
+        return {"t": "true", "1": "true", "f": "false", "0": "false"}.get(text, text)
+    if kind == "json":
+        try:
+            return json.dumps(json.loads(text), sort_keys=True)
+        except ValueError:
+            return text
+    try:
+        number = Decimal(repr(float(text))) if kind == "float" else Decimal(text)
+        return format(number.normalize(), "f") if number.is_finite() else text
+    except (InvalidOperation, ValueError):
+        return text

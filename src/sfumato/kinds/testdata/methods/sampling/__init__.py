@@ -1,0 +1,1 @@
+"""Exact samplers: each draws uniformly from all tables that satisfy its part of the constraints."""

@@ -1,1 +1,0 @@
-"""Pattern-preserving anonymization of numeric tables [multitype ch. 5]: from rules to a polytope to a random point in it."""

@@ -1,1 +1,0 @@
-"""Compiled counts of small patterns in graphs; each has a plain twin that a test compares it with."""

@@ -1,0 +1,177 @@
+"""A policy that is built in code, word by word; every step is a new draft, and the last one is read as strictly as a file.
+
+>>> from sfumato.policy.builder import intervals, k_anonymity
+>>> draft = PolicyDraft().identifier("name").quasi("age", intervals(5, 10)).sensitive("illness").protect(k_anonymity(3))
+>>> draft
+PolicyDraft(1 identifier, 1 quasi-identifier, 1 sensitive; k-anonymity {k: 3})
+>>> draft.policy().quasi_identifiers
+('age',)
+
+
+Vocabulary
+----------
+The words of a policy as functions, for policies that are built in code.
+
+>>> intervals(5, 10), prefix(5), dates("month", "year"), k_anonymity(5), l_diversity(2, kind="entropy", hide="illness")
+({'intervals': [5, 10]}, {'prefix': 5}, {'dates': ['month', 'year']}, {'k-anonymity': {'k': 5}}, \
+{'hide': ['illness'], 'by': {'l-diversity': {'l': 2, 'kind': 'entropy'}}})
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from sfumato.policy.policy import Policy, Role
+from sfumato.policy.yaml_document import write_yaml
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class PolicyDraft:
+    """A policy in the making, with the data it is about when that is at hand."""
+
+    tree: Mapping[str, Any] = field(default_factory=lambda: {"version": 1, "data": {"kind": "table"}, "columns": {}, "protect": []})
+    data: Any = None
+
+    def __repr__(self) -> str:
+        roles = Counter(entry if isinstance(entry, str) else entry["role"] for entry in self.tree["columns"].values())
+        claims = ", ".join(map(str, self.policy().claims)) or "no claim yet"
+        return f"PolicyDraft({', '.join(f'{count} {role}' for role, count in roles.items()) or 'no column yet'}; {claims})"
+
+    def _repr_html_(self) -> str:
+        return self.policy()._repr_html_()
+
+    def identifier(self, *names: str) -> PolicyDraft:
+        """Columns that are never published."""
+        return self._with(names, "identifier")
+
+    def quasi(self, *names: str | Mapping[str, Any], hierarchy: Any = None, boundary: Any = None) -> PolicyDraft:
+        """Columns that outsiders may know; the last argument may be their hierarchy."""
+        if names and not isinstance(names[-1], str):
+            names, hierarchy = names[:-1], names[-1]
+        more = {key: value for key, value in (("hierarchy", hierarchy), ("boundary", boundary)) if value is not None}
+        return self._with(tuple(map(str, names)), "quasi-identifier", more)
+
+    def sensitive(self, *names: str) -> PolicyDraft:
+        """Columns that nobody must learn about anybody."""
+        return self._with(names, "sensitive")
+
+    def other(self, *names: str) -> PolicyDraft:
+        """Columns that are published as they are."""
+        return self._with(names, "other")
+
+    def protect(self, *claims: Mapping[str, Any] | str) -> PolicyDraft:
+        """Claims, like ``k_anonymity(5)`` or ``"age -> illness : 2-diversity"``."""
+        return self._set(protect=[*self.tree["protect"], *claims])
+
+    def method(self, name: str, **parameters: Any) -> PolicyDraft:
+        """The method, when the planner shall not choose."""
+        return self._set(method={name: parameters})
+
+    def suppress_at_most(self, share: float | str) -> PolicyDraft:
+        """The largest share of records that may be left out, like 0.02 or ``"2%"``."""
+        return self._set(utility={**self.tree.get("utility", {}), "suppress_at_most": share})
+
+    def reading(self, **settings: Any) -> PolicyDraft:
+        """How the data is read, as under ``data:``."""
+        return self._set(data={**self.tree["data"], **settings})
+
+    def policy(self) -> Policy:
+        """The policy, checked completely."""
+        return Policy.parse(self.tree)
+
+    def text(self) -> str:
+        """As a file would say it."""
+        return write_yaml(dict(self.tree))
+
+    def write(self, path: str | Path) -> Path:
+        """As a file."""
+        self.policy()
+        Path(path).write_text(self.text(), encoding="utf-8")
+        return Path(path)
+
+    def _with(self, names: tuple[str, ...], role: Role, more: Mapping[str, Any] | None = None) -> PolicyDraft:
+        entry: Any = {"role": role, **more} if more else role
+        return self._set(columns={**self.tree["columns"], **dict.fromkeys(names, entry)})
+
+    def _set(self, **keys: Any) -> PolicyDraft:
+        return replace(self, tree={**self.tree, **keys})
+
+
+def draft_policy(data: Any = None, **settings: Any) -> PolicyDraft:
+    """A draft about a table: a path, or a frame."""
+    if isinstance(data, str | Path):
+        return PolicyDraft().reading(source=str(data), **settings)
+    return replace(PolicyDraft().reading(**settings), data=data)
+
+
+# Vocabulary
+# ----------
+
+
+Names = str | Sequence[str]
+ClaimEntry = dict[str, Any]
+HierarchyEntry = dict[str, Any]
+
+
+def intervals(*widths: float) -> HierarchyEntry:
+    """Numbers in ever wider bins: ``intervals(5, 10, 20)``."""
+    return {"intervals": list(widths)}
+
+
+def cuts(*points: float | Sequence[float]) -> HierarchyEntry:
+    """Numbers in bins between chosen points, ends included: ``cuts(0, 18, 65, 120)``; lists from fine to coarse make levels."""
+    return {"cuts": list(points)}
+
+
+def prefix(length: int) -> HierarchyEntry:
+    """Codes that lose their last characters: ``prefix(5)``."""
+    return {"prefix": length}
+
+
+def dates(*units: str) -> HierarchyEntry:
+    """Days in ever longer spans: ``dates("month", "year")``."""
+    return {"dates": list(units)}
+
+
+def order(*values: str) -> HierarchyEntry:
+    """Values from least to most, of which neighbours are joined: ``order("mild", "moderate", "severe")``."""
+    return {"order": list(values)}
+
+
+def known_list(name: str) -> HierarchyEntry:
+    """A list that everybody knows: ``known_list("countries")``, also states, icd, isco."""
+    return {"list": name}
+
+
+def k_anonymity(k: int, *, given: Names = ()) -> ClaimEntry:
+    """Everybody is left among at least k candidates."""
+    return claim("k-anonymity", k=k, given=given)
+
+
+def p_sensitivity(p: int, *, given: Names = (), hide: Names = ()) -> ClaimEntry:
+    """At least p different sensitive values among everybody's candidates."""
+    return claim("p-sensitivity", p=p, given=given, hide=hide)
+
+
+def l_diversity(l: float, *, kind: str = "distinct", given: Names = (), hide: Names = (), **more: Any) -> ClaimEntry:
+    """Sensitive values among everybody's candidates are at least l well represented."""
+    return claim("l-diversity", given=given, hide=hide, l=l, **({"kind": kind} if kind != "distinct" else {}), **more)
+
+
+def t_closeness(t: float, *, distance: str = "equal", given: Names = (), hide: Names = (), **more: Any) -> ClaimEntry:
+    """Sensitive values among everybody's candidates are distributed almost as in the whole release."""
+    return claim("t-closeness", given=given, hide=hide, t=t, **({"distance": distance} if distance != "equal" else {}), **more)
+
+
+def claim(model: str, *, given: Names = (), hide: Names = (), **levels: Any) -> ClaimEntry:
+    """Any model by its name, as it would stand under ``protect:``; given and hide are what a claim means when they are not said."""
+    said = {key: _listed(names) for key, names in (("given", given), ("hide", hide)) if names}
+    return {model: levels} if not said else said | {"by": {model: levels}}
+
+
+def _listed(names: Names) -> list[str]:
+    return [names] if isinstance(names, str) else list(names)

@@ -1,1 +1,0 @@
-"""The cipher stream inside compiled loops; its plain twin is the library that `randomness` uses everywhere else."""

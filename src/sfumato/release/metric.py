@@ -1,0 +1,56 @@
+"""A metric: what a release is still good for, measured on what was published.
+
+A new metric is one file in this folder with one class. A figure that needs the original is the data holder's: it stands in the
+private report and in `measure`. Into a release folder go only the figures that anybody can compute from the folder.
+
+
+Metrics
+-------
+What a release is still good for: one measure per file.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from typing import Any, ClassVar, Literal
+
+from sfumato.core.registry import catalogue
+from sfumato.kinds.tables.form import Recoded
+from sfumato.release.form import Form
+from sfumato.release.view import Applicable, ReleaseView
+
+
+class Metric(Applicable):
+    """One measure of utility."""
+
+    figure: ClassVar[str] = ""
+    """The key of the figure in certificates, when several metrics measure the same thing on different forms; else the name."""
+    goal: ClassVar[Literal["lower", "higher"]] = "lower"
+    range: ClassVar[str]
+    forms: ClassVar[tuple[type[Form], ...]] = (Recoded,)
+    paper: ClassVar[str] = ""
+    needs_original: ClassVar[bool] = True
+    """Whether only the data holder can measure it; what says nothing about this never stands in a release folder."""
+
+    def applies(self, exhibit: ReleaseView) -> bool:
+        return (exhibit.private or not self.needs_original) and super().applies(exhibit)
+
+    @abstractmethod
+    def measure(self, exhibit: ReleaseView) -> Any:
+        """The figure (a number, or a mapping of figures)."""
+
+
+def figures(exhibit: ReleaseView) -> dict[str, Any]:
+    """Every metric that applies to an exhibit, under its name: on an outsider's exhibit what the folder itself says."""
+    found = {}
+    for metric in (cls() for cls in catalogue("metrics", Metric).values()):
+        if metric.applies(exhibit):
+            found[metric.figure or metric.name] = _rounded(metric.measure(exhibit))
+    return found
+
+
+def _rounded(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _rounded(entry) for key, entry in value.items()}
+    return float(f"{value:.6g}") if isinstance(value, float) else value

@@ -1,0 +1,1 @@
+"""User interfaces: command line, studio, demonstrations, generated reference pages."""

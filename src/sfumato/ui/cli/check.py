@@ -1,0 +1,71 @@
+"""``sfumato check``: read and plan, and say what would happen; rows are read to judge rules and to find what undoes a release."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from sfumato.ui.cli import SETTINGS
+from sfumato.ui.cli._options import READING, policy_of
+
+if TYPE_CHECKING:
+    from sfumato.workflow.plan import Plan
+
+
+@click.command("check", context_settings=SETTINGS)
+@click.argument("policy", type=click.Path())
+@click.option("--ledger", type=click.Path(), help="Also say what the earlier releases in this ledger mean for this one.")
+@click.option("--since", type=click.Path(), help="Of a database: warn about what changed in the schema since this release folder.")
+@click.option("--strict", is_flag=True, help="Exit with 2 when warnings remain that the policy does not accept.")
+@click.option("--picture", type=click.Path(), help="Also write what can be had as a picture (SVG), where a method has one.")
+@click.option("--engine", type=click.Choice(["local", "spark"]), default="local", show_default=True, help="Where it would run.")
+@READING
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+@click.pass_context
+def command(
+    ctx: click.Context,
+    /,
+    policy: str,
+    reading: tuple[str, ...],
+    strict: bool,
+    picture: str | None,
+    as_json: bool,
+    engine: str,
+    **known: str | None,
+) -> None:
+    """Read POLICY and plan it: say what would run and why, or what is wrong with file:line.
+
+    Where the source is a table in a file or a database its rows are read, to judge the rules under 'keep' and to look for
+    columns that would undo the release; then it says so. Nothing is written.
+    """
+    from sfumato.ui.cli._output import print_json
+    from sfumato.workflow.forecast import forecast_publish
+
+    foresight = forecast_publish(policy_of(policy, reading), **known, elsewhere=engine == "spark")
+    if picture is not None:
+        _draw(foresight.plan, picture)
+    if as_json:
+        print_json(foresight.to_json())
+    else:
+        for sentence in foresight.sentences():
+            click.echo(sentence)
+        for warning in foresight.warnings:
+            click.echo(f"warning: {warning}")
+        if foresight.reads_rows:
+            click.echo("the source was read to say this; nothing was written")
+    ctx.exit(2 if strict and foresight.warnings else 0)
+
+
+def _draw(plan: Plan, file: str) -> None:
+    """Write the picture of the method, when it has one; what is there already is not written over."""
+    from sfumato.core.errors import PolicyError
+
+    drawn = plan.method.picture(plan.policy)
+    if not drawn:
+        raise PolicyError(f"{plan.method.name} has no picture", where="--picture", hint="graphs with edge-perturbation have one")
+    try:
+        with open(file, "x", encoding="utf-8") as out:
+            out.write(drawn)
+    except FileExistsError:
+        raise PolicyError(f"{file} exists already", where="--picture", hint="name another file") from None

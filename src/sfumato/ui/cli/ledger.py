@@ -1,0 +1,165 @@
+"""``sfumato ledger``: what was published so far, and whether the record of it is whole."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from sfumato.ui.cli import SETTINGS
+
+
+@click.group("ledger", context_settings=SETTINGS)
+def command() -> None:
+    """Show or verify what was published so far."""
+
+
+@command.command("list", context_settings=SETTINGS)
+@click.argument("file", type=click.Path())
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+def list_entries(file: str, as_json: bool) -> None:
+    """List the releases in FILE."""
+    from sfumato.ui.cli._output import print_json
+
+    entries = [_summary(entry) for entry in _ledger(file).entries()]
+    if as_json:
+        print_json(entries)
+        return
+    for entry in entries:
+        if entry["kind"] != "release":
+            click.echo(f"{entry['number']:>3}  {entry['when']}  somebody was taken out of what is remembered")
+            continue
+        promises = "; ".join(f"{name} {level}" for name, level in entry["found"].items())
+        click.echo(f"{entry['number']:>3}  {entry['when']}  {entry['records']:>9,} records  {entry['method']:<12} {promises}")
+
+
+@command.command("show", context_settings=SETTINGS)
+@click.argument("file", type=click.Path())
+@click.argument("number", type=int)
+@click.option("--out", type=click.Path(), help="Write the published files of the entry as a release folder again.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+def show(file: str, number: int, out: str | None, as_json: bool) -> None:
+    """Show release NUMBER of FILE: its certificate and its files, never what is private in it."""
+    from pathlib import Path
+
+    from sfumato.core.errors import LedgerError
+    from sfumato.history.ledger.entries import MEMORY, WAS
+    from sfumato.ui.cli._output import print_json
+
+    ledger = _ledger(file)
+    entry = next((entry for entry in ledger.entries() if entry.number == number and not entry.forgets), None)
+    if entry is None:
+        raise LedgerError(f"the ledger has no release {number}", where=file, hint="see 'sfumato ledger list'")
+    files = {name: len(content) for name, content in ledger.files(number).items() if name not in (MEMORY, WAS)}
+    if out:
+        ledger.restore(number, Path(out))
+    detail = _summary(entry) | {"digest": entry.digest, "certificate": entry.body["certificate"], "files": files}
+    if as_json:
+        print_json(detail)
+        return
+    click.echo(f"release {number} of {entry.when}, {entry.body['records']:,} records, {entry.body['counterfeits']:,} counterfeits")
+    for finding in entry.body["certificate"]["findings"]:
+        click.echo(f"  {'✓' if finding['holds'] else '✗'} {finding['model']}: {finding['achieved']} ({finding['grade']})")
+    for name, size in files.items():
+        click.echo(f"  {name}  {size:,} bytes")
+
+
+@command.command("verify", context_settings=SETTINGS)
+@click.argument("file", type=click.Path())
+@click.option("--head", help="A head from a certificate, or a digest shown here before: the chain must have it.")
+@click.option("--release", type=click.Path(), help="A release folder: the chain must have its entry and the head it carries.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+def verify(file: str, head: str | None, release: str | None, as_json: bool) -> None:
+    """Recompute the chain of FILE; exit code 6 when it is broken.
+
+    Entries that were cut off at its end, and digests that were all computed anew, show only against something that was kept
+    elsewhere: give --head or --release.
+    """
+    from pathlib import Path
+
+    from sfumato.ui.cli._output import print_json
+
+    ledger = _ledger(file)
+    count = ledger.verify(head)
+    entry = None if release is None else ledger.verify_release(Path(release))
+    last = ledger.head()
+    if as_json:
+        print_json({"holds": True, "entries": count, "head": last} | ({} if entry is None else {"release": entry.number}))
+        return
+    forgotten = sum(one.forgets for one in ledger.entries())
+    said = f"the chain holds: {count - forgotten} release(s)" + (f", {forgotten} forgetting(s)" if forgotten else "")
+    click.echo(said + ("" if entry is None else f"; {release} is release {entry.number}"))
+    click.echo(f"head {last}")
+
+
+@command.command("import", context_settings=SETTINGS)
+@click.argument("file", type=click.Path())
+@click.argument("policy", type=click.Path())
+@click.argument("published", type=click.Path())
+@click.option("--original", type=click.Path(), help="What it was made from, with the key; else the source of the policy.")
+@click.option("--new-ledger", is_flag=True, help="Begin FILE, which must not be there yet.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+def import_release(file: str, policy: str, published: str, original: str | None, new_ledger: bool, as_json: bool) -> None:
+    """Enter PUBLISHED, a recoded table that was made elsewhere, into FILE; POLICY says what it is about.
+
+    It is judged like every other release, together with all of them, and entered whether it holds or not: it is published already.
+    """
+    from sfumato.ui.cli._output import print_json
+    from sfumato.workflow.import_release import import_release as adopt
+
+    entry, found = adopt(policy, published, original=original, ledger=file, new_ledger=new_ledger)
+    if as_json:
+        print_json({"number": entry.number, "imported": True, "findings": [finding.to_json() for finding in found]})
+        return
+    click.echo(f"entered as release {entry.number}, imported")
+    for finding in found:
+        if finding.given or finding.hide:
+            click.echo(f"  {'✓' if finding.holds else '✗'} {finding.model}: {dict(finding.achieved)} {finding.reason}")
+
+
+@command.command("forget", context_settings=SETTINGS)
+@click.argument("file", type=click.Path())
+@click.argument("key")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+def forget(file: str, key: str, as_json: bool) -> None:
+    """Take the person with KEY out of what FILE remembers; what was published stays, and stays judged.
+
+    KEY is the value of the policy's 'key:' column, or several values with commas between them; with 'person:' also the name of the
+    person, all of whose rows are forgotten. Take the person out of the data, too: somebody who is still there comes back as a new
+    person with the next release. What remains is that one person, without a name, is behind a row of each published release.
+    """
+    from sfumato.history.ledger.forgetting import forget as take_out
+    from sfumato.ui.cli._output import print_json
+
+    ledger = _ledger(file)
+    numbers = take_out(ledger, key)
+    if as_json:
+        print_json({"releases": numbers, "head": ledger.head()})
+        return
+    click.echo(f"taken out of {len(numbers)} release(s): {', '.join(map(str, numbers))}; what was published is unchanged")
+    click.echo(f"head {ledger.head()}")
+
+
+def _ledger(file: str) -> Any:
+    from sfumato.history.ledger import Ledger
+
+    return Ledger(file)
+
+
+def _summary(entry: Any) -> dict[str, Any]:
+    certificate = entry.body["certificate"]
+    found = {
+        f["model"]: ", ".join(f"{k} {v}" for k, v in f["achieved"].items())
+        for f in certificate.get("findings", ())
+        if f["given"] or f["hide"]
+    }
+    return {
+        "number": entry.number,
+        "when": entry.when,
+        "records": entry.body["records"],
+        "counterfeits": entry.body["counterfeits"],
+        "method": certificate.get("method", ""),
+        "kind": "forgetting" if entry.forgets else "release",
+        "imported": entry.imported,
+        "found": found,
+    }

@@ -1,0 +1,1 @@
+"""Demonstrations: complete examples that generate their own data."""

@@ -1,0 +1,225 @@
+"""Promises: claims as sentences, rules on a picture of columns, what must stay true, what `check` says; and the policy itself.
+
+Both sides of the page are the same file: a form edits the text, and the text, once it can be read, is what the forms show.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, ClassVar, get_args
+
+from sfumato.core.errors import PolicyError
+from sfumato.core.registry import catalogue
+from sfumato.models.base import Model
+from sfumato.policy.requirements import short_forms
+from sfumato.release.method import Method
+from sfumato.ui.studio.page import Page, Visit, question
+from sfumato.ui.studio.policy_editing import REMOVE, names_in, person_entry, person_shown, switched, switches
+from sfumato.ui.studio.work.planning import check, rules
+
+RULES = "looking for rules"
+_END = 1 << 30
+"""Beyond every list: appended."""
+_LISTS = ("protect", "keep", "knows", "accept")
+_EXAMPLE = {"k": "5", "l": "2", "t": "0.2", "alpha": "0.5", "p": "2", "m": "2", "planted": "20", "epsilon": "1", "delta": "0.00001"}
+_HOLE = re.compile(r"\{(\w+)\}")
+
+
+class PromisesPage(Page):
+    """What must stay private and what must stay true."""
+
+    name: ClassVar[str] = "promises"
+    title: ClassVar[str] = "Promises"
+    order: ClassVar[int] = 30
+
+    def model(self, visit: Visit) -> dict[str, Any]:
+        tree, document = visit.tree, visit.document
+        utility = tree.get("utility") if isinstance(tree.get("utility"), Mapping) else {}
+        job, looked = visit.work(check, "check", visit.stamp(), policy=str(visit.file)), visit.desk.latest(visit.subject, RULES)
+        columns, lines = roles_of(tree), {} if document is None else document.lines
+        claims = [claim_shown(entry, at, columns, lines) for at, entry in enumerate(_listed(tree, "protect"))]
+        kept = switches(visit.text) if document is not None else []
+        return {
+            "kind": str(visit.data.get("kind", "table")),
+            "claims": claims,
+            "columns": columns,
+            "models": models_for(str(visit.data.get("kind", "table"))),
+            "words": sorted(short_forms()),
+            "methods": sorted(
+                name for name, cls in catalogue("methods", Method).items() if visit.data.get("kind", "table") in cls.kinds
+            ),
+            "method": tree.get("method"),
+            "person": person_shown(tree, visit.data, columns, lines.get(("person",), 0)),
+            "suppress": (utility or {}).get("suppress_at_most", ""),
+            "keep": [each.to_json() for each in kept],
+            "knows": [str(line) for line in _listed(tree, "knows")],
+            "accept": [str(line) for line in _listed(tree, "accept")],
+            "rules": None if looked is None else question(looked),
+            "lines": {".".join(map(str, path)): line for path, line in lines.items() if len(path) <= 2},
+            "yaml": visit.text,
+            "seen": visit.digest,
+            "job": question(job),
+        }
+
+    def act(self, visit: Visit, form: Mapping[str, str], several: Mapping[str, list[str]]) -> str:
+        """Add or remove a claim or a rule, say whose rows they are, set limit or method, or take the text as it was edited."""
+        seen, what = form.get("seen", ""), form.get("act", "")
+        if what == "yaml":
+            visit.save(form.get("yaml", "").replace("\r\n", "\n"), seen)
+        elif what in ("claim", "usual", "rule"):
+            made = {"claim": claims_of, "usual": usual_of, "rule": rule_of}[what](form, several)
+            visit.edit(seen, *((("protect", _END), claim) for claim in made))
+        elif what == "remove":
+            visit.edit(seen, ((_list(form), int(form["at"])), REMOVE))
+        elif what == "switch":
+            visit.save(switched(visit.text, form.get("rule", ""), form.get("on") == "1"), seen)
+        elif what == "look":
+            visit.desk.start(rules, RULES, visit.subject, policy=str(visit.file))
+        elif what == "line":
+            visit.edit(seen, ((_list(form), _END), form.get("line", "").strip()))
+        elif what == "suppress":
+            visit.edit(seen, (("utility", "suppress_at_most"), form.get("value", "").strip() or REMOVE))
+        elif what == "person":
+            visit.edit(seen, (("person",), person_entry(form, several, str(visit.data.get("people") or ""))))
+        elif what == "method":
+            visit.edit(seen, (("method",), {form["value"]: {}} if form.get("value") else REMOVE))
+        else:
+            raise PolicyError("nothing is known of this change", where="promises", hint="load the page again")
+        return ""
+
+
+def roles_of(tree: Mapping[str, Any]) -> dict[str, str]:
+    """The role of every column."""
+    columns = tree.get("columns")
+    listed = columns.items() if isinstance(columns, Mapping) else ()
+    return {str(name): str(entry.get("role", "")) if isinstance(entry, Mapping) else str(entry) for name, entry in listed}
+
+
+def _listed(tree: Mapping[str, Any], key: str) -> list[Any]:
+    return list(tree[key]) if isinstance(tree.get(key), list) else []
+
+
+def _list(form: Mapping[str, str]) -> str:
+    if form.get("list") not in _LISTS:
+        raise PolicyError("no such list in a policy", where="promises", hint=f"one of {', '.join(_LISTS)}")
+    return form["list"]
+
+
+def claims_of(form: Mapping[str, str], several: Mapping[str, list[str]]) -> list[Any]:
+    """The entry of `protect` that a sentence says when it is filled in."""
+    name = form.get("model", "")
+    cls = catalogue("models", Model).get(name)
+    if cls is None:
+        raise PolicyError(f"no model '{name}'", where="protect", hint="choose one from the list")
+    levels = {}
+    for key, field in cls.model_fields.items():
+        value = form.get(f"{name}.{key}", "").strip()
+        if value and (field.is_required() or value != _written(field.default)):
+            levels[key] = value
+    return [_about({name: levels}, several)]
+
+
+def usual_of(form: Mapping[str, str], several: Mapping[str, list[str]]) -> list[Any]:
+    """Who knows these columns must be left with so many candidates, and those must show so many values."""
+    made: list[Any] = []
+    if form.get("k", "").strip():
+        made.append(_about({"k-anonymity": {"k": form["k"].strip()}}, {"given": several.get("given", [])}))
+    if form.get("l", "").strip() and several.get("hide"):
+        made.append(_about({"l-diversity": {"l": form["l"].strip()}}, several))
+    if not made:
+        raise PolicyError("nothing is promised", where="protect", hint="say how many candidates there must be")
+    return made
+
+
+def rule_of(form: Mapping[str, str], several: Mapping[str, list[str]]) -> list[Any]:
+    """A rule between columns in one line: known -> hidden : level-word."""
+    given, hide, word = several.get("given", []), several.get("hide", []), form.get("word", "")
+    if not given or not hide:
+        raise PolicyError("a rule leads from columns to columns", where="protect", hint="mark columns on both sides of the picture")
+    if word not in short_forms():
+        raise PolicyError(f"no claim in one line ends with '{word}'", where="protect", hint=f"one of {', '.join(short_forms())}")
+    return [f"{', '.join(given)} -> {', '.join(hide)} : {form.get('level', '2').strip() or '2'}-{word}"]
+
+
+def _about(claim: dict[str, Any], several: Mapping[str, list[str]]) -> dict[str, Any]:
+    """A claim with the columns that were marked; none marked means all of their role."""
+    given, hide = several.get("given", []), several.get("hide", [])
+    if not given and not hide:
+        return claim
+    marked = {"given": given} if given else {}
+    return {**marked, **({"hide": hide[0] if len(hide) == 1 else hide} if hide else {}), "by": claim}
+
+
+def claim_shown(entry: Any, at: int, roles: Mapping[str, str], lines: Mapping[Any, int]) -> dict[str, Any]:
+    """A claim as a page shows it: a sentence, the columns it leads from and to, its line."""
+    given, hide = ends_of(entry, roles)
+    return {"at": at, "sentence": sentence(entry), "given": given, "hide": hide, "line": lines.get(("protect", at), 0)}
+
+
+def ends_of(entry: Any, roles: Mapping[str, str]) -> tuple[list[str], list[str]]:
+    """The columns that a claim takes as known, and those it hides."""
+    if isinstance(entry, str):
+        left, _, right = entry.rpartition(":")[0].partition("->")
+        return [name.strip() for name in left.split(",") if name.strip()], [
+            name.strip() for name in right.split(",") if name.strip()
+        ]
+    by = entry.get("by", entry) if isinstance(entry, Mapping) else {}
+    cls = catalogue("models", Model).get(next(iter(by), "") if isinstance(by, Mapping) else str(by))
+    given = names_in(entry.get("given")) if isinstance(entry, Mapping) and "by" in entry else []
+    hide = names_in(entry.get("hide")) if isinstance(entry, Mapping) and "by" in entry else []
+    given = given or [name for name, role in roles.items() if role == "quasi-identifier"]
+    return given, hide or ([name for name, role in roles.items() if role == "sensitive"] if cls and cls.needs_sensitive else [])
+
+
+def sentence(entry: Any) -> str:
+    """A claim as somebody would say it.
+
+    >>> sentence({"k-anonymity": {"k": "5"}})
+    'whoever knows the quasi-identifiers must be left with at least 5 candidates'
+    >>> sentence({"given": ["age"], "hide": "pay", "by": {"p-sensitivity": {"p": "2"}}})
+    'whoever knows age must find at least 2 different values of pay'
+    """
+    if not isinstance(entry, Mapping):
+        return str(entry)
+    by = entry.get("by", entry)
+    name, levels = next(iter(by.items())) if isinstance(by, Mapping) and by else (str(by), {})
+    given = ", ".join(names_in(entry.get("given"))) if "by" in entry else ""
+    hide = ", ".join(names_in(entry.get("hide"))) if "by" in entry else ""
+    cls = catalogue("models", Model).get(name)
+    if cls is None:
+        return str(entry)
+    known = {key: _written(field.default) for key, field in cls.model_fields.items() if not field.is_required()}
+    known |= {key: str(value) for key, value in (levels if isinstance(levels, Mapping) else {}).items()}
+    filled = _HOLE.sub(
+        lambda hole: known.get(hole[1], "…") or "as they come", cls.sentence.replace("{hide}", hide or "each sensitive column")
+    )
+    return f"whoever knows {given or 'the quasi-identifiers'} {filled}"
+
+
+def models_for(kind: str) -> list[dict[str, Any]]:
+    """The models that speak of a kind of data, their sentences in pieces: texts, and holes to fill in."""
+    return [
+        {"name": name, "meaning": (cls.__doc__ or "").splitlines()[0], "pieces": pieces(cls), "hides": cls.needs_sensitive}
+        for name, cls in sorted(catalogue("models", Model).items())
+        if kind in cls.kinds
+    ]
+
+
+def pieces(cls: type[Model]) -> list[dict[str, Any]]:
+    """A sentence as texts and holes."""
+    found: list[dict[str, Any]] = []
+    for text, hole in re.findall(r"([^{]*)(?:\{(\w+)\})?", cls.sentence):
+        found += [{"text": text}] if text else []
+        if hole == "hide":
+            found.append({"text": "the hidden columns"})
+        elif hole:
+            field = cls.model_fields[hole]
+            value = _EXAMPLE.get(hole, "1") if field.is_required() else _written(field.default)
+            choices = [str(choice) for choice in get_args(field.annotation) if isinstance(choice, str)]
+            found.append({"hole": hole, "value": value, "choices": choices, "meaning": field.description or hole})
+    return found
+
+
+def _written(value: Any) -> str:
+    return "" if value is None else ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)

@@ -1,0 +1,179 @@
+"""Releasing: publish, sign, play attacks, verify somebody's folder, show before and after; each one call into the house."""
+
+from __future__ import annotations
+
+import shutil
+import stat
+import tempfile
+import zipfile
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from sfumato.audit.attacks import run_attack, runnable_attack
+from sfumato.core.errors import DataError, SfumatoError
+from sfumato.core.registry import catalogue
+from sfumato.history.ledger import Ledger
+from sfumato.models.base import Model
+from sfumato.policy.policy import Policy
+from sfumato.release.attack import known_attacks
+from sfumato.release.folder import open_release
+from sfumato.release.method import Progress
+from sfumato.release.signature import SigningKey, sign_folder
+from sfumato.workflow.database_load import has_target, load_release
+from sfumato.workflow.estimate import recover_folder
+from sfumato.workflow.forecast import forecast_publish, preview
+from sfumato.workflow.publication import Publication
+from sfumato.workflow.publish import publish
+from sfumato.workflow.verify import verify
+
+MOST_UNPACKED = 8 << 30
+"""Bytes that a dropped archive may unpack to."""
+MOST_FILES = 2_000
+
+
+def release(
+    progress: Progress, policy: str, out: str, ledger: str = "", new_ledger: bool = False, key: str = "", replace: bool = False
+) -> dict[str, Any]:
+    """Make, certify and write a release; load its target when the policy names one."""
+    read, sign = Policy.read(policy), SigningKey.read(key) if key else None
+    made = publish(read, progress=progress, ledger=ledger or None, new_ledger=new_ledger)
+    progress(1.0, "writing")
+    made.write(out, sign=sign)
+    told: dict[str, Any] = {"release": Path(out).name, "certificate": made.certificate.to_json(), "findings": _findings(made)}
+    if has_target(read):
+        told["target"] = load_release(read, out, progress=progress, replace=replace).to_json()
+    return told | {"utility": dict(made.utility)}
+
+
+def _findings(made: Publication) -> list[dict[str, Any]]:
+    return [finding.to_json() for finding in made.findings]
+
+
+def audit(
+    progress: Progress, folder: str = "", archive: str = "", original: str = "", ledger: str = "", signer: str = ""
+) -> dict[str, Any]:
+    """What the audit finds in a release folder, or in one that was packed into a zip file."""
+    place = Path(folder) if folder else unpacked(Path(archive), Path(tempfile.mkdtemp()))
+    progress(0.3, "auditing")
+    found = verify(place, original=data_of(original), ledger=ledger or None, signer=signer or None)
+    stated = next((finding for finding in found.findings if finding.model == "certificate"), None)
+    differences = [] if stated is None or stated.holds else [part for part in stated.reason.split("; ") if part]
+    return {"release": place.name, "violated": found.violated, "differences": differences, **found.to_json()}
+
+
+def data_of(name: str) -> Any:
+    """The original: a data file, or the source of a policy, read as the policy says."""
+    return Policy.read(name).data.read(None) if name.endswith((".yaml", ".yml")) else name or None
+
+
+def play(progress: Progress, folder: str, original: str) -> dict[str, Any]:
+    """Every attack that concerns a release and can be played with the original, with what it gets beside what was promised."""
+    progress(0.0, "reading")
+    exhibit = open_release(folder, original=data_of(original))
+    named = known_attacks(exhibit)
+    figures = []
+    for done, attack in enumerate(named):
+        progress(done / max(len(named), 1), attack.name)
+        figures += [figure.to_json() for figure in run_attack(attack.name, exhibit)]
+    without = [attack.name for attack in named if runnable_attack(attack.name, exhibit) is None]
+    return {"figures": figures, "without": without}
+
+
+def sign(progress: Progress, folder: str, key: str) -> dict[str, Any]:
+    """Put a signed statement about every file into a release folder that has none."""
+    sign_folder(Path(folder), SigningKey.read(key))
+    return {"signed": True}
+
+
+def recovered(progress: Progress, folder: str) -> dict[str, Any]:
+    """What a recipient can estimate from a release that was changed by chance."""
+    progress(0.2, "undoing it on average")
+    return recover_folder(folder)
+
+
+def ahead(progress: Progress, policy: str, ledger: str) -> dict[str, Any]:
+    """What the releases of a ledger mean for the next one."""
+    foresight = forecast_publish(policy, ledger=ledger)
+    return {"method": foresight.plan.method.name, "history": list(foresight.history), "promises": list(foresight.promises)}
+
+
+def unpacked(archive: Path, target: Path) -> Path:
+    """The release folder in a zip file; refuses names that lead elsewhere, links, and more than anybody publishes."""
+    try:
+        with zipfile.ZipFile(archive) as pack:
+            entries = [entry for entry in pack.infolist() if not entry.is_dir()]
+            if len(entries) > MOST_FILES or sum(entry.file_size for entry in entries) > MOST_UNPACKED:
+                raise DataError(
+                    "the archive holds more than a release folder does", where=archive.name, hint="pack one release folder"
+                )
+            for entry in entries:
+                _unpack(pack, entry, target)
+    except (zipfile.BadZipFile, RuntimeError, NotImplementedError, EOFError, OSError):
+        raise DataError("not a zip file that can be read", where=archive.name, hint="pack the release folder again") from None
+    manifests = sorted(target.rglob("manifest.json"), key=lambda path: len(path.parts))
+    if not manifests:
+        raise DataError("no release folder in the archive", where=archive.name, hint="pack the folder with manifest.json in it")
+    return manifests[0].parent
+
+
+def _unpack(pack: zipfile.ZipFile, entry: zipfile.ZipInfo, target: Path) -> None:
+    path = PurePosixPath(entry.filename)
+    if path.is_absolute() or ".." in path.parts or "\\" in entry.filename or ":" in entry.filename:
+        raise DataError("a name in the archive leads out of it", where=pack.filename or "", hint="do not trust whoever sent it")
+    if stat.S_ISLNK(entry.external_attr >> 16):
+        raise DataError("a link in the archive", where=pack.filename or "", hint="pack plain files only")
+    place = target.joinpath(*path.parts)
+    place.parent.mkdir(parents=True, exist_ok=True)
+    with pack.open(entry) as source, place.open("xb") as file:
+        left = entry.file_size
+        while chunk := source.read(min(1 << 20, left + 1)):
+            left -= len(chunk)
+            if left < 0:
+                raise DataError("the archive is larger inside than it says", where=pack.filename or "", hint="do not trust it")
+            file.write(chunk)
+
+
+def packed(folder: Path, target: Path) -> Path:
+    """A release folder as a zip file, for whoever takes it away."""
+    return Path(shutil.make_archive(str(target.with_suffix("")), "zip", folder.parent, folder.name))
+
+
+def before_and_after(progress: Progress, policy: str, rows: int = 5) -> dict[str, Any]:
+    """What a few rows would become."""
+    return {"tables": [sample.to_json() for sample in preview(policy, rows=rows, progress=progress)]}
+
+
+def timeline(progress: Progress, ledger: str) -> dict[str, Any]:
+    """Every release of a ledger with what was found then, and whether the chain holds."""
+    book = Ledger(ledger)
+    entries = [
+        {
+            "number": entry.number,
+            "when": entry.when,
+            "records": entry.body["records"],
+            "method": entry.body["certificate"].get("method", ""),
+            "findings": [finding for finding in entry.body["certificate"]["findings"] if finding["required"]],
+        }
+        for entry in book.entries()
+        if not entry.forgets
+    ]
+    try:
+        book.verify()
+        wrong = ""
+    except SfumatoError as error:
+        wrong = error.what
+    return {"ledger": Path(ledger).name, "entries": entries, "levels": _levels(entries), "wrong": wrong}
+
+
+def _levels(entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Every figure of every claim over all releases, as lines of a picture; nothing where a release says nothing of it."""
+    lines: dict[tuple[str, str], dict[str, Any]] = {}
+    for place, entry in enumerate(entries):
+        for finding in entry["findings"]:
+            hide = f" of {', '.join(finding['hide'])}" if finding.get("hide") else ""
+            for name, asked in finding["required"].items():
+                value = finding["achieved"].get(name)
+                if isinstance(value, int | float) and not isinstance(value, bool) and isinstance(asked, int | float):
+                    empty = {"title": f"{finding['model']}{hide}", "level": name, "values": [None] * len(entries), "asked": asked}
+                    lines.setdefault((f"{finding['model']}{hide}", name), empty)["values"][place] = value
+    return [line for line in lines.values() if line["title"].split(" of ")[0] in catalogue("models", Model)]

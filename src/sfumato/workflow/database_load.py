@@ -1,0 +1,208 @@
+"""Load: from a release folder into a test database, and the audit of what stands there afterwards.
+
+Invariants
+    I1  Only a complete, certified folder is loaded; the digest of its manifest (without the report) is the name of the load.
+    I2  A load that was cut off goes on table by table with the same folder; a target that is complete already is only judged again.
+    I3  `target.json` appears in the folder when the audit has seen the target, and names the manifest it belongs to.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from dataclasses import replace as changed_to
+from pathlib import Path
+from typing import Any
+
+from sfumato.core.errors import AuditRefused, DataError, PolicyError, ReleaseError
+from sfumato.data.database import Database, Schema, ServerFinding
+from sfumato.io.database_source import DatabaseSource, given_url
+from sfumato.io.plain_files import files_of, read_plain, read_tree
+from sfumato.io.sql import dialect_of, load, read_back, read_schema, server_findings
+from sfumato.kinds.testdata.database_checks import judge_target
+from sfumato.kinds.testdata.form import DatabaseForm, schema_of, tables_of
+from sfumato.kinds.testdata.leaked_values import Originals, original_values
+from sfumato.policy.database_policy import BoundPolicy
+from sfumato.policy.policy import Policy, public_policy
+from sfumato.release.certificate import Finding
+from sfumato.release.folder import MANIFEST, POLICY, REPORT, TARGET, read_folder, write_json
+from sfumato.release.method import Progress, no_progress
+from sfumato.release.view import ReleaseView
+from sfumato.workflow.plan import plan
+
+_JOBS, _LOADING = 4, 0.6
+
+
+@dataclass(frozen=True, slots=True)
+class Loading:
+    """What a load did and what the audit found in the target."""
+
+    findings: tuple[Finding, ...]
+    rows: Mapping[str, int]
+    resumed: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
+
+    @property
+    def holds(self) -> bool:
+        return all(finding.holds for finding in self.findings)
+
+    def to_json(self) -> dict[str, Any]:
+        findings = [finding.to_json() for finding in self.findings]
+        return {"holds": self.holds, "findings": findings, "rows": dict(self.rows), "left_out": list(self.left_out)}
+
+
+def release_name(folder: Path) -> str:
+    """A digest of everything in the manifest but the report, which may be written again."""
+    manifest = read_tree(folder / MANIFEST)
+    manifest["files"].pop(REPORT, None)
+    return hashlib.sha256(json.dumps(manifest, sort_keys=True).encode()).hexdigest()
+
+
+def has_target(policy: Policy) -> bool:
+    """Whether the policy wants a database loaded."""
+    return policy.data.loads
+
+
+def is_unfinished(policy: Policy, out: str | Path) -> bool:
+    """Whether `out` is a release under this policy whose target was not loaded to the end (I2)."""
+    folder = Path(out)
+    if not has_target(policy) or not folder.is_dir() or not {MANIFEST, POLICY} <= files_of(folder).keys() or _recorded(folder):
+        return False
+    return read_plain(folder / POLICY) == public_policy(policy, plan(policy).declaration).encode()
+
+
+def load_release(
+    policy: Policy | str | Path,
+    out: str | Path,
+    *,
+    progress: Progress = no_progress,
+    replace: bool = False,
+    jobs: int | None = None,
+) -> Loading:
+    """Load the target of a policy from a release folder made under it; a load that was cut off goes on where it was.
+
+    `jobs` tables are loaded at once into a server that takes them so; without it as many as there are cores, at most four.
+    """
+    policy = policy if isinstance(policy, Policy) else Policy.read(policy)
+    with policy.data.within():
+        return load_target(policy, Path(out), progress=progress, replace=replace, jobs=jobs or min(os.cpu_count() or 1, _JOBS))
+
+
+def require_target(policy: Policy, *, replace: bool = False) -> None:
+    """Refuses what the load would refuse in the end, before anything is read or made."""
+    source = policy.data
+    assert isinstance(source, DatabaseSource)
+    standing = source.standing(source.read_schema())
+    if standing and not replace:
+        what = "has rows" if source.mode == "fill" else "is in the target"
+        hint = "choose an empty target, or replace what stands there with --replace"
+        raise DataError(f"table '{standing[0]}' {what} already", where="data.target", hint=hint)
+
+
+def _recorded(folder: Path) -> bool:
+    """Whether a record of a load that holds belongs to this manifest."""
+    try:
+        record = read_tree(folder / TARGET)
+        return bool(record["holds"]) and record["release"] == release_name(folder)
+    except (ReleaseError, KeyError, TypeError, AttributeError):
+        return False
+
+
+def load_target(policy: Policy, folder: Path, *, progress: Progress = no_progress, replace: bool = False, jobs: int = 1) -> Loading:
+    """Load a release folder into the policy's target and judge it there; refused when something does not hold."""
+    source = policy.data
+    assert isinstance(source, DatabaseSource)
+    target, schema = source.target_url(), source.read_schema()
+    release = read_folder(folder)
+    if release.damage:  # I1
+        raise ReleaseError(f"the folder was changed: {release.damage[0]}", where=str(folder), hint="remove it and publish again")
+    tables = release.once(tables_of)
+    namespace = source.place_in(target)
+    rows = {name: table.rows for name, table in tables.items()}
+    resumed: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
+    try:
+        name = release_name(folder)
+        how: dict[str, Any] = {"replace": replace, "mode": source.loading(), "jobs": jobs, "namespace": namespace}
+        own = source.source_url()  # a target that is the source is refused
+        done = load(
+            target, schema, tables, fingerprint=name, progress=lambda done, what: progress(_LOADING * done, what), source=own, **how
+        )
+        resumed, left_out = done.resumed, done.left_out
+    except DataError:
+        if replace or not _complete(release, target, schema, namespace):
+            raise
+    progress(_LOADING, "judging the target")
+    old = original_values(BoundPolicy.of(policy, schema), _replaced_columns(source, policy, schema))
+    found = Loading(judge_load(release, target, schema, namespace, old, progress), rows, resumed, left_out)
+    _record(found, folder)
+    if not found.holds:
+        wrong = "; ".join(f"{finding.model}: {finding.reason}" for finding in found.findings if not finding.holds)
+        raise AuditRefused(f"the audit refuses the target: {wrong}", where=str(folder / TARGET), hint="do not use the target")
+    return found
+
+
+def _complete(release: ReleaseView, target: str, schema: Schema, namespace: str | None) -> bool:
+    """Whether an earlier run had loaded everything and was cut off before it could say so."""
+    try:
+        return judge_load(release, target, schema, namespace)[0].holds
+    except DataError:  # what cannot even be asked is not complete; the reason of the load itself is told
+        return False
+
+
+def _replaced_columns(source: DatabaseSource, policy: Policy, schema: Schema) -> Database:
+    """The old values of what was replaced, read once more: whoever goes on with a load has not read the source."""
+    changed = BoundPolicy.of(policy, schema).changed
+    names = {table.name: {column.name for column in changed if column.table == table.name} for table in schema.tables}
+    wanted = [table for table in schema.tables if names[table.name]]
+    cut = tuple(changed_to(table, columns=tuple(c for c in table.columns if c.name in names[table.name])) for table in wanted)
+    return source.read_tables(source.source_url(), changed_to(schema, tables=cut))
+
+
+def judge_load(
+    release: ReleaseView,
+    target: str,
+    schema: Schema,
+    namespace: str | None,
+    originals: Originals | None = None,
+    progress: Progress = no_progress,
+) -> tuple[Finding, ...]:
+    """The audit of a target against the release it was loaded from; the first finding is about the rows."""
+    there = read_schema(target, namespace)
+    known = {table.name for table in schema.tables}
+    mine = changed_to(there, tables=tuple(table for table in there.tables if table.name in known))
+    asked = server_findings(target, schema, namespace=namespace)
+    complaints = [_complaint(found) for found in asked if _wrong(found, schema, there)]
+    rest = (1 - _LOADING) / 2
+    back = read_back(target, mine, progress=lambda done, what: progress(_LOADING + rest * done, what))
+    return judge_target(release, back, complaints, originals, lambda done, what: progress(1 - rest + rest * done, what))
+
+
+def _wrong(found: ServerFinding, schema: Schema, there: Schema) -> bool:
+    """What the other kind of database cannot have (a check, a key in a circle) is left out and named; all else must stand."""
+    foreign = found.what == "check" and not found.present and schema.dialect != there.dialect
+    circular = found.what == "foreign key" and not found.present and not found.violations and there.dialect == "duckdb"
+    return not foreign and not circular and not found.holds
+
+
+def _complaint(found: ServerFinding) -> str:
+    what = f"broken {found.violations} time(s)" if found.violations else "not there" if not found.present else "not validated"
+    return f"{found.what} of '{found.table}' ({', '.join(found.columns) or found.name}) is {what}"
+
+
+def verify_target(release: ReleaseView, target: str) -> tuple[Finding, ...]:
+    """Findings about a target, from the folder and the target alone."""
+    if not release.form.has_target:
+        raise PolicyError("only a database has a target", hint="verify this release without --target")
+    url, form = given_url(target), release.of(DatabaseForm)
+    shown = release.as_published()
+    namespace = form.namespace if form.namespace and dialect_of(url) == "postgresql" else None
+    return judge_load(shown, url, Schema(shown.once(schema_of).tables, form.dialect), namespace)
+
+
+def _record(found: Loading, folder: Path) -> None:
+    """I3: whole or not at all."""
+    write_json({"release": release_name(folder)} | found.to_json(), folder / TARGET)

@@ -1,0 +1,399 @@
+"""A whole database: a policy of kind `database` with personal columns replaced and the rules that hold.
+
+Only columns that look personal are named; all others are published as they are, and columns that refer to a replaced key follow it.
+What is written has been tried: it binds to the schema, every part can be made, no replaced value survives elsewhere, and what
+`check` will warn about is accepted by name with the reason beside it.
+
+
+Confirming
+----------
+Rules that were found in a sample, judged by the server on all rows: exactly, or not at all.
+
+A rule that no query says exactly (patterns, totals, texts compared by their order) stays a line, switched off.
+
+
+Trial
+-----
+A proposed policy tried before it is written: what the method or the schema refuses is left out, with the reason.
+
+Guarantee: the policy that is written binds to the schema, every part of it has an engine, and where that is the constraint solver,
+one block of it was solved for trial, as `check` will do. No large part goes to the solver unless the schema itself asks for it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from sfumato.core.errors import DataError, Infeasible, PolicyError
+from sfumato.core.randomness import Randomness
+from sfumato.data.database import ColumnFacts, Database, Schema
+from sfumato.io.sql import connect
+from sfumato.io.sql.addresses import quoted
+from sfumato.io.sql.rows import RowCounter
+from sfumato.kinds.testdata.database_source_audit import DatabaseAudit
+from sfumato.kinds.testdata.methods.database_parts import FreeColumns, forecast_solver_time
+from sfumato.kinds.testdata.methods.relational import Families, Relational
+from sfumato.kinds.testdata.methods.sampling.solver_blocks import Blocks
+from sfumato.policy.constraint_language import columns_of, conjuncts, parse
+from sfumato.policy.constraint_language.syntax_tree import (
+    Arithmetic,
+    ColumnValue,
+    Compare,
+    Condition,
+    Determines,
+    Expression,
+    Membership,
+    Negative,
+    Number,
+    References,
+    Statement,
+    TextConstant,
+    Unique,
+)
+from sfumato.policy.database_policy import BoundPolicy
+from sfumato.policy.policy import Policy
+from sfumato.release.method import Progress, no_progress
+from sfumato.workflow.discover.column_profiles import ColumnView, DataView
+from sfumato.workflow.discover.constraints import rules_of_database, view_of
+from sfumato.workflow.discover.discover import Suggestion
+from sfumato.workflow.discover.leak_remedies import add_remedies
+from sfumato.workflow.discover.numeric_templates import pattern_of
+from sfumato.workflow.discover.personal_columns import (
+    fits,
+    is_personal,
+    personal_kind_of,
+    propose_numbering,
+    replacement_candidates,
+)
+from sfumato.workflow.discover.proposal import Proposal, rank_proposals
+
+_WITHHELD = {"source": "${SFUMATO_SOURCE}", "target": "${SFUMATO_TARGET}"}
+Facts = Mapping[tuple[str, str], ColumnFacts]
+
+
+def discover_database(
+    database: Database,
+    policy: Policy | None = None,
+    *,
+    where: Mapping[str, str] | None = None,
+    declared: bool = True,
+    progress: Progress = no_progress,
+    sampled: Collection[str] = (),
+) -> Suggestion:
+    """Roles and rules for all tables; `policy`, when given, is compared with them.
+
+    `where` holds the URLs of source and target, and the schema; of `sampled` tables only some rows are there, and rules about them
+    are confirmed by the source's server.
+    """
+    where = where or {}
+    view = view_of(database)
+    found = rules_of_database(database, declared=declared, progress=progress, view=view)
+    if sampled:
+        schema = database.schema
+        with connect(where["source"], namespace=None if schema.others else schema.namespace or None) as link:
+            found = rank_proposals(confirm_on_server(found, schema, sampled, RowCounter(link)))
+    proposed, left = _columns(database, found, view)
+    data = {"kind": "database", "source": _shown("source", where), **_given(where)}
+    tree, remedies, refused = _tried(database, {"version": 1, "data": data, "columns": proposed}, view)
+    columns, equations = tree["columns"], [_equation(rule, database) for rule in tree.get("keep", ())]
+    changed = columns | {name: {} for group in tree["data"].get("consistent", ()) for name in group if name not in columns}
+    rules = without_refused_rules(database, tree, rank_proposals(_yielding(each, changed, database) for each in _leaner(found)))
+    accepted = remedies.accepted | _warnings(database, tree, [each.rule for each in rules if each.active], remedies.accepted)
+    tree, rules = {key: value for key, value in tree.items() if key != "keep"}, [*equations, *rules]
+    reasons = [f"{len(columns)} columns look personal and are proposed as replaced; look at the others, free text above all"]
+    reasons += [*remedies.reasons, *_silent_tables(database), *_logins(where), *_samples(database, sampled)]
+    return Suggestion(tree, tuple(reasons), tuple(_overlooked(policy, columns, rules)), tuple(rules), accepted, left | refused)
+
+
+def _tried(database: Database, tree: Mapping[str, Any], view: DataView) -> tuple[dict[str, Any], Any, dict[str, str]]:
+    """The policy without what the schema refuses, and with remedies for values that survive elsewhere."""
+    current, refused = without_refused_columns(database, tree)
+    forms = {f"{column.table}.{column.name}": pattern_of(column) for column in view.columns if column.unit == "text"}
+    current, remedies = add_remedies(database, current, forms)
+    current, more = without_refused_columns(database, current)
+    return current, remedies, refused | more
+
+
+def _warnings(database: Database, tree: Mapping[str, Any], rules: list[str], accepted: Mapping[str, str]) -> dict[str, str]:
+    """What `check` will say about the written policy; values that survive are no warning to be waved through here."""
+    if not tree["columns"] or policy_refusal(database, tree, rules):
+        return {}
+    policy = Policy.parse({**tree, "keep": [*tree.get("keep", ()), *rules]})
+    report = DatabaseAudit().examine(policy, database)
+    told = {warning.identifier: warning.text for warning in report.warnings if warning.identifier not in accepted}
+    return {identifier: text for identifier, text in told.items() if not identifier.startswith("surviving:")}
+
+
+def _equation(rule: str, database: Database) -> Proposal:
+    """How a column is computed from others of its row: it gave every cell of the original."""
+    column = columns_of(parse(rule))[0]
+    cells = database.tables[str(column.table)].column(column.name)
+    return Proposal(rule, "derivations", support=len(cells.drop_null()), chance=-math.inf)
+
+
+def _silent_tables(database: Database) -> Iterator[str]:
+    empty = [name for name, table in database.tables.items() if table.rows == 0]
+    if empty:
+        shown = ", ".join(f"'{name}'" for name in empty[:5]) + (f" and {len(empty) - 5} more" if len(empty) > 5 else "")
+        yield f"no rows in {shown}: their columns are judged by their names alone"
+
+
+def _samples(database: Database, sampled: Collection[str]) -> Iterator[str]:
+    for name in sampled:
+        rows = database.tables[name].rows
+        yield f"of '{name}' {rows:,} rows were looked at, chosen by chance; the server confirmed the rules about it on all rows"
+
+
+def _logins(where: Mapping[str, str]) -> Iterator[str]:
+    for key, name in _WITHHELD.items():
+        if "@" in where.get(key, ""):
+            yield f"put the URL of the {key} into the environment: {name} stands for it here, because it holds a login"
+
+
+def _overlooked(policy: Policy | None, columns: Mapping[str, Any], rules: list[Proposal]) -> Iterator[str]:
+    """Personal columns and rules that an existing policy does not mention."""
+    if policy is None:
+        return
+    yield from (f"'{name}' looks personal and is not under 'columns'" for name in columns if name not in policy.columns)
+    new = [each for each in rules if each.active and not each.declared and each.rule not in policy.keep]
+    yield from (f"{each.rule} holds in the data but is not under 'keep'" for each in new)
+
+
+def _shown(key: str, where: Mapping[str, str]) -> str:
+    """The URL when it holds no login."""
+    url = where.get(key, "")
+    return url if url and "@" not in url else _WITHHELD[key]
+
+
+def _given(where: Mapping[str, str]) -> dict[str, str]:
+    found = {"target": _shown("target", where)} if where.get("target") else {}
+    return found | ({"schema": where["schema"]} if where.get("schema") else {})
+
+
+def _columns(database: Database, rules: list[Proposal], view: DataView) -> tuple[dict[str, Any], dict[str, str]]:
+    """Replaced columns with domains that fit their types, and personal columns for which nothing fits."""
+    found: dict[str, Any] = {}
+    left: dict[str, str] = {}
+    following = {each.rule.partition(" references ")[0] for each in rules if each.template == "foreign keys" and each.active}
+    facts = {(table.name, column.name): column for table in database.schema.tables for column in table.columns}
+    for columns in view.tables().values():
+        people = any(is_personal(column, facts.get((str(column.table), column.name))) for column in columns)
+        for column in columns:
+            own = facts.get((str(column.table), column.name))
+            if str(column) in following or (own is not None and own.computed):
+                continue
+            domain = next((one for one in _wanted(column, columns, people, own) if fits(one, own)), None)
+            name = f"{column.table}.{column.name}"
+            if domain:
+                found[name] = {"role": "replaced", "domain": domain}
+            elif own is not None and personal_kind_of(column, own):
+                left[name] = f"nothing fits the type {own.native}; it looks personal ({personal_kind_of(column, own)})"
+    return found, left
+
+
+def _wanted(column: ColumnView, columns: list[ColumnView], people: bool, facts: ColumnFacts | None) -> Iterator[dict[str, Any]]:
+    if people and column is columns[0] and (numbers := propose_numbering(column)) is not None:
+        yield numbers
+    elif people and column is columns[0] and facts is not None and facts.kind == "uuid":
+        yield {"fakes": "uuid"}
+    else:
+        yield from replacement_candidates(column, columns, pattern_of(column), facts)
+
+
+def _leaner(rules: list[Proposal]) -> Iterator[Proposal]:
+    """Without keys that contain another key."""
+    bodies = [parse(each.rule).body for each in rules]
+    keys = [set(body.columns) for each, body in zip(rules, bodies, strict=True) if isinstance(body, Unique) and each.active]
+    for each, body in zip(rules, bodies, strict=True):
+        if each.declared or not isinstance(body, Unique) or not any(key < set(body.columns) for key in keys):
+            yield each
+
+
+def _yielding(each: Proposal, columns: Mapping[str, Any], database: Database) -> Proposal:
+    """Switched off when it speaks about how replaced values look, or about what the server computes or cannot compare."""
+    named = columns_of(parse(each.rule))
+    facts = [database.schema.table(str(column.table)).column(column.name) for column in named]
+    if any(column.computed for column in facts):
+        return replace(each, off="the server computes a column of it")
+    if each.template == "patterns" and any(column.kind != "text" for column in facts):
+        return replace(each, off="the type of the column says it already")
+    for key, word in (("empty", "emptied"), ("computed", "computed")):
+        if not each.declared and any(columns.get(str(column), {}).get("domain") == {key: True} for column in named):
+            return replace(each, off=f"a column of it is {word}")
+    if each.declared or each.template not in ("patterns", "value lists", "dependencies"):
+        return each
+    return replace(each, off="a replaced column gets invented values") if {str(c) for c in named} & columns.keys() else each
+
+
+def read_database(url: str, progress: Progress = no_progress, schema: str = "") -> Database:
+    """Schema and rows behind a URL; nothing is written."""
+    return read_sampled(url, progress, schema, None)[0]
+
+
+def read_sampled(url: str, progress: Progress, schema: str, most: int | None) -> tuple[Database, tuple[str, ...]]:
+    """Schema and rows behind a URL, and the tables of which only about `most` rows were read; nothing is written."""
+    from sfumato.io.sql import read_rows, read_schema
+    from sfumato.io.sql.rows import sampled_tables
+
+    found = read_schema(url, schema=schema or None)
+    shares = {} if most is None else sampled_tables(url, found, most)
+    return read_rows(url, found, progress=progress, shares=shares), tuple(shares)
+
+
+# Confirming
+# ----------
+
+
+_EXACT, _ORDERED = ("integer", "decimal"), ("date", "timestamp")
+SAMPLED = "found in a sample, and not confirmed by the server"
+
+
+def confirm_on_server(
+    proposals: Iterable[Proposal], schema: Schema, sampled: Collection[str], counter: RowCounter
+) -> list[Proposal]:
+    """The proposals; those about sampled tables stay on only when the server finds nothing against them."""
+    found = []
+    for each in proposals:
+        body = parse(each.rule).body
+        concerned = {str(column.table) for column in columns_of(body)} & set(sampled)
+        if each.active and not each.declared and concerned:
+            counts = [_against(part, schema, counter) for part in conjuncts(body)]
+            if None in counts:
+                each = replace(each, off=SAMPLED)
+            elif any(counts):
+                each = replace(each, off=f"found in a sample; broken {sum(count or 0 for count in counts):,} time(s)")
+        found.append(each)
+    return found
+
+
+def _against(part: Condition | Statement, schema: Schema, counter: RowCounter) -> int | None:
+    """How often a rule is broken, or None where no query says it exactly."""
+    columns = columns_of(part)
+    table = str(columns[0].table) if columns else ""
+    if isinstance(part, References):
+        pairs = {c.name: p.name for c, p in zip(part.child, part.parent, strict=True)}
+        return counter.dangling(str(part.child[0].table), pairs, str(part.parent[0].table))
+    if len({column.table for column in columns}) != 1:
+        return None
+    if isinstance(part, Unique):
+        return counter.repeated(table, [column.name for column in part.columns])
+    if isinstance(part, Determines) and len(part.right) == 1:
+        return counter.undetermined(table, [column.name for column in part.left], part.right[0].name)
+    if isinstance(part, Membership) and isinstance(part.value, ColumnValue):
+        texts = [option.value for option in part.options if isinstance(option, TextConstant)]
+        return counter.outside(table, part.value.name, texts) if len(texts) == len(part.options) else None
+    if isinstance(part, Compare) and not part.tolerance:
+        kinds = {schema.table(table).column(column.name).kind for column in columns}
+        plain = isinstance(part.left, ColumnValue) and isinstance(part.right, ColumnValue)
+        left, right = _sql(part.left), _sql(part.right)
+        exact = kinds <= set(_EXACT) or (plain and len(kinds) == 1 and kinds <= set(_ORDERED))
+        return counter.broken(table, f"{left} {part.operator.replace('!=', '<>')} {right}") if exact and left and right else None
+    return None
+
+
+def _sql(node: Expression) -> str:
+    """A sum, difference or product of columns and whole numbers, or nothing."""
+    if isinstance(node, ColumnValue):
+        return quoted(node.name)
+    if isinstance(node, Number):
+        return str(node.value) if node.value.denominator == 1 else ""
+    if isinstance(node, Negative):
+        inner = _sql(node.value)
+        return f"(-{inner})" if inner else ""
+    if isinstance(node, Arithmetic) and node.operator in "+-*":
+        left, right = _sql(node.left), _sql(node.right)
+        return f"({left} {node.operator} {right})" if left and right else ""
+    return ""
+
+
+# Trial
+# -----
+
+
+_SOLVED = 2_000
+"""Rows up to which a rule may go to the solver."""
+
+
+def policy_refusal(database: Database, tree: Mapping[str, Any], rules: Sequence[str] = ()) -> str:
+    """Why a policy cannot be carried out, or nothing; rules come besides those that stand in it."""
+    try:
+        policy = Policy.parse({**tree, "keep": [*tree.get("keep", ()), *rules]})
+        bound = BoundPolicy(policy, database.schema)
+        bound.require_fit()
+        if not bound.replaced:
+            return ""
+        method = Relational()
+        method.foreseen(bound)
+        selected = method.selected(bound, database, Randomness())
+        free = FreeColumns(bound, selected)
+        for segment in free.segments:
+            count = max(len(rows) for rows in segment.rows.values())
+            if isinstance(segment.route.engine, Blocks) and rules and count > _SOLVED:
+                return f"'{segment.title}' would need the constraint solver for {count:,} rows"
+        Families(free, selected, bound.references)
+        forecast_solver_time(free, math.inf)
+        return ""
+    except (PolicyError, Infeasible, DataError) as error:
+        return error.what
+
+
+def without_refused_columns(database: Database, tree: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
+    """The policy without the replaced columns that the schema refuses, and why they were left out."""
+    left: dict[str, str] = {}
+    if not policy_refusal(database, tree):
+        return dict(tree), left
+    kept: dict[str, Any] = {}
+    for name, entry in tree["columns"].items():
+        reason = policy_refusal(database, _among(tree, {**kept, name: entry}))
+        if reason:
+            left[name] = reason
+        else:
+            kept[name] = entry
+    return _among(tree, kept), left
+
+
+def _among(tree: Mapping[str, Any], columns: Mapping[str, Any]) -> dict[str, Any]:
+    """The policy with only these columns, and what goes with them."""
+    rules = [rule for rule in tree.get("keep", ()) if str(columns_of(parse(rule))[0]) in columns]
+    settled = {**tree, "columns": dict(columns), "data": _within(tree["data"], columns)}
+    return settled | ({"keep": rules} if "keep" in tree else {})
+
+
+def _within(data: Mapping[str, Any], columns: Mapping[str, Any]) -> dict[str, Any]:
+    """Groups of consistent columns whose first column is replaced."""
+    groups = [group for group in data.get("consistent", ()) if group[0] in columns]
+    rest = {key: value for key, value in data.items() if key != "consistent"}
+    return rest | ({"consistent": groups} if groups else {})
+
+
+def without_refused_rules(database: Database, tree: Mapping[str, Any], proposals: Sequence[Proposal]) -> list[Proposal]:
+    """The proposals, those switched off that cannot be kept together with the replaced columns and the others."""
+    new = set(tree["columns"])
+    asked = [each for each in proposals if each.active and _mentions(each, new)]
+    settled = [each.rule for each in proposals if each.active and not _mentions(each, new)]
+    off: dict[str, str] = {}
+    if policy_refusal(database, tree, [*settled, *(each.rule for each in asked)]):
+        ties = [rule for rule in settled if _is_reference(rule)]  # other rules may need them
+        kept: list[str] = []
+        for each in sorted(asked, key=lambda one: not _is_reference(one.rule)):
+            reason = policy_refusal(database, tree, [*ties, *kept, each.rule])
+            if reason:
+                off[each.rule] = reason
+            else:
+                kept.append(each.rule)
+        for rule in settled:
+            reason = policy_refusal(database, tree, [*ties, *(one for one in kept if _is_reference(one)), rule])
+            if reason:
+                off[rule] = reason
+    return [replace(each, off=off[each.rule]) if each.rule in off else each for each in proposals]
+
+
+def _is_reference(rule: str) -> bool:
+    return isinstance(parse(rule).body, References)
+
+
+def _mentions(each: Proposal, columns: set[str]) -> bool:
+    return any(str(column) in columns for column in columns_of(parse(each.rule)))

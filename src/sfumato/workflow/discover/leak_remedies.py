@@ -1,0 +1,310 @@
+"""What to do about columns in which original values of replaced columns still stand.
+
+A copy changes together with what it was copied from; what an equation gives exactly (initials, a slug, a search vector, a login
+made of names) is computed anew from the new values; a note or a document is emptied where the column allows it, or gets an invented
+form. What is left are coincidences (a composer who is called like a customer): accepted by name, with the count.
+
+
+Derivations
+-----------
+How a column was made of others of its row, as an equation: lower case, initials, a slug, a search vector, texts put together.
+
+Guarantee
+    An equation is proposed only when it gives every cell of the column exactly, and nothing where the cell is missing. Constants
+    in it stand in every row, at least `OFTEN` times, so that no single person's value is spelled out.
+
+Notation
+    piece      a column of the row, or a function of one, as a rule writes it, with its texts
+    witness    a few rows in which the cell is read from left to right as pieces and signs that all of them share
+
+>>> rows = {"first": ["Ann", "Bo", "Cy", "Di", "Ed"], "last": ["Lee", "Ray", "Fox", "Orr", "Kim"]}
+>>> mails = [f"{one.lower()}.{two.lower()}@a.test" for one, two in zip(rows["first"], rows["last"])]
+>>> equation("t", "mail", mails, rows, "text")
+'t.mail = lower(t.first) + "." + lower(t.last) + "@a.test"'
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+from sfumato.core.errors import DataError, PolicyError
+from sfumato.data.database import Database
+from sfumato.data.table import Table
+from sfumato.data.text_values import parse_timestamp
+from sfumato.kinds.testdata.leaked_values import LeakedColumn, find_leaked_values
+from sfumato.policy.constraint_language import columns_of, parse
+from sfumato.policy.constraint_language.binding import bind
+from sfumato.policy.constraint_language.evaluation import ConstraintEvaluator
+from sfumato.policy.constraint_language.functions import call
+from sfumato.policy.constraint_language.syntax_tree import ColumnValue
+from sfumato.policy.database_policy import BoundPolicy
+from sfumato.policy.policy import Policy
+from sfumato.policy.value_domains import Empty, Fakes, PatternDomain
+from sfumato.workflow.discover.personal_columns import fits
+from sfumato.workflow.discover.proposal import OFTEN, can_be_named, quoted
+
+_ROUNDS = 4
+_COPY, _COINCIDENCE = 0.5, 0.02
+_COMPUTED, _SOURCES = ("text", "tsvector", "integer"), ("text", "date", "timestamp")
+_ROOM, _MOST = 80, 8
+"""Signs that a computed text must find room for; columns that are tried as its sources."""
+
+
+@dataclass
+class Remedies:
+    """Additions to a proposed policy."""
+
+    columns: dict[str, Any] = field(default_factory=dict)
+    consistent: list[list[str]] = field(default_factory=list)
+    accepted: dict[str, str] = field(default_factory=dict)
+    equations: dict[str, str] = field(default_factory=dict)
+    reasons: list[str] = field(default_factory=list)
+
+
+def add_remedies(database: Database, tree: Mapping[str, Any], forms: Mapping[str, str]) -> tuple[dict[str, Any], Remedies]:
+    """The proposed policy with a remedy for every column in which replaced values survive; `forms` are the columns' patterns."""
+    found, current = Remedies(), dict(tree)
+    for _ in range(_ROUNDS):
+        bound = BoundPolicy(Policy.parse(current), database.schema)
+        left: dict[ColumnValue, list[LeakedColumn]] = {}
+        for one in find_leaked_values(bound, database):
+            if str(one) not in found.accepted:
+                left.setdefault(one.kept, []).append(one)
+        if not left:
+            break
+        for column, pairs in left.items():
+            _remedy(bound, database, column, pairs, forms.get(str(column), ""), found)
+        data = dict(current["data"]) | ({"consistent": found.consistent} if found.consistent else {})
+        current |= {"columns": {**current["columns"], **found.columns}, "data": data}
+        current |= {"keep": list(found.equations.values())} if found.equations else {}
+    return current, found
+
+
+def _remedy(
+    bound: BoundPolicy, database: Database, column: ColumnValue, pairs: list[LeakedColumn], form: str, found: Remedies
+) -> None:
+    facts, name = bound.facts(column), str(column)
+    cells = len(database.tables[str(column.table)].column(column.name).drop_null())
+    best = max(pairs, key=lambda one: (one.whole, one.cells))
+    told = f"it holds {best.how} of {best.replaced} in {best.cells:,} of {cells:,} rows"
+    if _coincides(pairs, cells):
+        found.accepted.update({str(one): f"a coincidence, it seems: {one.cells:,} of {cells:,} rows; look" for one in pairs})
+    elif rule := _derivation(bound, database, column):
+        found.columns[name] = {"role": "replaced", "domain": {"computed": True}}
+        found.equations[name] = rule
+        found.reasons.append(f"'{name}' is computed from the new values: {told}")
+    elif best.whole >= _COPY * cells and _may_follow(bound, best.replaced, column):
+        found.consistent.append([str(best.replaced), name])
+        found.reasons.append(f"'{name}' changes together with '{best.replaced}': {told}")
+    elif not _must_differ(bound, column) and fits({"empty": True}, facts):
+        found.columns[name] = {"role": "replaced", "domain": {"empty": True}}
+        found.reasons.append(f"'{name}' is emptied: {told}")
+    else:
+        domain = next((one for one in _invented(form, facts.length) if fits(one, facts)), None)
+        if domain is None:
+            found.accepted.update({str(one): f"nothing else can stand there; {told}" for one in pairs})
+        else:
+            found.columns[name] = {"role": "replaced", "domain": domain}
+            found.reasons.append(f"'{name}' gets invented values: {told}")
+
+
+def _derivation(bound: BoundPolicy, database: Database, column: ColumnValue) -> str:
+    """The equation that gives the column from replaced ones of its row, where new values will fit, or nothing."""
+    facts, table = bound.facts(column), database.tables[str(column.table)]
+    if facts.kind not in _COMPUTED or _must_differ(bound, column) or (facts.length or _ROOM) < _ROOM:
+        return ""
+    given = {*bound.emptied, *(one.column for one in bound.definitions)}
+    known = [c for c in bound.changed if c.table == column.table and c not in given and bound.facts(c).kind in _SOURCES]
+    own = bound.schema.table(str(column.table))
+    names = list(dict.fromkeys([*(c.name for c in known), *own.primary_key]))[:_MOST]
+    texts = {name: table.column(name).to_pylist() for name in names if name != column.name}
+    rule = equation(str(column.table), column.name, table.column(column.name).to_pylist(), texts, facts.kind) if known else ""
+    return rule if rule and _judged(rule, bound, table) else ""
+
+
+def _judged(rule: str, bound: BoundPolicy, table: Table) -> bool:
+    """Whether the audit finds it true as well: for it a column of digits is a number, and no text."""
+    try:
+        own = bind(parse(rule), bound.kinds)
+        named = {column.name: table.text(column.name) for column in columns_of(own)}
+        return ConstraintEvaluator({columns_of(own)[0].table: named}).broken(own) == 0
+    except (DataError, PolicyError):
+        return False
+
+
+def _coincides(pairs: list[LeakedColumn], cells: int) -> bool:
+    by_words = all(one.how == "the words of its values" and not one.whole and not one.surely for one in pairs)
+    return by_words and sum(one.cells for one in pairs) <= _COINCIDENCE * cells
+
+
+def _may_follow(bound: BoundPolicy, replaced: ColumnValue, column: ColumnValue) -> bool:
+    """Whether one map can serve both: texts with a domain that can be numbered, in no other link."""
+    domain = bound.domain(replaced)
+    texts = bound.facts(column).kind == "text" == bound.facts(replaced).kind
+    linked = any(column in group for group in bound.components)
+    return texts and isinstance(domain, Fakes | PatternDomain) and not isinstance(domain, Empty) and not linked
+
+
+def _must_differ(bound: BoundPolicy, column: ColumnValue) -> bool:
+    table = bound.schema.table(str(column.table))
+    keys = [key for key in (table.primary_key, *table.uniques) if column.name in key]
+    return bool(keys) or any(column in group for group in bound.components)
+
+
+def _invented(form: str, length: int | None) -> list[dict[str, Any]]:
+    """Forms for a key or a not-null column that was made of names."""
+    longest = min(length or 12, 12)
+    return [
+        *([{"pattern": form}] if form else []),
+        {"pattern": f"[a-z]{{{longest - 4}}}[0-9]{{4}}"} if longest > 6 else {"pattern": f"[a-z]{{{longest}}}"},
+        {"fakes": "uuid"},
+    ]
+
+
+# Derivations
+# -----------
+
+
+Texts = Sequence[str | None]
+_WITNESSES, _SCREEN, _TERMS, _STEPS, _LONGEST = 5, 300, 8, 5_000, 120
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A text of every row, as a rule writes it."""
+
+    rule: str
+    made: Callable[[int], str | None]
+
+
+def equation(table: str, column: str, cells: Texts, sources: Mapping[str, Texts], kind: str) -> str:
+    """The rule that gives every cell of the column from the sources of its row, or nothing."""
+    known = [row for row, cell in enumerate(cells) if cell]
+    if len(known) < OFTEN or not all(map(can_be_named, (column, *table.split("."), *sources))):
+        return ""
+    name = _named(table, column)
+    pieces = [Piece(_named(table, source), texts.__getitem__) for source, texts in sources.items()]
+    for one in _of_one(pieces, kind):
+        if _gives(one, cells, known):
+            return f"{name} = {one.rule}"
+    found = _put_together(_parts(pieces), cells, known) if kind == "text" else None
+    return f"{name} = {found.rule}" if found is not None and _gives(found, cells, known) else ""
+
+
+def _named(table: str, column: str) -> str:
+    return ".".join(quoted(part) for part in (table, column))
+
+
+def _gives(piece: Piece, cells: Texts, known: Sequence[int]) -> bool:
+    """Whether a piece is the cell in every row, first in some of them."""
+    few = known[:: max(1, len(known) // _SCREEN)]
+    if any(piece.made(row) != cells[row] for row in few):
+        return False
+    return all((piece.made(row) or None) == (cell or None) for row, cell in enumerate(cells))
+
+
+def _applied(name: str, piece: Piece, *more: Fraction) -> Piece:
+    """A function of a piece; a function of something missing is missing."""
+
+    def made(row: int) -> str | None:
+        text = piece.made(row)
+        return str(call(name, [text, *more])) if text else None
+
+    return Piece(f"{name}({', '.join([piece.rule, *map(str, more)])})", made)
+
+
+def _dated(name: str, piece: Piece) -> Piece:
+    def made(row: int) -> str | None:
+        day = parse_timestamp(piece.made(row) or "")
+        return None if day is None else str(call(name, [day]))
+
+    return Piece(f"{name}({piece.rule})", made)
+
+
+def _joined(one: Piece, two: Piece) -> Piece:
+    """Two names with a space between them."""
+
+    def made(row: int) -> str | None:
+        texts = (one.made(row), two.made(row))
+        return f"{texts[0]} {texts[1]}" if all(texts) else None
+
+    return Piece(f'{one.rule} + " " + {two.rule}', made)
+
+
+def _of_one(pieces: Sequence[Piece], kind: str) -> Iterator[Piece]:
+    """A function of a column, or of two with a space between them."""
+    both = [_joined(one, two) for one in pieces for two in pieces if one is not two]
+    if kind == "text":
+        yield from both
+        yield from (_applied(name, one) for one in (*pieces, *both) for name in ("lower", "upper", "initials", "slug", "lexemes"))
+        yield from (_applied(name, _applied("initials", one)) for one in (*pieces, *both) for name in ("lower", "upper"))
+        yield from (_applied("left", one, Fraction(signs)) for one in pieces for signs in range(1, 5))
+    elif kind == "tsvector":
+        yield from (_applied("lexemes", one) for one in (*pieces, *both))
+    elif kind == "integer":
+        yield from (_dated(name, one) for one in pieces for name in ("year", "month", "day"))
+
+
+def _parts(pieces: Sequence[Piece]) -> list[Piece]:
+    """What texts are put together of; longer ones are tried first."""
+    found = []
+    for one in pieces:
+        first = _applied("left", one, Fraction(1))
+        found += [one, _applied("lower", one), _applied("upper", one), _applied("slug", one), first, _applied("lower", first)]
+    return found
+
+
+def _put_together(pieces: Sequence[Piece], cells: Texts, known: Sequence[int]) -> Piece | None:
+    """The cell read from left to right in a few rows at once, as pieces and signs that all of them share."""
+    step = max(1, len(known) // _WITNESSES)
+    rows = sorted(known[::step][:_WITNESSES], key=lambda row: -len(cells[row] or ""))
+    texts = [cells[row] or "" for row in rows]
+    if len(texts[0]) > _LONGEST:
+        return None
+    parts = [(piece, own) for piece in pieces if all(own := [piece.made(row) or "" for row in rows])]
+    reader = _CellReader(texts, sorted(parts, key=lambda part: -sum(map(len, part[1]))))
+    found = reader.read((0,) * len(rows), _TERMS)
+    return None if found is None else _sum(found)
+
+
+class _CellReader:
+    """Reads several cells at once; `steps` bounds the search."""
+
+    def __init__(self, texts: list[str], parts: list[tuple[Piece, list[str]]]) -> None:
+        self.texts, self.parts, self.steps = texts, parts, _STEPS
+
+    def read(self, at: tuple[int, ...], terms: int) -> list[Piece | str] | None:
+        self.steps -= 1
+        if all(place == len(text) for place, text in zip(at, self.texts, strict=True)):
+            return []
+        if not terms or self.steps < 0:
+            return None
+        for piece, own in self.parts:
+            if all(text.startswith(part, place) for text, part, place in zip(self.texts, own, at, strict=True)):
+                rest = self.read(tuple(place + len(part) for place, part in zip(at, own, strict=True)), terms - 1)
+                if rest is not None:
+                    return [piece, *rest]
+        signs = {text[place : place + 1] for text, place in zip(self.texts, at, strict=True)}
+        sign = next(iter(signs))
+        if len(signs) > 1 or not sign or sign in '"\\' or not sign.isprintable():
+            return None
+        rest = self.read(tuple(place + 1 for place in at), terms)
+        if rest is None:
+            return None
+        return [sign + rest[0], *rest[1:]] if rest and isinstance(rest[0], str) else [sign, *rest]
+
+
+def _sum(terms: list[Piece | str]) -> Piece | None:
+    """The terms as one piece; at least one is a column, and the first two are not both plain columns, which would be added up."""
+    plain = [isinstance(term, Piece) and "(" not in term.rule for term in terms[:2]]
+    if all(isinstance(term, str) for term in terms) or len(terms) < 2 or all(plain):
+        return None
+
+    def made(row: int) -> str | None:
+        texts = [term if isinstance(term, str) else term.made(row) for term in terms]
+        return "".join(text for text in texts if text) if all(texts) else None
+
+    return Piece(" + ".join(f'"{term}"' if isinstance(term, str) else term.rule for term in terms), made)

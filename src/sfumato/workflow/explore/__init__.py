@@ -1,0 +1,1 @@
+"""Exploration: what levels and methods cost, measured on certified releases."""

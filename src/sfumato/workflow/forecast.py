@@ -1,0 +1,231 @@
+"""Foresight: everything that can be said before a release is made, as data first and as sentences for people.
+
+Nothing decides by looking for words in a sentence: findings are findings, warnings have identifiers, and `sentences` is only how
+they are shown. Rows are read where the source is a table in a file or a database: to judge rules and to look for columns that would
+undo the release. Then `reads_rows` says so.
+
+
+Preview
+-------
+A dry run: what a few rows would become, replaced columns only; nothing is written or remembered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from sfumato.core.errors import Infeasible, PolicyError
+from sfumato.core.randomness import Randomness
+from sfumato.core.registry import nearest
+from sfumato.engines.spark.workflow.publish import describe_plan, require_fit
+from sfumato.history.judge.earlier_requirements import (
+    describe_history_constraints,
+    require_compatible_forms,
+    require_no_background_link,
+    require_no_weaker_adversary,
+)
+from sfumato.history.ledger import Ledger
+from sfumato.policy.policy import Policy
+from sfumato.release.certificate import Finding
+from sfumato.release.evidence import SourceReport, Warning, source_audit
+from sfumato.release.method import Progress, Task, no_progress
+from sfumato.release.past_releases import History
+from sfumato.release.release import Release
+from sfumato.workflow.arguments import ledger_of
+from sfumato.workflow.plan import Plan, plan
+
+
+@dataclass(frozen=True, slots=True)
+class PublishForecast:
+    """What would happen, and what is known already."""
+
+    plan: Plan
+    reasons: tuple[str, ...]
+    """Why this method, and what it would do."""
+    promises: tuple[str, ...]
+    """The claims in words."""
+    history: tuple[str, ...] = ()
+    """What earlier releases mean for this one."""
+    findings: tuple[Finding, ...] = ()
+    """Rules and constraints, judged on the original."""
+    warnings: tuple[Warning, ...] = ()
+    """What a steward should look at and has not accepted."""
+    costs: tuple[str, ...] = ()
+    """What can be said about the work only with the data at hand."""
+    reads_rows: bool = False
+    """Whether the source was read to say this."""
+
+    def sentences(self) -> Iterator[str]:
+        """All of it for people, warnings excepted."""
+        yield self.reasons[0]
+        yield from self.promises
+        yield from self.reasons[1:]
+        yield from self.history
+        yield from (finding.reason for finding in self.findings if finding.reason)
+        yield from self.costs
+
+    def to_json(self) -> dict[str, Any]:
+        told = [{"id": warning.identifier, "text": warning.text} for warning in self.warnings]
+        findings = [finding.to_json() for finding in self.findings]
+        method, form = self.plan.method.name, self.plan.form.name
+        return {"method": method, "form": form, "sentences": list(self.sentences()), "findings": findings, "warnings": told}
+
+
+def forecast_publish(
+    policy: Policy | str | Path, *, ledger: str | Path | None = None, since: str | None = None, elsewhere: bool = False
+) -> PublishForecast:
+    """Read and plan; read the rows of a table or a database to judge rules and to look for columns that would undo the release.
+
+    Parameters
+    ----------
+    policy
+        The policy, or the path of one.
+    ledger
+        The ledger whose releases bind this one.
+    since
+        Of a database: an earlier release folder; what changed in the schema since becomes a warning.
+    elsewhere
+        Rows stay on a cluster: what cannot run there is refused, and none is read.
+
+    Returns
+    -------
+    Foresight
+        Reasons, promises, findings, warnings and costs.
+    """
+    policy = policy if isinstance(policy, Policy) else Policy.read(policy)
+    book = ledger_of(policy, ledger, new=None)
+    planned = plan(policy, records=None if elsewhere else policy.data.size(), remembering=book is not None)
+    bound, history = _past(planned, book)
+    with policy.data.within():
+        report, costs, read = _left_there(planned, book) if elsewhere else _with_data(planned, since, history)
+    return PublishForecast(
+        planned,
+        (*planned.reasons, *planned.method.describe(policy)),
+        tuple(_promises(policy)),
+        bound,
+        report.findings,
+        report.warnings,
+        (*report.notes, *costs),
+        read,
+    )
+
+
+def _past(planned: Plan, book: Ledger | None) -> tuple[tuple[str, ...], History | None]:
+    """What the ledger means for this release, and what it remembers; refuses what cannot be judged with it."""
+    if book is None:
+        return (), None
+    history = book.history()
+    require_compatible_forms(history, planned.form)
+    require_no_background_link(history, planned.policy)
+    require_no_weaker_adversary(history, planned.policy)
+    if book.distant:
+        told = (
+            f"{len(history)} earlier release(s) in {book.path.name}: how claims stand is counted where their people lie, not here"
+        )
+        return (told,), None
+    return (*_begun(book), *describe_history_constraints(history, planned.policy, book.path.name)), history
+
+
+def _begun(book: Ledger) -> Iterator[str]:
+    if not book.path.exists():
+        yield f"ledger {book.path.name} is not there: publish with --new-ledger begins it"
+
+
+def _promises(policy: Policy) -> Iterator[str]:
+    for claim in policy.claims:
+        given = ", ".join(claim.given) or "everything published"
+        hide = ", ".join(claim.hide)
+        yield f"promise: {claim} given {given}" + (f", hiding {hide}" if hide else "")
+
+
+def _left_there(planned: Plan, book: Ledger | None) -> tuple[SourceReport, tuple[str, ...], bool]:
+    """What can be said about rows that lie on a cluster, and are not read for that."""
+    require_fit(planned.policy)
+    return SourceReport(), (describe_plan(planned.policy, planned.method, book is not None),), False
+
+
+def _with_data(planned: Plan, since: str | None, history: History | None) -> tuple[SourceReport, tuple[str, ...], bool]:
+    """What the source says: rules that hold in it, columns that undo the release, what the work will cost."""
+    policy, source = planned.policy, source_audit(planned.policy)
+    reads = source.reads_rows(policy)
+    source.rehearse(policy)
+    data = source.read(policy) if reads else None
+    try:
+        after = planned.method.after(policy, history, data) if history is not None else []
+        if not reads:
+            return source.glance(policy), tuple(after), False
+        said = set(planned.method.describe(policy))
+        costs = [sentence for sentence in planned.method.describe(policy, data) if sentence not in said]
+        return source.examine(policy, data, since, planned.form), (*costs, *after), True
+    except Infeasible as error:
+        raise PolicyError(error.what, where=error.where, hint=error.hint) from None
+
+
+# Preview
+# -------
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """Some rows of one table: for every replaced column its value before and after."""
+
+    table: str
+    columns: tuple[str, ...]
+    before: tuple[tuple[str | None, ...], ...]
+    after: tuple[tuple[str | None, ...], ...]
+
+    def to_json(self) -> dict[str, Any]:
+        rows = [
+            {name: {"before": b, "after": a} for name, b, a in zip(self.columns, old, new, strict=True)}
+            for old, new in zip(self.before, self.after, strict=True)
+        ]
+        return {"table": self.table, "rows": rows}
+
+
+def preview(
+    policy: Policy | str | Path,
+    data: Any = None,
+    *,
+    rows: int = 5,
+    table: str | None = None,
+    seed: int | None = None,
+    progress: Progress = no_progress,
+) -> list[Sample]:
+    """Before and after, for some rows of every table with replaced columns."""
+    policy = policy if isinstance(policy, Policy) else Policy.read(policy)
+    method = plan(policy).method
+    if not method.form.replaces:
+        what = f"{method.name} replaces no values, so there is nothing to preview"
+        raise PolicyError(what, where=policy.document.where("method"), hint="give columns the role 'replaced'")
+    with policy.data.within():
+        dataset = policy.data.read(data)
+        release = method.run(Task(policy, dataset, Randomness(seed), progress=progress))
+        found = list(_samples(policy, dataset, release, rows))
+    if table is not None and table not in {sample.table for sample in found}:
+        hint = nearest(table, [sample.table for sample in found])
+        raise PolicyError(f"no column of a table '{table}' is replaced", where="--table", hint=hint)
+    return [sample for sample in found if table in (None, sample.table)]
+
+
+def _samples(policy: Policy, dataset: Any, release: Release, rows: int) -> Iterator[Sample]:
+    for part in (name for name in release.parts if name not in release.form.beside_people):
+        table, original, columns = release.form.beside(part, policy, dataset)
+        if columns:
+            yield _sample(table, columns, original, release, part, rows)
+
+
+def _sample(table: str, columns: list[str], original: pa.Table, release: Release, part: str, rows: int) -> Sample:
+    """Published rows are in random order, so the first ones are a random choice."""
+    after = release.parts[part].table.select(columns).slice(0, rows)
+    before = original.select(columns).take(pa.array(release.trace.rows[part][:rows]))
+    return Sample(table, tuple(columns), _texts(before), _texts(after))
+
+
+def _texts(frame: pa.Table) -> tuple[tuple[str | None, ...], ...]:
+    values = [[None if cell is None else str(cell) for cell in frame.column(name).to_pylist()] for name in frame.column_names]
+    return tuple(zip(*values, strict=True)) if values else ()

@@ -1,0 +1,47 @@
+"""Measure: what a release is still good for, by every metric that applies."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from sfumato.core.errors import DataError
+from sfumato.engines.local import HERE
+from sfumato.engines.spark.workflow.publish import as_engine
+from sfumato.release.folder import open_release, read_folder
+from sfumato.release.metric import figures
+from sfumato.workflow.publication import Publication
+from sfumato.workflow.verify import beside
+
+
+def measure(
+    folder: str | Path | Publication, *, original: Any = None, parameters: Mapping[str, Any] | None = None, engine: Any = None
+) -> dict[str, Any]:
+    """The utility of a release folder, or of what `publish` returned.
+
+    Parameters
+    ----------
+    folder
+        The release folder, or a `Publication`.
+    original
+        The data it was made from (a publication knows it): a path, or a polars, pandas or pyarrow frame.
+    parameters
+        How metrics are to be measured, where they leave a choice (number of queries, their dimension, …).
+    engine
+        A Spark session, or a `SparkEngine`: release and original are counted on its cluster.
+
+    Returns
+    -------
+    dict
+        The figures by their names.
+    """
+    if isinstance(folder, Publication):
+        return figures(replace(folder.exhibit, parameters=dict(parameters or {}))) if parameters else folder.utility
+    if original is None:
+        raise DataError("a release folder is compared with the original", where=str(folder), hint="give it: original=…")
+    if engine is not None:
+        exhibit = read_folder(Path(folder), engine=as_engine(engine))
+        return figures(replace(beside(exhibit, original, None, engine), parameters=dict(parameters or {})))
+    return figures(open_release(folder, original=original, engine=HERE, **(parameters or {})))

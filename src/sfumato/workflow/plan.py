@@ -1,0 +1,169 @@
+"""Plan: what will run, why it can, and why anything else cannot; refuses the impossible before data moves.
+
+`plan` touches no rows. It knows the policy, what every method says about itself, and at most the number of records.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from sfumato.core.errors import PolicyError
+from sfumato.core.registry import catalogue, find
+from sfumato.io.value_coding import is_coded
+from sfumato.kinds.tables.form import is_plain_recoding
+from sfumato.policy.kept_constraints import first_disturbed_rule
+from sfumato.policy.policy import Policy
+from sfumato.policy.rule_reduction import revealing_dependency
+from sfumato.policy.yaml_document import instantiate
+from sfumato.release.evidence import Evidence
+from sfumato.release.form import Form
+from sfumato.release.method import Method
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The method that will run, bound to its parameters, and the reasons."""
+
+    policy: Policy
+    method: Method
+    reasons: tuple[str, ...]
+
+    @property
+    def form(self) -> type[Form]:
+        return self.method.form
+
+    @property
+    def declaration(self) -> dict[str, Any]:
+        """The method as a policy would name it."""
+        return {self.method.name: self.method.model_dump(exclude_defaults=True)}
+
+
+def plan(policy: Policy, *, records: int | None = None, remembering: bool = False) -> Plan:
+    """Choose and bind the method; `records` is the size of the data when it is known, `remembering` says that there is a ledger."""
+    if policy.method is not None:
+        method, reason = _declared(policy, remembering), "the policy names it"
+    else:
+        method, reason = _chosen(policy, records, remembering)
+    _require_reading(method)
+    return Plan(policy, method, (f"method: {method.name}, because {reason}",))
+
+
+def _require_reading(method: Method) -> None:
+    """A form that nobody can read cannot be judged, so it is not made."""
+    if not any(issubclass(method.form, reading.form) for reading in catalogue("evidence", Evidence).values()):
+        raise PolicyError(f"nobody can judge a {method.form.name}", hint="a form needs a reading in audit/readings")
+
+
+def _declared(policy: Policy, remembering: bool) -> Method:
+    assert policy.method is not None
+    where = policy.document.where("method", policy.method.name)
+    cls = find("methods", Method, policy.method.name, where=policy.document.where("method"))
+    method = instantiate(cls, policy.method.parameters, policy.document, "method", policy.method.name)
+    reason = _unfit(method, policy, remembering)
+    if reason:
+        hint = _alternatives(policy, method.name, remembering)
+        raise PolicyError(f"{method.name} cannot do this: {reason}", where=where, hint=hint)
+    return method
+
+
+def _unfit(method: Method, policy: Policy, remembering: bool) -> str:
+    if policy.data.name not in method.kinds:
+        return f"it works on {' and '.join(method.kinds)} data, not on {policy.data.name}"
+    disturbed = "" if method.keeps_rules else first_disturbed_rule(policy)
+    if disturbed:
+        return f'the rule "{disturbed}" speaks about more than single records of columns that it publishes as they are'
+    if remembering and policy.person is not None and (reason := _forgets_people(method, policy)):
+        return reason
+    if remembering and (reason := method.unremembered(policy)):
+        return reason
+    if remembering and policy.knows and not is_plain_recoding(method.form):
+        return f"what outsiders know ('knows:') is judged over several releases of recoded tables, not of {method.form.name}"
+    if not method.form.reads_knowledge and (
+        told := [why for claim in policy.claims if (why := revealing_dependency(policy, claim))]
+    ):
+        return told[0]
+    if remembering and (name := _betrays_stand_ins(policy)):
+        return f"values of '{name}' change and those of counterfeits never do, so they could be told apart; say 'leaving: withhold'"
+    if policy.of_population and (remembering or policy.person is not None):
+        return "claims about a population are judged for one release, with one row per person"
+    if policy.calibrated is not None and (remembering or policy.person is not None or not is_plain_recoding(method.form)):
+        return "calibrated weights ('population: {calibrate: …}') go with one recoded table, one row per person, and no ledger"
+    return _uncoded(method, policy, remembering) or _unlike_people(method, policy) or method.refusal(policy)
+
+
+def _forgets_people(method: Method, policy: Policy) -> str:
+    """Why what is promised to people in several rows cannot be judged over several releases."""
+    assert policy.person is not None
+    if policy.series.cohorts != "known":
+        return "a row that comes later weakens what was promised to who does not know that it is new: say 'cohorts: known'"
+    if policy.series.leaving == "counterfeits":
+        return "rows that stand in for others are nobody's, and people are counted ('person:'): say 'leaving: withhold'"
+    if policy.series.waiting:
+        return "rows of people ('person:') do not wait for company: a person would be there without some of them ('waiting')"
+    if policy.series.changes or policy.series.by != "class":
+        return "rows of people ('person:') are known again by values that stay ('series.changes'), in joint classes ('by: class')"
+    if not (is_plain_recoding(method.form) or method.form.links_rows):
+        return f"people in several rows ('person:') are judged over several releases of recoded tables, not of {method.form.name}"
+    return ""
+
+
+def _betrays_stand_ins(policy: Policy) -> str:
+    """A column that claims hide, whose values change while rows stand in for people who left: what changed is no counterfeit."""
+    hidden = {name for claim in policy.claims for name in claim.hide} | set(policy.sensitive)
+    changing = [name for name in policy.series.changes if name in hidden]
+    own = policy.method.parameters.get("counterfeits") if policy.method is not None else None
+    stands_in = own == "allow" if own is not None else policy.series.leaving == "counterfeits"
+    return changing[0] if changing and stands_in else ""
+
+
+def _uncoded(method: Method, policy: Policy, remembering: bool) -> str:
+    """Why values would be published, or remembered, as they are although their column is coded."""
+    coded = next((name for name in policy.quasi_identifiers if is_coded(policy.columns[name].hierarchy)), None)
+    if coded is None or (method.codes and not remembering):
+        return ""
+    why = "a ledger remembers values as they are" if method.codes else "it publishes values as they are"
+    return f"{why}, and '{coded}' is coded (top, bottom, round, recode)"
+
+
+def _unlike_people(method: Method, policy: Policy) -> str:
+    """Why a method cannot serve people who stand in several rows."""
+    if policy.person is None:
+        return "" if not method.links_rows else "the policy does not say whose rows they are: 'person:'"
+    if not method.counts_people:
+        return "it counts rows, and the policy says that a person may stand in several"
+    if policy.person.linked != method.links_rows:
+        said = "linked" if policy.person.linked else "unlinked"
+        return (
+            f"it publishes rows {'that are tied' if method.links_rows else 'that nothing ties'}, and the policy says 'rows: {said}'"
+        )
+    return ""
+
+
+def able_methods(policy: Policy, remembering: bool = False) -> list[Method]:
+    """Methods that need no parameters and accept the policy."""
+    able = []
+    for cls in catalogue("methods", Method).values():
+        if not any(field.is_required() for field in cls.model_fields.values()):
+            method = cls()
+            if not _unfit(method, policy, remembering):
+                able.append(method)
+    return able
+
+
+def _alternatives(policy: Policy, besides: str, remembering: bool) -> str:
+    names = [method.name for method in able_methods(policy, remembering) if method.name != besides]
+    return "methods that can: " + ", ".join(names) if names else "no method can; look at 'protect' and the column roles"
+
+
+def _chosen(policy: Policy, records: int | None, remembering: bool) -> tuple[Method, str]:
+    """The able method with the highest rank at this size; ranks are what methods say about themselves."""
+    able = able_methods(policy, remembering)
+    if not able:
+        kinds = [cls() for cls in catalogue("methods", Method).values() if policy.data.name in cls.kinds]
+        reasons = {_unfit(method, policy, remembering) for method in kinds}
+        hint = next((reason for reason in sorted(reasons) if reason), "see docs/catalogue.md for what each method can do")
+        raise PolicyError("no method can serve this policy", where=policy.document.where("protect"), hint=hint)
+    several = remembering or any(claim.model.joint for claim in policy.claims)
+    best = max(able, key=lambda method: (several and method.for_series, method.preference(records)[0]))
+    return best, best.preference(records)[1]

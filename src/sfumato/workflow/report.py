@@ -1,0 +1,99 @@
+"""Report: the page that shows a release, written only when its certificate is what the audit finds.
+
+A page repeats what the certificate says, in large letters. So the certificate is compared with the files first, and a page is
+refused as long as the two disagree.
+
+
+Write
+-----
+Where reports go: the public one into the release folder, the private one beside it and readable by its owner only.
+
+
+Page
+----
+The page: one self-contained HTML file that works offline and prints well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from sfumato.core.errors import DataError, ReleaseError
+from sfumato.core.html.pages import style, template
+from sfumato.core.registry import catalogue
+from sfumato.engines.local import HERE
+from sfumato.io.plain_files import digest, read_tree, replace_file
+from sfumato.release.folder import MANIFEST, REPORT, STATEMENT, open_release, read_folder, write_json
+from sfumato.release.report_section import Section
+from sfumato.release.view import ReleaseView, certificate_of
+from sfumato.workflow.verify import Audit, audit_of
+
+_ABOUT = frozenset({"certificate", "form", "method"})
+"""Findings of which one that does not hold says that the certificate is not about these files."""
+
+
+def write_report(folder: Path, original: Any = None, out: Path | None = None, **parameters: Any) -> Path:
+    """The public report into the folder, or with the original the data holder's private one beside it."""
+    release = read_folder(folder, engine=HERE)
+    damage = tuple(entry for entry in release.damage or () if not entry.startswith(REPORT))
+    if not damage:
+        _require_agreement(audit_of(release), folder)
+    return write_public(folder) if original is None else write_private(folder, original, out, parameters)
+
+
+def _require_agreement(found: Audit, folder: Path) -> None:
+    wrong = [finding.reason for finding in found.findings if finding.model in _ABOUT and not finding.holds]
+    if wrong:
+        what = "the certificate does not agree with the published files: " + "; ".join(wrong)
+        raise ReleaseError(what, where=str(folder), hint="run 'sfumato verify' on it")
+
+
+# Write
+# -----
+
+
+def write_public(folder: Path) -> Path:
+    """``DIR/report.html``, entered in the manifest; that of a signed folder is part of what was signed and stays as it is."""
+    exhibit = read_folder(folder, engine=HERE)
+    if (folder / STATEMENT).exists():
+        hint = "its report was signed with it; --original and --out write the data holder's report elsewhere"
+        raise ReleaseError("the folder is signed, and nothing in it is written again", where=str(folder), hint=hint)
+    damage = [entry for entry in exhibit.damage or () if not entry.startswith(REPORT)]
+    if damage:
+        raise ReleaseError("the folder is damaged: " + "; ".join(damage), where=str(folder), hint="run 'sfumato verify' on it")
+    replace_file(folder / REPORT, render(exhibit).encode())
+    manifest = read_tree(folder / MANIFEST)
+    manifest["files"][REPORT] = {"sha256": digest(folder / REPORT)}
+    write_json(manifest, folder / MANIFEST)
+    return folder / REPORT
+
+
+def write_private(folder: Path, original: Any, out: Path | None, parameters: Mapping[str, Any] | None = None) -> Path:
+    """The data holder's report on a folder, never inside it; `parameters` are those of metrics."""
+    target = out or private_path(folder)
+    if folder.resolve() in target.resolve().parents:
+        raise DataError("the private report must not lie in the release folder", where=str(target), hint="choose another --out")
+    return save_private(open_release(folder, original=original, engine=HERE, **(parameters or {})), target)
+
+
+def private_path(folder: Path) -> Path:
+    """``DIR.private.html`` beside the folder."""
+    return folder.with_name(folder.name + ".private.html")
+
+
+def save_private(exhibit: ReleaseView, target: Path) -> Path:
+    """Write with mode 0600 from the first byte on, never through a link."""
+    return replace_file(target, render(exhibit).encode(), private=True)
+
+
+# Page
+# ----
+
+
+def render(exhibit: ReleaseView) -> str:
+    """All sections that apply, in their order, in the page's frame."""
+    sections = sorted((cls() for cls in catalogue("report sections", Section).values()), key=lambda section: section.order)
+    shown = [(section.name, section.title, section.render(exhibit)) for section in sections if section.applies(exhibit)]
+    return template("page.html").render(exhibit=exhibit, certificate=certificate_of(exhibit), sections=shown, style=style())

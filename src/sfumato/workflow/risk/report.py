@@ -1,0 +1,613 @@
+"""The risk of a table as it stands: everything that can be told without a policy, as one typed object.
+
+No row leaves the machine: the object holds counts and shares; what it knows of single records is an array for the data holder
+(`records()`), which no page and no JSON shows.
+
+>>> found = risk({"age": ["30", "30", "41"], "sex": ["f", "f", "m"], "illness": ["a", "b", "a"]}, qi=["age", "sex"])
+>>> found
+RiskReport(3 records, k = 1, 1 unique by age, sex)
+>>> found.prosecutor.average, found.diversity[0].l_distinct
+(0.6666666666666666, 1)
+
+
+Writing
+-------
+The risk of a table in words, and the risk of its records as a file.
+
+
+Page
+----
+The risk of a table as a page with pictures, and as a card for notebooks. Only counts and shares: no value of any person.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv as pa_csv
+from markupsafe import Markup
+
+from sfumato.core.arrays import FloatArray, IntArray
+from sfumato.core.errors import DataError
+from sfumato.core.html.charts import TERRA, bars, columns
+from sfumato.core.html.pages import Headline, Passage, card, render_page
+from sfumato.core.registry import nearest
+from sfumato.data.equivalence_classes import EquivalenceClasses, equivalence_classes_of
+from sfumato.data.linkage import Linkage
+from sfumato.data.persons import persons_of_rows
+from sfumato.data.table import Table
+from sfumato.io.table_source import TableSource
+from sfumato.models.l_diversity import LDiversity
+from sfumato.models.t_closeness import TCloseness
+from sfumato.release.report_section import bullets, paragraph, table
+from sfumato.workflow.risk.column_roles import SAFE_HARBOR, InferredColumn, infer_column_roles
+from sfumato.workflow.risk.figures import (
+    DIS_FRACTION,
+    LARGEST,
+    Attacker,
+    Combinations,
+    PeopleAtRisk,
+    PopulationUniques,
+    SpecialUniques,
+    combinations,
+    individual_risk,
+    journalist,
+    marketer,
+    people_at_risk,
+    population_uniques,
+    prosecutor,
+    special_uniques,
+)
+
+THRESHOLDS = (0.05, 0.09, 0.2, 0.33, 0.5)
+"""Risks that regulators and guides name as too high: 1 in 20, 1 in 11, 1 in 5, 1 in 3, 1 in 2."""
+MOST_COMBINED = 16
+"""Quasi-identifiers among which special uniques are looked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class SizeBin:
+    """Classes of similar size."""
+
+    low: int
+    high: int
+    classes: int
+    records: int
+
+
+@dataclass(frozen=True, slots=True)
+class SensitiveSpread:
+    """How a sensitive column spreads over the classes of the table as it is: the worst class."""
+
+    column: str
+    l_distinct: float
+    l_entropy: float
+    t: float
+    distance: str
+
+
+@dataclass(frozen=True, slots=True)
+class IndividualRisks:
+    """Expected 1 / F of every record, over all records."""
+
+    highest: float
+    expected: float
+    """How many records one expects to be found."""
+    share: float
+    outlying: int
+    """Records whose risk is above 0.1 and above the median by more than three robust standard deviations."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class RiskReport:
+    """How identifying a table is as it stands."""
+
+    rows: int
+    quasi_identifiers: tuple[str, ...]
+    guessed: bool
+    """Whether the quasi-identifiers were chosen by names and looks."""
+    sensitive: tuple[str, ...]
+    columns: tuple[InferredColumn, ...]
+    k: int
+    classes: int
+    uniques: int
+    sizes: tuple[SizeBin, ...]
+    diversity: tuple[SensitiveSpread, ...]
+    prosecutor: Attacker
+    journalist: Attacker
+    marketer: Attacker
+    individual: IndividualRisks
+    population: PopulationUniques | None
+    combinations: Combinations
+    special: SpecialUniques | None
+    notes: tuple[str, ...]
+    _size: IntArray = field(compare=False)
+    _risk: FloatArray = field(compare=False)
+    people: PeopleAtRisk | None = None
+    """What classes of rows come to for people, where it is said whose rows they are."""
+
+    @property
+    def word(self) -> str:
+        """What records are, in sentences with their number."""
+        return "people" if self.people is None else "rows"
+
+    def __repr__(self) -> str:
+        by = ", ".join(self.quasi_identifiers)
+        return f"RiskReport({self.rows:,} records, k = {self.k}, {self.uniques:,} unique by {by})"
+
+    def to_json(self) -> dict[str, Any]:
+        """Everything but what belongs to single records."""
+        tree = {name: _plain(getattr(self, name)) for name in self.__dataclass_fields__ if not name.startswith("_")}
+        if self.special is not None:
+            tree["special"] = {key: value for key, value in tree["special"].items() if key not in ("score", "dis")}
+        return tree
+
+    def records(self) -> pa.Table:
+        """One row per record, in the order of the table: class size, risks and scores; for the data holder only."""
+        if len(self._size) < self.rows:
+            raise DataError("the risk of every record is not told where rows lie elsewhere", hint="leave --records out")
+        columns: dict[str, Any] = {"record": np.arange(1, self.rows + 1), "class_size": self._size}
+        columns |= {"prosecutor_risk": 1 / self._size, "individual_risk": self._risk}
+        if self.special is not None:
+            columns |= {"special_unique_score": self.special.score, "special_unique_risk": self.special.dis}
+        return pa.table(columns)
+
+    def page(self) -> str:
+        """The report as one page that works offline."""
+        pass
+
+        return render_risk(self)
+
+    def _repr_html_(self) -> str:
+        pass
+
+        return risk_card(self)
+
+
+def _plain(value: Any) -> Any:
+    """What JSON can say; numbers of numpy as Python's."""
+    if hasattr(value, "__dataclass_fields__"):
+        value = asdict(value)
+    if isinstance(value, Mapping):
+        return {str(key): _plain(entry) for key, entry in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(entry) for entry in value]
+    return value
+
+
+def risk(
+    data: Any,
+    qi: Sequence[str] | None = None,
+    *,
+    sensitive: Sequence[str] | None = None,
+    weights: str | None = None,
+    fraction: float | None = None,
+    population: Any = None,
+    thresholds: Sequence[float] = THRESHOLDS,
+    largest: int = LARGEST,
+    read: Mapping[str, Any] | None = None,
+    engine: Any = None,
+    person: str | Sequence[str] | None = None,
+) -> RiskReport:
+    """How identifying a table is as it stands.
+
+    Parameters
+    ----------
+    data
+        A path, a polars, pandas or pyarrow frame, a dictionary of columns, or the URL of a database.
+    qi
+        The quasi-identifiers: columns that an outsider may know. Without them the names and looks of the columns decide.
+    sensitive
+        Columns whose spread over the classes is measured; without them the names decide.
+    weights
+        A column of survey weights: how many people of the population each record stands for.
+    fraction
+        The share of the population that the table holds, where there are no weights.
+    population
+        The population itself, as data with the same quasi-identifiers; then nothing about it is estimated.
+    thresholds
+        Risks above which records are counted.
+    largest
+        How many columns a combination or a special unique has at most.
+    read
+        How the data is written, as under ``data:`` in a policy: ``{"missing": ["NA"], "separator": ";"}``.
+    engine
+        A Spark session, or a `SparkEngine`: rows stay on its cluster, and `qi` says which columns are counted there.
+    person
+        The column, or the columns, that name a person who may stand in several rows: then `people` says who stands alone.
+
+    Returns
+    -------
+    RiskReport
+        Counts and shares, with `to_json()`, `page()` and, for the data holder, `records()`.
+    """
+    table = _table(data, qi, sensitive, read, engine, besides=(weights, population, person))
+    looks = infer_column_roles(table)
+    unit = named_columns(table, [person] if isinstance(person, str) else person or (), "person")
+    chosen = named_columns(table, qi, "qi") if qi else _guessed([look for look in looks if look.name not in unit], weights)
+    secret = named_columns(table, sensitive, "sensitive") if sensitive is not None else _private(looks, chosen)
+    classes = equivalence_classes_of([table.text(name).codes for name in chosen], rows=table.rows, weights=table.counts)
+    around, notes = _population(table, chosen, classes, weights, fraction, population)
+    sampled = min(1.0, table.records / float(around.sum())) if around is not None else None
+    estimated = around if around is not None else classes.counts.astype(np.float64)
+    counted = population is not None
+    alone = 1 / estimated if counted else individual_risk(classes.counts, estimated)
+    coded = {name: table.text(name).codes for name in chosen[:MOST_COMBINED]}
+    whole = classes if len(coded) == len(chosen) else None
+    return RiskReport(
+        table.records, chosen, qi is None, secret, looks, int(classes.counts.min()), len(classes), int((classes.counts == 1).sum()),
+        size_bins(classes.counts), tuple(spread_of(table, classes, name) for name in secret),
+        prosecutor(classes.counts, thresholds), journalist(classes.counts, estimated, thresholds),
+        marketer(classes.counts, estimated),
+        _individual(alone, classes), None if sampled is None else population_uniques(classes.counts, sampled),
+        combinations({look.name: table.text(look.name).codes for look in looks if _combined(look, table.records)}, largest,
+                     weights=table.counts),
+        special_uniques(coded, largest=largest, fraction=sampled or DIS_FRACTION, classes=whole) if largest else None,
+        notes, classes.counts[classes.of], alone[classes.of],
+        people_at_risk(classes.of, persons_of_rows(table, unit)) if unit else None,
+    )  # fmt: skip
+
+
+def _table(
+    data: Any,
+    qi: Sequence[str] | None,
+    sensitive: Sequence[str] | None,
+    read: Mapping[str, Any] | None,
+    engine: Any,
+    besides: tuple[Any, ...],
+) -> Table:
+    """The rows, or their classes where they lie on a cluster."""
+    if engine is None:
+        return data if isinstance(data, Table) else TableSource(**(read or {})).read(data)
+    if not qi or any(given is not None for given in besides):
+        raise DataError(
+            "on a cluster the quasi-identifiers are named, and weights, populations and people are not read", where="engine"
+        )
+    from sfumato.engines.spark.engine import classes_of
+
+    return classes_of(engine, list(dict.fromkeys([*qi, *(sensitive or ())])), data, TableSource(**(read or {})))
+
+
+def _combined(look: InferredColumn, rows: int) -> bool:
+    """A key identifies by itself and so does everything with it; what says one thing adds nothing."""
+    return look.role != "identifier" and 1 < look.distinct < rows
+
+
+def named_columns(table: Table, names: Sequence[str], what: str) -> tuple[str, ...]:
+    """The columns, all of them there and none of them twice."""
+    if isinstance(names, str):
+        names = [name.strip() for name in names.split(",") if name.strip()]
+    for name in names:
+        if name not in table.names:
+            raise DataError(f"the data has no column '{name}'", where=what, hint=nearest(name, table.names))
+    if len(set(names)) < len(names):
+        raise DataError("a column is named twice", where=what, hint="name every column once")
+    return tuple(names)
+
+
+def _guessed(looks: Sequence[InferredColumn], weights: str | None) -> tuple[str, ...]:
+    found = tuple(look.name for look in looks if look.role == "quasi-identifier" and look.name != weights)
+    if not found:
+        raise DataError("no column looks like a quasi-identifier", hint="name those that an outsider may know, with --qi or qi=[…]")
+    return found
+
+
+def _private(looks: Sequence[InferredColumn], chosen: Sequence[str]) -> tuple[str, ...]:
+    return tuple(look.name for look in looks if look.role == "sensitive" and look.name not in chosen)
+
+
+def _population(
+    table: Table, chosen: Sequence[str], classes: EquivalenceClasses, weights: str | None, fraction: float | None, population: Any
+) -> tuple[FloatArray | None, tuple[str, ...]]:
+    """How many people of the population look like each class, and what is to be said about it."""
+    if sum(given is not None for given in (weights, fraction, population)) > 1:
+        raise DataError("the population is described twice", hint="give weights, or a fraction, or the population itself")
+    if population is not None:
+        return _counted(table, chosen, classes, TableSource().read(population))
+    if weights is not None:
+        each = table.numbers(named_columns(table, [weights], "weights")[0])
+        if not (each > 0).all():
+            raise DataError(
+                f"weights of column '{weights}' are not all above zero", hint="a weight says how many people a record is"
+            )
+        summed = np.bincount(classes.of, weights=each)
+        return np.maximum(summed, classes.counts.astype(np.float64)), ()
+    if fraction is not None:
+        if not 0 < fraction <= 1:
+            raise DataError("the sampling fraction is a share", hint="above 0 and at most 1, for example 0.05")
+        return classes.counts / fraction, ()
+    return None, ("nothing is said about the population: journalist and marketer are taken to know that everybody is in the table",)
+
+
+def _counted(table: Table, chosen: Sequence[str], classes: EquivalenceClasses, whole: Table) -> tuple[FloatArray, tuple[str, ...]]:
+    """The population at hand, counted; the sample is at least in it."""
+    joint = []
+    for name in named_columns(whole, chosen, "population"):
+        ours, theirs = table.text(name), whole.text(name)
+        number = {label: code for code, label in enumerate(ours.labels)}
+        theirs_as_ours = np.array([number.setdefault(label, len(number)) for label in theirs.labels], dtype=np.int64)
+        joint.append(np.concatenate([ours.codes.astype(np.int64), theirs_as_ours[theirs.codes]]))
+    together = equivalence_classes_of(joint)
+    everybody = np.bincount(together.of[table.rows :], minlength=len(together))
+    found = everybody[together.of[: table.rows][classes.first]]
+    missed = int(classes.counts[found < classes.counts].sum())
+    notes = (f"{missed:,} records have fewer people in the population than in the table",) if missed else ()
+    return np.maximum(found, classes.counts).astype(np.float64), notes
+
+
+def spread_of(table: Table, classes: EquivalenceClasses, name: str) -> SensitiveSpread:
+    """The worst class of a sensitive column."""
+    text = table.text(name)
+    linkage = Linkage.of_groups(classes.of, {name: (text.codes, text.labels)}, table.counts)
+    levels = {kind: LDiversity(l=1, kind=kind).achieved(linkage)["l"] for kind in ("distinct", "entropy")}
+    try:
+        closeness = TCloseness(t=1, distance="ordered").achieved(linkage)
+    except DataError:  # neither numbers nor days
+        closeness = TCloseness(t=1).achieved(linkage)
+    return SensitiveSpread(name, levels["distinct"], levels["entropy"], closeness["t"], closeness["distance"])
+
+
+def _individual(alone: FloatArray, classes: EquivalenceClasses) -> IndividualRisks:
+    many = classes.counts
+    middle = _median(alone, many)
+    spread = 1.4826 * _median(np.abs(alone - middle), many)
+    outlying = int(many[(alone > middle + 3 * spread) & (alone > 0.1)].sum())
+    total = float(alone @ many)
+    return IndividualRisks(float(alone.max()), total, total / int(many.sum()), outlying)
+
+
+def _median(values: FloatArray, many: IntArray) -> float:
+    """The median where every value stands so many times."""
+    order = np.argsort(values, kind="stable")
+    reached = np.cumsum(many[order])
+    places = np.searchsorted(reached, [(int(reached[-1]) - 1) // 2, int(reached[-1]) // 2], side="right")
+    return float(values[order][places].mean())
+
+
+def size_bins(sizes: IntArray) -> tuple[SizeBin, ...]:
+    """1, 2, 3, 4, then ever wider."""
+    edges = [1, 2, 3, 4, 5, 10, 20, 50, 100, 1_000, 10_000, 1 << 62]
+    found = []
+    for low, high in pairwise(edges):
+        inside = sizes[(sizes >= low) & (sizes < high)]
+        if len(inside):
+            found.append(SizeBin(low, min(high - 1, int(sizes.max())), len(inside), int(inside.sum())))
+    return tuple(found)
+
+
+# Writing
+# -------
+
+
+_SHOWN = 8
+
+
+def sentences(found: RiskReport) -> Iterator[tuple[str, list[str]]]:
+    """Headings with what is to be said below them."""
+    chosen = "chosen by names and looks; name them with --qi" if found.guessed else "as given"
+    yield "quasi-identifiers", [f"{', '.join(found.quasi_identifiers)} ({chosen})"]
+    yield (
+        "people who look alike" if found.people is None else "rows that look alike",
+        [
+            f"k = {found.k}: {found.rows:,} records in {found.classes:,} classes, {found.uniques:,} of them alone",
+            *(f"{each.column}: l = {each.l_distinct:g}, t = {each.t:.3g} in the worst class" for each in found.diversity),
+        ],
+    )
+    if found.people is not None:
+        yield "people in several rows", people_sentences(found.people)
+    yield (
+        "attackers",
+        [
+            f"{each.name}: right about {each.average:.2%} on average, {each.highest:.1%} at best"
+            for each in (found.prosecutor, found.journalist, found.marketer)
+        ]
+        + [f"{each.records:,} records have a risk above {each.threshold:.0%}" for each in found.prosecutor.at_risk],
+    )
+    if found.population is not None:
+        one = found.population
+        yield "population", [f"about {one.uniques:,.0f} of {one.population:,} people are unique in it ({one.chosen})"]
+    best = found.combinations.found[:_SHOWN]
+    yield "columns that identify", [f"{', '.join(each.columns)}: {each.separation:.4%} of pairs told apart" for each in best]
+    if found.special is not None and found.special.records:
+        counts = ", ".join(f"{count:,} of {size}" for size, count in found.special.by_size.items())
+        yield "special uniques", [f"{found.special.records:,} records are unique in few values (sets by size: {counts})"]
+    personal = [f"{each.name}: {each.kind} (HIPAA {each.hipaa})" for each in found.columns if each.kind]
+    if personal:
+        yield "personal columns", personal
+    if found.notes:
+        yield "assumed", list(found.notes)
+
+
+def people_sentences(one: PeopleAtRisk) -> list[str]:
+    """What classes of rows come to for people."""
+    return [
+        f"{one.people:,} people, {one.several:,} of them in several rows; the fewest in a class are {one.fewest:,}",
+        f"{one.alone:,} have a class for themselves, {one.alone_by_all_rows:,} are alone by all their rows together",
+        f"a row of a class is one person's with up to {one.highest:.1%}, with {one.average:.2%} on average over people",
+    ]
+
+
+def records_text(found: RiskReport) -> bytes:
+    """The risk of every record as CSV, in the order of the table."""
+    file = io.BytesIO()
+    pa_csv.write_csv(found.records(), file)
+    return file.getvalue()
+
+
+# Page
+# ----
+
+
+_PAGE_SHOWN = 15
+_FOOTER = "Computed on this machine from counts; no row of the table is on this page. Keep it as safe as the table itself."
+
+
+def render_risk(found: RiskReport) -> str:
+    """The whole page."""
+    passages = [
+        Passage("classes", f"How many {found.word} look alike", _classes(found)),
+        Passage("attackers", "What three attackers get", _attackers(found)),
+        Passage("columns", "What each column seems to be", _columns(found)),
+        Passage("combinations", "Which columns identify", _combinations(found)),
+    ]
+    if found.people is not None:
+        passages.insert(1, Passage("people", "People in several rows", bullets(people_sentences(found.people))))
+    if found.special is not None:
+        passages.append(Passage("special", "Records that are special", _special(found)))
+    if found.population is not None:
+        passages.append(Passage("population", "Unique in the population", _page_population(found)))
+    if found.diversity:
+        passages.append(Passage("sensitive", "What classes say about sensitive columns", _diversity(found)))
+    if found.notes:
+        passages.append(Passage("notes", "Assumed", bullets(found.notes)))
+    return render_page(_headline(found), passages)
+
+
+def risk_card(found: RiskReport) -> str:
+    """A few figures and the picture of class sizes."""
+    return card(_headline(found), _sizes(found), _table_of(found))
+
+
+def _headline(found: RiskReport) -> Headline:
+    unique = found.uniques / found.rows
+    if found.uniques:
+        title = f"{found.uniques:,} of {found.rows:,} {found.word} stand alone"
+    else:
+        title = (
+            f"{'Everybody' if found.people is None else 'Every row'} looks like {found.k - 1:,} other{'s' if found.k > 2 else ''}"
+        )
+    by = ", ".join(found.quasi_identifiers)
+    lead = f"Who knows {by} finds {_share(unique)} of the records with certainty." if found.uniques else f"To who knows {by}."
+    figures = (
+        (f"{found.k:,}", "smallest class (k)"),
+        (_share(found.prosecutor.average), "found by who knows they are in it"),
+        (_share(found.individual.share), "expected to be found"),
+        (f"{found.classes:,}", "classes"),
+    )
+    return Headline(title, lead, figures, private=True, footer=_FOOTER)
+
+
+def _share(value: float) -> str:
+    return "0 %" if value == 0 else f"{100 * value:.2g} %" if value < 0.1 else f"{100 * value:.1f} %"
+
+
+def _classes(found: RiskReport) -> Markup:
+    chosen = "Chosen by names and looks; say which they are with --qi." if found.guessed else "As they were given."
+    words = f"Quasi-identifiers: {', '.join(found.quasi_identifiers)}. {chosen} A record is as safe as its class is large."
+    return paragraph(words) + _sizes(found)
+
+
+def _sizes(found: RiskReport) -> Markup:
+    rows = [(_span(each.low, each.high), float(each.records), f"{each.records:,}") for each in found.sizes]
+    return columns(rows, title="Records by the size of their class", fill=TERRA)
+
+
+def _span(low: int, high: int) -> str:
+    return f"{low:,}" if low == high else f"{low:,}–{high:,}"
+
+
+def _attackers(found: RiskReport) -> Markup:
+    three = (found.prosecutor, found.journalist, found.marketer)
+    rows = [(each.name, each.average, _share(each.average)) for each in three]
+    told = table(("attacker", "right at best", "right on average", "who"), [_told(each) for each in three])
+    above = table(
+        ("records with a risk above", "prosecutor", "journalist"),
+        [
+            (_share(one.threshold), f"{one.records:,} ({_share(one.share)})", f"{two.records:,} ({_share(two.share)})")
+            for one, two in zip(found.prosecutor.at_risk, found.journalist.at_risk, strict=True)
+        ],
+    )
+    one = found.individual
+    words = (
+        f"Over all records {one.expected:,.1f} are expected to be found ({_share(one.share)}), the one most at risk "
+        f"with probability {_share(one.highest)}; {one.outlying:,} records stand out from the others."
+    )
+    return bars(rows, title="Share that each attacker is right about") + told + above + paragraph(words)
+
+
+def _told(each: Attacker) -> tuple[str, str, str, str]:
+    return each.name, _share(each.highest), _share(each.average), each.meaning
+
+
+def _columns(found: RiskReport) -> Markup:
+    rows = [
+        (each.name, each.role, each.reason, f"{each.distinct:,}", f"{each.missing:,}", f"{each.hipaa} {each.kind}".strip())
+        for each in found.columns
+    ]
+    listed = sorted({each.hipaa for each in found.columns if each.hipaa})
+    words = "No column shows one of the eighteen kinds of HIPAA's safe harbor by its name or look."
+    if listed:
+        words = "Kinds of HIPAA's safe harbor: " + "; ".join(f"{letter}, {SAFE_HARBOR[letter]}" for letter in listed) + "."
+    hint = "Names and looks only suggest a role; who knows what is for people to say."
+    return paragraph(f"{words} {hint}") + table(("column", "seems to be", "because", "values", "missing", "kind"), rows)
+
+
+def _combinations(found: RiskReport) -> Markup:
+    best = found.combinations.found[:_PAGE_SHOWN]
+    rows = [(", ".join(each.columns), f"{each.distinction:.4f}", f"{each.separation:.6f}", f"{each.uniques:,}") for each in best]
+    words = (
+        "Distinction is the share of different tuples (1: everybody is unique), separation the share of pairs of records that the "
+        f"columns tell apart. The {len(best)} most identifying of {len(found.combinations.found):,} combinations."
+    )
+    left = found.combinations.left_out
+    more = paragraph(f"Left out of larger combinations, because they separate least: {', '.join(left)}.") if left else Markup("")
+    alone = [
+        (each.columns[0], each.distinction, f"{each.distinction:.2%}")
+        for each in found.combinations.found
+        if len(each.columns) == 1
+    ]
+    picture = bars(sorted(alone, key=lambda row: -row[1])[:_PAGE_SHOWN], title="Distinction of single columns")
+    return paragraph(words) + table(("columns", "distinction", "separation", "unique records"), rows) + picture + more
+
+
+def _special(found: RiskReport) -> Markup:
+    special = found.special
+    assert special is not None
+    counts = (
+        ", ".join(f"{count:,} with {size} column{'' if size == 1 else 's'}" for size, count in special.by_size.items()) or "none"
+    )
+    words = (
+        f"{special.records:,} records are unique already in at most three of their values (minimal sample uniques: {counts}). "
+        "They are the first that somebody finds. The columns they owe it to:"
+    )
+    ranked = sorted(special.contribution.items(), key=lambda pair: -pair[1])
+    rows = [(name, share, f"{share:.1%}") for name, share in ranked if share]
+    return paragraph(words) + (bars(rows[:_PAGE_SHOWN], title="Columns of special uniques", fill=TERRA) if rows else Markup(""))
+
+
+def _page_population(found: RiskReport) -> Markup:
+    one = found.population
+    assert one is not None
+    words = (
+        f"The table is taken to hold {_share(one.fraction)} of {one.population:,} people. About {one.uniques:,.0f} of them "
+        f"({_share(one.share)}) are unique in the population, by the model that the rule of Dankar et al. chooses ({one.chosen})."
+    )
+    rows = [
+        (
+            each.model,
+            "does not fit" if each.uniques is None else f"{each.uniques:,.0f}",
+            "" if each.share is None else _share(each.share),
+        )
+        for each in one.models
+    ]
+    return paragraph(words) + table(("model", "unique people", "share of the population"), rows)
+
+
+def _diversity(found: RiskReport) -> Markup:
+    words = "In the worst class: how many values there are, what they are worth (entropy), how far they are from everybody's."
+    rows = [
+        (each.column, f"{each.l_distinct:g}", f"{each.l_entropy:.3g}", f"{each.t:.3g} ({each.distance})")
+        for each in found.diversity
+    ]
+    return paragraph(words) + table(("column", "l, distinct", "l, entropy", "t"), rows)
+
+
+def _table_of(found: RiskReport) -> Markup:
+    rows = [_told(each)[:3] for each in (found.prosecutor, found.journalist, found.marketer)]
+    return table(("attacker", "right at best", "right on average"), rows)
