@@ -180,8 +180,8 @@ class Model(BaseModel):
         return None
 
     def required(self) -> dict[str, Any]:
-        """The level asked for."""
-        return self.model_dump(exclude_none=True)
+        """Return the level asked for, in JSON's types: what a policy says in YAML and a certificate in JSON compare equal."""
+        return self.model_dump(mode="json", exclude_none=True)
 
     @classmethod
     def reaches(cls, achieved: Mapping[str, Any], required: Mapping[str, Any]) -> bool:

@@ -121,10 +121,6 @@ class TCloseness(Model):  # I1
     def covers(self, other: Any) -> bool:
         return isinstance(other, TCloseness) and self._measure() == other._measure() and self.t <= other.t
 
-    def required(self) -> dict[str, Any]:
-        rows = {} if self.tree is None else {"tree": [list(row) for row in self.tree]}
-        return super().required() | rows
-
     def _measure(self) -> tuple[Any, ...]:
         return self.distance, self.order, self.tree
 

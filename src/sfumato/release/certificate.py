@@ -12,6 +12,7 @@ Invariants
         or not judged (`one_sided_verdict`).
     I3  A certificate that was written is read as it stands. A finding in it whose figures deny that it holds is read as broken, one
         that lacks a figure (version 0.1.0 left some out) as not judged.
+    I4  Figures have one form: that in which JSON gives them back. A tuple and the list that is read again are the same figure.
 
 >>> Finding("k-anonymity", True, {"k": 5}, {"k": 2})
 Traceback (most recent call last):
@@ -49,6 +50,7 @@ Cost: one look for every name, which is kept.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from numbers import Real
@@ -88,6 +90,8 @@ class Finding:
     """What is wrong, in counts and codes, or how the figure was found."""
 
     def __post_init__(self) -> None:
+        for name in ("required", "achieved"):
+            object.__setattr__(self, name, json.loads(json.dumps(dict(getattr(self, name)))))  # I4
         if self.holds and self.judged and (short := shortfall(self.model, self.required, self.achieved)):  # I1
             raise AuditRefused(f"{self.model} cannot be said to hold: {short}")
         if self.holds and self.grade in (AT_BEST, SOME_FOUND):  # I2

@@ -129,12 +129,16 @@ def _apart(dealt: IntArray, people: PersonBuckets, task: Task) -> IntArray:
     return together
 
 
+_LARGEST_BUCKET = 10_000
+"""Different values of a bucket beyond which nobody tries a model: no table is dealt to buckets that large."""
+
+
 def _kept_by_different_values(model: Model) -> bool:
     """Whether l rows with l different values satisfy the model, whatever the other buckets hold.
 
     A bucket with no share above 1/l is a mixture of such rows, so a monotone model holds there too.
     """
-    if not model.demand().of_values:
+    if not model.demand().of_values or least_rows(model) > _LARGEST_BUCKET:
         return False
     bucket = "".join(chr(ord("b") + value) for value in range(least_rows(model)))
     return bool(model.satisfied(example_classes(bucket, "a" * len(bucket)))[0])
