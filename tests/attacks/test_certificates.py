@@ -21,7 +21,7 @@ from sfumato.release.view import ReleaseView
 from sfumato.ui.demos.tables import discharges
 from tests.command_line import run
 
-LIMITS = Path(__file__).resolve().parents[2] / "docs" / "limits.md"
+LIMITS = Path(__file__).resolve().parents[2] / "docs" / "explanation" / "limits.md"
 ALWAYS = {"insiders", "intersection", "membership"}
 NAMES = ("name", "age", "sex", "zip", "admitted", "ward", "illness")
 PEOPLE = dict(zip(NAMES, map(list, zip(*discharges(300), strict=True)), strict=True))

@@ -166,7 +166,7 @@ def test_labels_that_are_shown_are_guessed_no_better_than_one_in_l() -> None:
 
 
 def test_the_known_limit_of_withholding() -> None:
-    """An outsider who reasons about *why* a label is withheld may be surer than 1/l: docs/limits.md says so."""
+    """An outsider who reasons about *why* a label is withheld may be surer than 1/l: docs/explanation/limits.md says so."""
     results = posteriors(6, 3, 1, ("x", "x", "x", "y", "z", "w"))
     assert max(value for shown, _, value in results if "" in shown) > 1 / 3
 

@@ -20,7 +20,7 @@ CITED = re.compile(r"\[([a-z][a-z-]*)\s+(?=§|\d|ch\.|[A-Z])")
 BY_YEAR = re.compile(r"\b(1[89]\d\d|20\d\d)\)")
 """The year that ends a citation: ``Samarati (2001)``, or ``(Goldberger, Tassa 2010)``."""
 WHERE_PAGES_LOOK = (ROOT, SOURCE, SOURCE / "kinds", ROOT / "tests" / "house")
-PAGE_NAMES = [*sorted(DOCS.glob("*.md")), ROOT / "README.md"]
+PAGE_NAMES = [*sorted(DOCS.rglob("*.md")), ROOT / "README.md"]
 
 
 @pytest.mark.parametrize("name", PAGES)

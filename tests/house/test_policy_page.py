@@ -128,4 +128,4 @@ def test_all_errors_of_a_policy_are_shown_at_once(tmp_path: Path) -> None:
 def test_the_examples_of_the_page_are_our_own() -> None:
     assert {path.suffix for path in EXAMPLES.iterdir()} == {".yaml", ".csv", ".sql"}
     assert sum(path.stat().st_size for path in EXAMPLES.iterdir()) < 60_000
-    assert (ROOT / "docs" / "policy.md").exists()
+    assert (ROOT / "docs" / "reference" / "policy.md").exists()

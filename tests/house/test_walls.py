@@ -59,7 +59,7 @@ def test_the_rooms_are_those_on_the_lines() -> None:
 
 
 def test_the_tour_shows_these_lines() -> None:
-    tour = (ROOT / "docs" / "tour.md").read_text(encoding="utf-8")
+    tour = (ROOT / "docs" / "explanation" / "architecture.md").read_text(encoding="utf-8")
     shown = re.findall(r"^\d+ +(\S.*?)(?:   .*)?$", tour, re.MULTILINE)
     assert [set(line.replace("║ wall ║", "").split()) for line in shown] == LINES
 

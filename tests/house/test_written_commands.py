@@ -19,7 +19,7 @@ from sfumato.ui.demos import tables
 from sfumato.ui.demos.tables import discharges
 from sfumato.ui.reference_pages.policy_page import EXAMPLES
 
-PAGES = [ROOT / "README.md", *sorted(path for path in (ROOT / "docs").glob("*.md") if path.stem != "cli")]
+PAGES = [ROOT / "README.md", ROOT / "docs" / "index.md"]
 SET_UP = ("pip ", "make ", "git ", "cd ", "pre-commit ", "python ", "openssl ", "ssh-keygen ", "export ", "psql ", "docker ")
 
 

@@ -8,7 +8,7 @@ Known limits
 ------------
 Threats that need no playing: what a release cannot protect against, by what its policy claims and publishes.
 
-Each says in one sentence when it applies; `docs/limits.md` has a paragraph on every one.
+Each says in one sentence when it applies; `docs/explanation/limits.md` has a paragraph on every one.
 
 Paper
     Machanavajjhala et al. (2006) for homogeneity; Li, Li and Venkatasubramanian (2007) for skewness.
@@ -223,7 +223,7 @@ def _row(found: AttackFigure) -> tuple[object, ...]:
 
 def _explained(rows: list[tuple[object, ...]]) -> str:
     above = sorted({str(row[0]) for row in rows if isinstance(row[2], Markup)})
-    words = "These adversaries know more than the claims assume; each has a paragraph in docs/limits.md."
+    words = "These adversaries know more than the claims assume; each has a paragraph in docs/explanation/limits.md."
     if above:
         words += (
             f" Above what was promised: {', '.join(above)}. The claims hold for outsiders who have no opinion beforehand and do "

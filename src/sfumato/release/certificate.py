@@ -61,7 +61,7 @@ from sfumato.core.html.pages import card_html, table_html
 from sfumato.core.registry import entry
 from sfumato.models.base import Model, round_significant
 
-LIMITS_PAGE = "docs/limits.md"
+LIMITS_PAGE = "docs/explanation/limits.md"
 EARLIER = frozenset({"0.1.0"})
 """Versions whose certificates say less than today's. Of one that is named nowhere as much is asked as of today's."""
 NOT_JUDGED = "not judged"

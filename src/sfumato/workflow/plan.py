@@ -162,7 +162,7 @@ def _chosen(policy: Policy, records: int | None, remembering: bool) -> tuple[Met
     if not able:
         kinds = [cls() for cls in catalogue("methods", Method).values() if policy.data.name in cls.kinds]
         reasons = {_unfit(method, policy, remembering) for method in kinds}
-        hint = next((reason for reason in sorted(reasons) if reason), "see docs/catalogue.md for what each method can do")
+        hint = next((reason for reason in sorted(reasons) if reason), "see docs/reference/catalogue.md for what each method can do")
         raise PolicyError("no method can serve this policy", where=policy.document.where("protect"), hint=hint)
     several = remembering or any(claim.model.joint for claim in policy.claims)
     best = max(able, key=lambda method: (several and method.for_series, method.preference(records)[0]))

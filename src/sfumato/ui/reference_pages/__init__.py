@@ -124,11 +124,11 @@ def cli_page() -> str:
 
 PAGES: dict[str, Callable[[], str]] = {
     "../CHANGELOG.md": changelog_page,
-    "catalogue.md": catalogue_page,
-    "cli.md": cli_page,
-    "policy.md": policy_page,
-    "papers/index.md": index_page,
-    **{f"papers/{key}.md": partial(paper_page, key) for key in PAPERS},
+    "reference/catalogue.md": catalogue_page,
+    "reference/commands.md": cli_page,
+    "reference/policy.md": policy_page,
+    "explanation/papers/index.md": index_page,
+    **{f"explanation/papers/{key}.md": partial(paper_page, key) for key in PAPERS},
 }
 
 
@@ -136,7 +136,7 @@ def main() -> None:
     """Write the generated pages."""
     for name, page in PAGES.items():
         (DOCS / name).write_text(page(), encoding="utf-8")
-    (DOCS / "papers" / "curves").mkdir(exist_ok=True)
+    (DOCS / "explanation" / "papers" / "curves").mkdir(exist_ok=True)
     for name in curves():
         drawn = DOCS.parent / "benchmarks" / "results" / f"{name}.svg"
-        (DOCS / "papers" / "curves" / drawn.name).write_bytes(drawn.read_bytes())
+        (DOCS / "explanation" / "papers" / "curves" / drawn.name).write_bytes(drawn.read_bytes())

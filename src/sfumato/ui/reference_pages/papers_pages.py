@@ -1,7 +1,7 @@
-"""``docs/papers/``: for each document what of it lives where, what was reproduced, what could not be, and where it errs.
+"""``docs/explanation/papers/``: for each document what of it lives where, what was reproduced, what could not be, and where it errs.
 
 What lives where is read from the citations in the code (``[sequential Def. 4.2]``, ``paper = "…"``), so it stays true; the errata
-are a list of their own (``docs/papers/errata.yaml``), each with the test that shows it.
+are a list of their own (``docs/explanation/papers/errata.yaml``), each with the test that shows it.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from typing import Any
 from sfumato.policy.yaml_document import read_yaml
 
 ROOT = Path(__file__).resolve().parents[4]
-ERRATA = ROOT / "docs" / "papers" / "errata.yaml"
-REPOSITORY = "../../"
+ERRATA = ROOT / "docs" / "explanation" / "papers" / "errata.yaml"
+REPOSITORY = "../../../"
 PAPERS: dict[str, tuple[str, str, str]] = {
     "obfuscation": (
         "Constrained Obfuscation of Relational Databases",

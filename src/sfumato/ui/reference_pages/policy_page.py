@@ -1,4 +1,4 @@
-"""``docs/policy.md``: every key of a policy, from the declarations that read it, with examples that a test publishes.
+"""``docs/reference/policy.md``: every key of a policy, from the declarations that read it, with examples that a test publishes.
 
 The examples are files of their own in ``docs/examples``, beside the small tables they speak of.
 """
@@ -27,7 +27,7 @@ OPENING = """# The policy
 
 A policy is a YAML file that says what must stay private and what must stay true. This page lists every key, every value and its
 default. It is made from the declarations that read policies (`python -m sfumato.ui.reference_pages`); a test fails when it lags, and another
-one publishes every example on it. The tables they speak of lie in [docs/examples](examples/people.csv).
+one publishes every example on it. The tables they speak of lie in [docs/examples](../examples/people.csv).
 
 - `sfumato check policy.yaml` says what a policy would do, or everything that is wrong with it at once, with file and line.
 - `sfumato schema > policy.schema.json` writes a JSON schema; an editor that finds
@@ -41,18 +41,18 @@ KEYS = {
     "columns": "The columns of a table (and of the labels of baskets), by name: a role, or a mapping.",
     "protect": "The claims: what nobody may learn. A list.",
     "knows": "What outsiders know beside the release: dependencies between columns (`zip -> county`).",
-    "keep": "What must be true in the output: rules, see [keep.md](keep.md).",
+    "keep": "What must be true in the output: rules, see [constraints](constraints.md).",
     "method": "How the release is made. Absent: the planner chooses and says why.",
     "utility": "What the release should be good at.",
-    "ledger": "The file that remembers releases: the next one is judged together with all before it; see [ledger.md](ledger.md).",
+    "ledger": "The file that remembers releases: the next one is judged together with all before it; see [several releases](../explanation/releases.md).",
     "key": "The private columns that name a record in every release of a ledger. Never published.",
     "person": "The columns that name a person, when one person may have several rows: candidates are then people.",
     "population": "Whom the people of the table are a sample of, for claims about everybody: `k-map`, `delta-presence`, the "
-    "journalist's and the marketer's risk; see [people.md](people.md#samples-and-populations).",
-    "series": "How releases of a ledger belong together; see [ledger.md](ledger.md).",
+    "journalist's and the marketer's risk; see [people](../explanation/people.md).",
+    "series": "How releases of a ledger belong together; see [several releases](../explanation/releases.md).",
     "accept": "Warnings of `check` about columns that the data holder has looked at, by their names.",
     "plugins": "Own Python code that rules and domains call, as a last resort; off unless the environment allows it. See "
-    "[rules.md](rules.md#own-code).",
+    "[rules](../explanation/rules.md).",
 }
 ROLES = {
     "identifier": "names people; never published",

@@ -98,7 +98,7 @@ class LinkedRows(Method):
 
     name: ClassVar[str] = "linked"
     form: ClassVar[type[Form]] = LinkedTable
-    paper: ClassVar[str] = "our own; see docs/people.md"
+    paper: ClassVar[str] = "our own; see docs/explanation/people.md"
     minimal: ClassVar[bool] = True
     counts_people: ClassVar[bool] = True
     links_rows: ClassVar[bool] = True
