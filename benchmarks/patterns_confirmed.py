@@ -3,7 +3,7 @@
     pip install --no-deps --target FOLDER palmerpenguins==0.1.6 vega_datasets==0.9.0 lifelines==0.30.3 statsmodels==0.15.0
     PYTHONPATH=src python benchmarks/patterns_confirmed.py FOLDER [table …]      # what the results have is not made again
 
-The tables were chosen before anything was run on them, and the settings are those that `docs/how-to/patterns.md` recommended before:
+The tables were chosen before anything was run on them, with the settings that `docs/how-to/patterns.md` recommended before:
 `walk boxes` (partitions of near records, values between the ends of their partition, no localities), beside the paper's own way
 (`walk runs`), normal noise, rank swapping and microaggregation. Measures and outsider are those of `patterns_methods.py`.
 

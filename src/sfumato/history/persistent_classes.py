@@ -24,7 +24,7 @@ Knowledge
 
 Changed values: a bundle moves as a whole, and a cell need only cover what is true at its time, so values may change freely.
 
-Paper: beside [sequential Def. 4.2], whose measure counts rows that cover somebody; see *alibi rows* in docs/explanation/releases.md.
+Paper: beside [sequential Def. 4.2], whose measure counts covering rows; see docs/explanation/releases.md.
 
 Cost: one sort of people for each table of the bundle.
 

@@ -248,7 +248,8 @@ class ReExecution(ReleaseAttack):
             raise PolicyError("this adversary re-runs blocks and rings", where=self.target)
         method = Nonreciprocal(**choice.parameters)
         if method.labels == "shift":
-            raise PolicyError("rings arranged by label fall to any re-execution", where=self.target, hint="see docs/explanation/limits.md")
+            hint = "see docs/explanation/limits.md"
+            raise PolicyError("rings arranged by label fall to any re-execution", where=self.target, hint=hint)
         balance = method.allowance(RingRequirements.of(claim.model for claim in exhibit.policy.claims))
         return re_execution_play(
             exhibit.original, exhibit.once(published_baskets), method.order, exhibit.of(Basket).degree, balance

@@ -1,4 +1,4 @@
-"""``docs/explanation/papers/``: for each document what of it lives where, what was reproduced, what could not be, and where it errs.
+"""Generate ``docs/explanation/papers/``: places in the code, reproduced figures and errata of each paper.
 
 What lives where is read from the citations in the code (``[sequential Def. 4.2]``, ``paper = "…"``), so it stays true; the errata
 are a list of their own (``docs/explanation/papers/errata.yaml``), each with the test that shows it.

@@ -1,6 +1,6 @@
-"""``docs/reference/policy.md``: every key of a policy, from the declarations that read it, with examples that a test publishes.
+"""Generate ``docs/reference/policy.md``: every key of a policy, from the declarations that read it.
 
-The examples are files of their own in ``docs/examples``, beside the small tables they speak of.
+The examples are the files in ``docs/examples``; a test publishes each of them.
 """
 
 from __future__ import annotations
@@ -23,74 +23,74 @@ from sfumato.policy.value_domains import FAKES, FORMED
 from sfumato.release.method import Method
 
 EXAMPLES = Path(__file__).resolve().parents[4] / "docs" / "examples"
-OPENING = """# The policy
+OPENING = """# Policy
 
-A policy is a YAML file that says what must stay private and what must stay true. This page lists every key, every value and its
-default. It is made from the declarations that read policies (`python -m sfumato.ui.reference_pages`); a test fails when it lags, and another
-one publishes every example on it. The tables they speak of lie in [docs/examples](../examples/people.csv).
+A policy is a YAML file. It says what must stay private and what must stay true. This page lists every key, its values and its default.
 
-- `sfumato check policy.yaml` says what a policy would do, or everything that is wrong with it at once, with file and line.
-- `sfumato schema > policy.schema.json` writes a JSON schema; an editor that finds
-  `# yaml-language-server: $schema=policy.schema.json` in the first line completes keys and underlines mistakes.
-- YAML is read strictly: keys that stand twice or that nobody knows are errors; `NO`, `on` and `01234` stay the text they are.
-- Relative paths are relative to the policy.
-"""  # noqa: E501
+- `sfumato check policy.yaml` says what a policy would do. It reports all errors at once, with file and line.
+- `sfumato schema > policy.schema.json` writes a JSON schema. An editor completes keys if the first line of the policy is
+  `# yaml-language-server: $schema=policy.schema.json`.
+- YAML is read strictly. Duplicate and unknown keys are errors. `NO`, `on` and `01234` stay text.
+- Relative paths are relative to the policy file.
+
+The page is generated from the code. A test publishes every example. The tables of the examples are in
+[docs/examples](../examples/people.csv).
+"""
 KEYS = {
     "version": "`1`. Required.",
     "data": "Where the data comes from: a file, or a mapping with a `kind`.",
-    "columns": "The columns of a table (and of the labels of baskets), by name: a role, or a mapping.",
-    "protect": "The claims: what nobody may learn. A list.",
-    "knows": "What outsiders know beside the release: dependencies between columns (`zip -> county`).",
-    "keep": "What must be true in the output: rules, see [constraints](constraints.md).",
-    "method": "How the release is made. Absent: the planner chooses and says why.",
-    "utility": "What the release should be good at.",
-    "ledger": "The file that remembers releases: the next one is judged together with all before it; see [several releases](../explanation/releases.md).",
-    "key": "The private columns that name a record in every release of a ledger. Never published.",
-    "person": "The columns that name a person, when one person may have several rows: candidates are then people.",
-    "population": "Whom the people of the table are a sample of, for claims about everybody: `k-map`, `delta-presence`, the "
-    "journalist's and the marketer's risk; see [people](../explanation/people.md).",
-    "series": "How releases of a ledger belong together; see [several releases](../explanation/releases.md).",
-    "accept": "Warnings of `check` about columns that the data holder has looked at, by their names.",
-    "plugins": "Own Python code that rules and domains call, as a last resort; off unless the environment allows it. See "
-    "[rules](../explanation/rules.md).",
+    "columns": "The columns by name. Each has a role, or a mapping with a role and more.",
+    "protect": "The privacy requirements, as a list.",
+    "knows": "Dependencies between columns that the adversary knows, such as `zip -> county`.",
+    "keep": "Constraints that the published data must satisfy. See [constraints](constraints.md).",
+    "method": "The method that makes the release. Without it the planner chooses one and says why.",
+    "utility": "What the release is optimized for, and the suppression limit.",
+    "ledger": "The ledger of the series. See [several releases](../explanation/releases.md).",
+    "key": "The private columns that identify a record in every release of a ledger. They are never published.",
+    "person": "The columns that identify a person, if one person may have several rows. See [people](../explanation/people.md).",
+    "population": "The population that the table samples, for `k-map`, `delta-presence` and journalist or marketer risk. "
+    "See [people](../explanation/people.md).",
+    "series": "How the releases of a ledger belong together. See [several releases](../explanation/releases.md).",
+    "accept": "Warnings of `check` that the data holder has reviewed, by their identifiers.",
+    "plugins": "Python code that constraints and domains call. It is off unless the environment allows it. "
+    "See [rules](../explanation/rules.md).",
 }
 ROLES = {
     "identifier": "names people; never published",
-    "quasi-identifier": "outsiders may know it; generalized as far as the claims need",
-    "sensitive": "outsiders want to learn it; published as it is, protected by the claims",
-    "other": "published as it is; what it gives away is up to you, and `check` warns",
-    "replaced": "published with new values from a `domain` that obey `keep`",
+    "quasi-identifier": "an adversary may know it; generalized as far as the requirements need",
+    "sensitive": "must not be inferred; published unchanged, protected by the requirements",
+    "other": "published unchanged and not protected; `check` warns where that is dangerous",
+    "replaced": "published with new values from a `domain` that satisfy `keep`",
 }
 HIERARCHIES = {
-    "absent": "text is kept or suppressed (`*`); so are numbers",
-    "`flat`": "the same, said aloud",
+    "absent": "text is published unchanged or suppressed (`*`); numbers get intervals at round numbers",
+    "`flat`": "published unchanged or suppressed, numbers too",
     "`ranges`": "numbers: any interval `lo-hi` between values that occur",
-    "`{intervals: [5, 10, 20]}`": "numbers in ever wider bins that nest: 40-44, 40-49, 40-59, then `*`",
-    "`{cuts: [0, 18, 30, 65, 120]}`": "numbers in bins between chosen points, each from a point to below the next: 18-29; the "
-    "first and the last are the ends. Several lists, from fine to coarse, make levels: "
+    "`{intervals: [5, 10, 20]}`": "numbers in nested bins: 40-44, 40-49, 40-59, then `*`",
+    "`{cuts: [0, 18, 30, 65, 120]}`": "numbers in bins between chosen points, such as 18-29; the first and the last point are the ends. "
+    "Several lists, from fine to coarse, give several levels: "
     "`{cuts: [[0, 18, 30, 65, 120], [0, 30, 120]]}`",
-    "`{prefix: 5}`": "codes that lose their last characters one by one: `7100*`, `710**`, …",
+    "`{prefix: 5}`": "codes that lose one character per level: `7100*`, `710**`, …",
     "`{dates: [month, year]}`": "days by `week`, `month`, `quarter`, `year`, `decade`, from fine to coarse",
     "`regions.csv`": "a file: one row per leaf, `leaf;level1;…;root`, `;` or `,` between, no header, UTF-8; or a file of Amnesia",
-    "`{top: 90}`, `{bottom: 18}`": "top and bottom coding: 90 and everything above is always published as `≥90`, 18 and everything "
-    "below as `≤18`",
+    "`{top: 90}`, `{bottom: 18}`": "top and bottom coding: values from 90 are always published as `≥90`, values up to 18 as `≤18`",
     "`{round: 5}`": "the nearest multiple of 5, always; numbers stay numbers",
-    "`{recode: {NY: East, CA: West}}`": "values become others by a table, always; or the name of a file with rows `old;new`. These "
-    "four words may stand together, and beside one rule that makes them coarser: `{bottom: 18, top: 90, intervals: [5, 10]}`",
+    "`{recode: {NY: East, CA: West}}`": "values are always replaced by a table, or by a file with rows `old;new`. The last "
+    "four can be combined with each other and with one hierarchy: `{bottom: 18, top: 90, intervals: [5, 10]}`",
     "`{Italy: {South: [Bari, Lecce]}}`": "a nested tree with one root",
 }
 DOMAINS = {
     "`{integers: [80, 100]}`": "whole numbers, both ends included",
-    "`{decimals: [0, 99.9], places: 1}`": "numbers with so many places (default 2)",
+    "`{decimals: [0, 99.9], places: 1}`": "numbers with this number of decimal places (default 2)",
     "`{dates: [1990-01-01, 2012-12-31]}`": "days",
-    "`{timestamps: [2020-01-01 00:00:00, 2020-12-31 23:59:00], step: minute}`": "moments by second (default), minute, hour, day",
-    '`{pattern: "[A-Z]{2}[0-9]{4}", longest: 64}`': "texts of a regular form",
+    "`{timestamps: [2020-01-01 00:00:00, 2020-12-31 23:59:00], step: minute}`": "times, in steps of a second (default), minute, hour or day",
+    '`{pattern: "[A-Z]{2}[0-9]{4}", longest: 64}`': "texts that match a regular expression",
     "`{values: [s, m, l]}`": "a list",
-    "`{like: city}`": "the values of a column; the list is then public",
-    "`{fakes: name, locale: en_US}`": "realistic inventions: " + ", ".join((*FAKES, *FORMED)),
+    "`{like: city}`": "the values of a column; the list of values is then public",
+    "`{fakes: name, locale: en_US}`": "realistic invented values: " + ", ".join((*FAKES, *FORMED)),
     "`{numbers: iban, country: NL}`": "numbers of a public system with their check digits: " + ", ".join(NUMBERS),
-    "`{computed: true}`": "what an equation under `keep` gives",
-    "`{plugin: badge, size: 9000}`": "texts that own code numbers",
+    "`{computed: true}`": "computed by an equation under `keep`",
+    "`{plugin: badge, size: 9000}`": "texts that a plugin generates",
     "`{empty: true}`": "nothing",
 }
 
@@ -195,34 +195,39 @@ def _columns() -> Iterator[str]:
     yield from ("| role | meaning |", "| --- | --- |", *(f"| `{role}` | {meaning} |" for role, meaning in ROLES.items()), "")
     yield from table(Column)
     yield from _example("columns")
-    yield from ("### `hierarchy`", "", "How values may be made coarser.", "")
+    yield from ("### `hierarchy`", "", "How values may be generalized.", "")
     yield from ("| write | means |", "| --- | --- |", *(f"| {spec} | {meaning} |" for spec, meaning in HIERARCHIES.items()), "")
-    yield "Every value must be a leaf of a hierarchy that is a file or a tree; others are counted in an error."
+    yield "In a file or a nested tree every value of the data must be a leaf. An error counts those that are not."
     yield ""
     yield from _example("hierarchies")
     yield from ("### `boundary`", "")
-    yield "No value is generalized beyond the first boundary node above it: `[Apulia, Tuscany]` names nodes, `{level: 2}` a"
-    yield "level counted from the leaves. Leaves without a boundary node above them may rise to the root."
+    yield "The generalization boundary. No value is generalized beyond the first boundary node above it. `[Apulia, Tuscany]` names"
+    yield "nodes; `{level: 2}` is a level counted from the leaves. Values without a boundary node may be generalized to the root."
     yield ""
     yield from (
         "### `domain`",
         "",
-        "What a `replaced` column is drawn from. `weights: original` draws values as often as they occur.",
+        "The values that a `replaced` column is drawn from. `weights: original` draws values as often as they occur.",
         "",
     )
     yield from ("| write | values |", "| --- | --- |", *(f"| {spec} | {meaning} |" for spec, meaning in DOMAINS.items()), "")
-    yield from ("### `dates`", "", "With [`person`](#person): dates of a person are moved, all by the same number of days.", "")
+    yield from (
+        "### `dates`",
+        "",
+        "With [`person`](#person): all dates of a person are shifted by the same random number of days.",
+        "",
+    )
     yield from table(DateShift)
 
 
 def _protect() -> Iterator[str]:
-    yield KEYS["protect"] + " Three ways to write one:"
+    yield KEYS["protect"] + " A requirement can be written in three ways:"
     yield ""
     yield from _example("claims")
     words = ", ".join(
         f"`{level}-{word}` ({cls.name})" for level, (word, (cls, _)) in enumerate(sorted(short_forms().items()), start=2)
     )
-    yield f"Words that a claim in one line may end with: {words}."
+    yield f"A requirement in one line may end with: {words}."
     yield ""
     for name, cls in catalogue("models", Model).items():
         yield f"### `{name}`"
