@@ -25,7 +25,8 @@ from sfumato.release.method import Method
 EXAMPLES = Path(__file__).resolve().parents[4] / "docs" / "examples"
 OPENING = """# Policy
 
-A policy is a YAML file. It says what must stay private and what must stay true. This page lists every key, its values and its default.
+A policy is a YAML file. It says what must stay private and what must stay true.
+This page lists every key, its values and its default.
 
 - `sfumato check policy.yaml` says what a policy would do. It reports all errors at once, with file and line.
 - `sfumato schema > policy.schema.json` writes a JSON schema. An editor completes keys if the first line of the policy is
@@ -67,7 +68,7 @@ HIERARCHIES = {
     "`flat`": "published unchanged or suppressed, numbers too",
     "`ranges`": "numbers: any interval `lo-hi` between values that occur",
     "`{intervals: [5, 10, 20]}`": "numbers in nested bins: 40-44, 40-49, 40-59, then `*`",
-    "`{cuts: [0, 18, 30, 65, 120]}`": "numbers in bins between chosen points, such as 18-29; the first and the last point are the ends. "
+    "`{cuts: [0, 18, 30, 65, 120]}`": "numbers in bins between chosen points, such as 18-29; the outer points are the ends. "
     "Several lists, from fine to coarse, give several levels: "
     "`{cuts: [[0, 18, 30, 65, 120], [0, 30, 120]]}`",
     "`{prefix: 5}`": "codes that lose one character per level: `7100*`, `710**`, …",
@@ -83,7 +84,7 @@ DOMAINS = {
     "`{integers: [80, 100]}`": "whole numbers, both ends included",
     "`{decimals: [0, 99.9], places: 1}`": "numbers with this number of decimal places (default 2)",
     "`{dates: [1990-01-01, 2012-12-31]}`": "days",
-    "`{timestamps: [2020-01-01 00:00:00, 2020-12-31 23:59:00], step: minute}`": "times, in steps of a second (default), minute, hour or day",
+    "`{timestamps: [2020-01-01 00:00:00, 2020-12-31 23:59:00], step: minute}`": "times by second (default), minute, hour or day",
     '`{pattern: "[A-Z]{2}[0-9]{4}", longest: 64}`': "texts that match a regular expression",
     "`{values: [s, m, l]}`": "a list",
     "`{like: city}`": "the values of a column; the list of values is then public",
