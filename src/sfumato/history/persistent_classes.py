@@ -38,6 +38,8 @@ Guarantee
     values the other's cells cover, and they look alike wherever both are present. Then any two of their people may trade all
     their rows of the bundle, being absent included, and nobody who does not know who is in which release can tell. All classes of
     a union must agree in pairs, so every permutation of its people is possible.
+    Of a release with tables outside of the bundle as well, both are in it or neither: being absent would be traded in some tables
+    of the release and not in others, and whoever is in one of them is in all.
     Of somebody of whom a column was never told only a cell that says nothing (``*``) is known to cover them.
     Each table is judged by the people of the union who stand in it: an outsider may still know that somebody is in one release.
 
@@ -135,17 +137,23 @@ class PersistentClasses:
     """Whether people of one class may be in different tables, so that each table must be judged by those who stand in it."""
     weights: IntArray | None = None
     """For how many people each of them stands; one without."""
+    divided: frozenset[int] = frozenset()
+    """Releases with tables inside and outside of the bundle."""
 
     def linkages(self, hide: Collection[str], *, each: bool = False) -> Iterator[Linkage]:
-        """What the classes leave an outsider, in every table that tells a hidden column, or every table when nothing is hidden.
+        """What the classes leave an outsider, in every table.
 
         A value may change from release to release; it is judged in each of them. Where all people of a class are in the same tables
         and no value changed, what one table tells of a class all of them do, and they are judged at once; `each` is for models that
-        compare classes with their whole table.
+        compare classes with their whole table. Where they are not, a table without the hidden column is judged by the people in it
+        as well, with the values that other tables publish of them: whoever knows that somebody is in it excludes everybody else.
         """
         for sheet in self.sheets:
             for name in sheet.columns & set(hide) if hide else [next(iter(sheet.columns))]:
                 yield from self._tables(sheet, name, bool(hide), each or self.mixed)
+        for name in hide if self.mixed else ():
+            for there, values, labels in values_from_other_tables(self.sheets, name, len(self.of)):
+                yield Linkage.of_groups(equivalence_classes_of([self.of[there]]).of, {name: (values, labels)})
 
     def _tables(self, sheet: CellTable, name: str, told: bool, each: bool) -> Iterator[Linkage]:
         weights = None if self.weights is None else self.weights[sheet.here]
@@ -160,6 +168,24 @@ class PersistentClasses:
             if there.any():
                 spread = {name: (value[there], sheet.labels[name])} if told else {}
                 yield Linkage.of_groups(equivalence_classes_of([classes[there]]).of, spread, pairs.counts[there])
+
+
+def values_from_other_tables(
+    sheets: Iterable[CellTable], name: str, people: int
+) -> Iterator[tuple[IntArray, IntArray, tuple[str, ...]]]:
+    """Per table without a column: who is in it and has a value that another table publishes, these values, and their labels.
+
+    Where somebody's value changed, each table that publishes the column counts by itself.
+    """
+    tables = [table for sheet in sheets for table in sheet.tables()]
+    silent, telling = ([table for table in tables if (name in table.columns) == told] for told in (False, True))
+    if not silent or not telling:
+        return
+    every = HiddenValues.told(telling, name, people)
+    for values in [HiddenValues.told([table], name, people) for table in telling] if every.changed.any() else [every]:
+        for there in (np.flatnonzero(table.here & (values.of >= 0)) for table in silent):
+            if len(there):
+                yield there, values.of[there], values.labels
 
 
 def bundle_of(bundles: PublishedCells, hide: Collection[str], among: Iterable[CellTable] = ()) -> tuple[CellTable, ...]:
@@ -195,7 +221,9 @@ def find_persistent_classes(
     """The joint classes of a claim: of tables that publish what it hides and those `among`, `without` one that is only coming."""
     sheets = bundle_of(bundles, hide, among)
     mine = {id(sheet) for sheet in sheets}
-    outside = {name for sheet in bundles.sheets if id(sheet) not in mine for name in sheet.columns}
+    others = [sheet for sheet in bundles.sheets if id(sheet) not in mine]
+    outside = {name for sheet in others for name in sheet.columns}
+    divided = {r for sheet in sheets for r in sheet.releases} & {r for sheet in others for r in sheet.releases}
     sheets = tuple(sheet for sheet in sheets if sheet is not without)
     wanted = {name for name in (set(given) | outside) - set(hide) if bundles.is_known(name)}
     names = tuple(tuple(sorted(sheet.columns & wanted)) for sheet in sheets)
@@ -208,7 +236,7 @@ def find_persistent_classes(
     of = np.full(bundles.people, -1, dtype=np.int64)
     of[present] = classes.of
     seen = np.stack([sign[present][classes.first] for sign in signs], axis=1)
-    return PersistentClasses(sheets, of, seen, names, weights=bundles.weights)
+    return PersistentClasses(sheets, of, seen, names, weights=bundles.weights, divided=frozenset(divided))
 
 
 def _sign(sheet: CellTable, names: Sequence[str], people: int) -> IntArray:
@@ -256,10 +284,12 @@ class _TableLooks:
     """Per class, −1 where it is absent."""
     cells: list[tuple[int, IntArray, IntArray]]
     """Per column that makes the classes: its place, and each class's cell as an interval of leaves."""
+    divided: bool = False
+    """Whether its release has tables outside of the bundle, so that nobody who is absent takes a row of it."""
 
     def covers(self, at: IntArray, lo: IntArray, hi: IntArray) -> BoolArray:
         """Whether the cells of these classes cover these hulls."""
-        fine = np.ones(len(at), dtype=np.bool_)
+        fine = np.full(len(at), not self.divided)
         for column, low, high in self.cells:
             fine &= (low[at] <= lo[:, column]) & (hi[:, column] <= high[at])
         return fine
@@ -301,7 +331,7 @@ class _ClassLooks:
                 for name in names:
                     low, high = self._intervals(sheet, name, release)
                     cells.append((self.column[name], low[said[name]], high[said[name]]))
-                yield _TableLooks(look, cells)
+                yield _TableLooks(look, cells, release in joint.divided)
 
     def _intervals(self, sheet: CellTable, name: str, release: int) -> tuple[IntArray, IntArray]:
         """The leaves behind every label of a column; one that says nothing also covers what nobody remembers."""

@@ -16,7 +16,8 @@ all cells of a lineage cover may join it, and somebody who leaves is covered by 
               others come; nobody of whom a value is not remembered that the release tells of people can be stood in for
 
 Invariants
-    I1  In every table the people of a lineage who stand in it satisfy every promise.
+    I1  In every table the people of a lineage who stand in it satisfy every promise, with the values that earlier tables published
+        of them where this one leaves a hidden column out.
     I2  Every cell that was ever published of a lineage covers everybody in it.
     I3  The number of a lineage never changes; the memory of a release keeps it, and the audit looks whether it is one.
 """
@@ -35,6 +36,7 @@ from sfumato.data.equivalence_classes import equivalence_classes_of
 from sfumato.data.generalization import Generalization
 from sfumato.data.hierarchy import ROOT
 from sfumato.data.linkage import Linkage
+from sfumato.data.table import TextColumn
 from sfumato.history.constrain.constraints import (
     HistoryLinks,
     cannot_be_counterfeited,
@@ -49,8 +51,8 @@ from sfumato.history.constrain.insertions import (
     form_new_classes,
     repair_classes,
 )
-from sfumato.history.persistent_classes import PersistentClasses, merge_classes
-from sfumato.history.published_cells import common_cells, remembered_codes
+from sfumato.history.persistent_classes import PersistentClasses, merge_classes, values_from_other_tables
+from sfumato.history.published_cells import cell_table_of_release, common_cells, remembered_codes
 from sfumato.history.standing_requirements import known_columns
 from sfumato.policy.generalizations import generalization_of
 from sfumato.release.method import Task
@@ -290,13 +292,39 @@ class _LineageBoard:
         of = np.concatenate([self.of_record, self.union[extra]])
         inside = of >= 0
         fine = np.ones(self.count, dtype=np.bool_)
-        for claim, _ in self.tied.classes:
+        for claim, joint in self.tied.classes:
             told = [name for name in claim.hide if name in self.policy.published]
             classes = equivalence_classes_of([of[inside]])
             spread = {name: self._hidden(name, extra, inside) for name in told}
             holds = np.asarray(claim.model.satisfied(Linkage.of_groups(classes.of, spread)))
             fine[of[inside][classes.first][~holds]] = False
+            for name in claim.hide:
+                for there, value, labels in self._from_other_tables(joint, name, extra):
+                    classes = equivalence_classes_of([there])
+                    holds = np.asarray(claim.model.satisfied(Linkage.of_groups(classes.of, {name: (value, labels)})))
+                    fine[there[classes.first][~holds]] = False
         return fine
+
+    def _from_other_tables(
+        self, joint: PersistentClasses, name: str, extra: IntArray
+    ) -> Iterator[tuple[IntArray, IntArray, tuple[str, ...]]]:
+        """Per table without a hidden column, this release included: lineages of people whose value another one publishes."""
+        told = name in self.policy.published
+        if told and all(name in sheet.columns for sheet in joint.sheets):
+            return
+        people = max(self.tied.bundles.people, int(self.tied.person.max(initial=-1)) + 1)
+        of = np.concatenate([self.union, np.full(people - len(self.union), -1, dtype=np.int64)])
+        new = self.tied.person >= len(self.union)
+        of[self.tied.person[new]] = self.of_record[new]
+        inside = np.concatenate([self.of_record, self.union[extra]]) >= 0
+        who = np.concatenate([self.tied.person, extra])[inside]
+        codes, labels = self._hidden(name, extra, inside) if told else (np.zeros(0, dtype=np.int64), ())
+        shown = {name: TextColumn(codes.astype(np.int32), labels)} if told else {}
+        now = cell_table_of_release(len(self.tied.bundles.history), shown, who, people)
+        tables = [*(sheet.among(people) for sheet in joint.sheets), now]
+        for there, value, names in values_from_other_tables(tables, name, people):
+            known = of[there] >= 0
+            yield of[there][known], value[known], names
 
     def _hidden(self, name: str, extra: IntArray, inside: BoolArray) -> tuple[IntArray, tuple[str, ...]]:
         text = self.task.data.text(name)
@@ -304,6 +332,16 @@ class _LineageBoard:
         then = [known.setdefault(label, len(known)) for label in self.remembered(name, extra)]
         codes = np.concatenate([text.codes, np.array(then, dtype=np.int64)])
         return codes[inside], tuple(known)
+
+    def _labels_of_records(self, name: str) -> list[str]:
+        """Per record its value in a hidden column, as it is published now or was remembered; empty where nothing is."""
+        if name in self.policy.published:
+            text = self.task.data.text(name)
+            return [text.labels[code] for code in text.codes.tolist()]
+        old, found = self.tied.person < self.tied.bundles.people, [""] * len(self.tied.person)
+        for record, label in zip(np.flatnonzero(old).tolist(), self.remembered(name, self.tied.person[old]), strict=True):
+            found[record] = label
+        return found
 
     def remembered(self, name: str, people: IntArray) -> list[str]:
         return [label or "" for label in self.tied.bundles.values.of_people(name, people)]
@@ -340,12 +378,10 @@ class _LineageBoard:
         known = np.zeros(len(gone), dtype=np.bool_)
         for claim, _ in self.tied.classes:
             for name in claim.hide:
-                if name in self.policy.published:
-                    text = self.task.data.text(name)
-                    there = {(int(u), text.labels[c]) for u, c in zip(self.of_record, text.codes, strict=True) if u >= 0}
-                    there |= set(zip(self.union[carried].tolist(), self.remembered(name, carried), strict=True))
-                    pairs = zip(self.union[gone].tolist(), self.remembered(name, gone), strict=True)
-                    known |= np.array([pair in there for pair in pairs])
+                met = {(int(u), label) for u, label in zip(self.of_record, self._labels_of_records(name), strict=True) if u >= 0}
+                met |= set(zip(self.union[carried].tolist(), self.remembered(name, carried), strict=True))
+                pairs = zip(self.union[gone].tolist(), self.remembered(name, gone), strict=True)
+                known |= np.array([pair in met for pair in pairs])
         order = np.lexsort((known, self.union[gone]))
         found: IntArray = gone[order][np.unique(self.union[gone][order], return_index=True)[1]]
         return found
@@ -435,7 +471,9 @@ def _combined(tied: HistoryLinks) -> PersistentClasses:
     ]
     sheets = tuple(sheet for _, joint in tied.classes for sheet in joint.sheets)
     names = tuple(some for _, joint in tied.classes for some in joint.names)
-    return PersistentClasses(sheets, of, np.concatenate(signs, axis=1) if signs else np.zeros((count, 0), dtype=np.int64), names)
+    seen = np.concatenate(signs, axis=1) if signs else np.zeros((count, 0), dtype=np.int64)
+    divided = frozenset().union(*(joint.divided for _, joint in tied.classes))
+    return PersistentClasses(sheets, of, seen, names, divided=divided)
 
 
 def _numbered(union: IntArray, named: IntArray, count: int) -> tuple[IntArray, int]:
