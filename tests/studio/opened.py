@@ -27,6 +27,8 @@ columns:
 protect:
   - k-anonymity: {k: 3}
 method: {mondrian: {}}
+accept:
+  - "unprotected:illness": only counts of illnesses are of interest
 """
 
 

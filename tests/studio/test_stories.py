@@ -135,9 +135,10 @@ def test_the_story_of_a_steward_by_keyboard_alone(browser: object, project: tupl
     visitor.send(page.get_by_role("button", name="Never generalize above"))
     visitor.send(page.get_by_role("link", name="Promises"))
     visitor.use(page.get_by_role("group", name="must not learn").get_by_label("illness"), "Space")
-    visitor.write(page.get_by_label("candidates", exact=True), "3")
+    visitor.write(page.get_by_label("candidates", exact=True), "4")
+    visitor.write(page.get_by_label("different values", exact=True), "")  # the draft asks for two already
     visitor.send(page.get_by_role("button", name="Promise this"))
-    assert page.get_by_text("must be left with at least 3 candidates").first.is_visible()
+    assert page.get_by_text("must be left with at least 4 candidates").first.is_visible()
     visitor.picture("promises")
     visitor.send(page.get_by_role("link", name="Explore"))
     visitor.write(page.get_by_label("Levels"), "k=3")

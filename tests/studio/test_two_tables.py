@@ -17,7 +17,12 @@ def test_two_tables_go_through_the_studio(tmp_path: Path) -> None:
     policy, people, rows = case(4)
     write(tmp_path / "people.csv", people)
     write(tmp_path / "rows.csv", rows)
-    told = {**policy, "protect": [{"k-anonymity": {"k": 2}}], "method": {"related": {"groups": "mondrian"}}}
+    told = {
+        **policy,
+        "protect": [{"k-anonymity": {"k": 2}}],
+        "accept": [{"unprotected:s0": "a test"}],
+        "method": {"related": {"groups": "mondrian"}},
+    }
     (tmp_path / "both.yaml").write_text(json.dumps(told))
     with serving(tmp_path) as (_, port):
         asking = client(port)

@@ -54,6 +54,8 @@ if TYPE_CHECKING:
 
 
 T = TypeVar("T")
+UNPROTECTED = "unprotected:"
+"""Begins the identifier of a warning about a sensitive column that no privacy requirement names."""
 Role = Literal["identifier", "quasi-identifier", "sensitive", "other", "replaced"]
 _KEYS = (
     "version", "data", "columns", "protect", "knows", "keep", "method", "utility", "ledger", "key", "person", "population",
@@ -128,7 +130,9 @@ class Policy:
     """Whom the table is a sample of."""
     series: Series = field(default_factory=Series)
     accept: tuple[str, ...] = ()
-    """Warnings about columns of a table that the data holder has looked at and accepts, by their identifiers."""
+    """Warnings about columns that the data holder has looked at and accepts, by their identifiers."""
+    accept_reasons: Mapping[str, str] = field(default_factory=dict)
+    """Why a warning is accepted, by its identifier, where the policy says so."""
     plugins: Plugins | None = None
     """Own code that rules and domains call; off unless the environment allows it."""
     document: Document = field(default_factory=lambda: Document({}), repr=False, compare=False)
@@ -289,9 +293,13 @@ class Policy:
         return self.data.as_written(self.base / self.population.file)
 
     def _check_accepted(self) -> None:
-        if self.accept and self.data.name != "table":
+        if self.accept and self.data.name not in ("table", "baskets"):
             hint = "a database accepts warnings under 'data:'" if self.data.name == "database" else "remove it"
             raise PolicyError("'accept' is about columns of a table", where=self.document.where("accept"), hint=hint)
+        for identifier in self.accept:
+            if identifier.startswith(UNPROTECTED) and not self.accept_reasons.get(identifier, "").strip():
+                hint = f"write '- {{{identifier}: why it may be published so}}'"
+                raise PolicyError(f"'{identifier}' is accepted without a reason", where=self.document.where("accept"), hint=hint)
 
     def with_role(self, role: Role) -> tuple[str, ...]:
         """The published columns with this role, in the order of the policy."""
@@ -304,6 +312,17 @@ class Policy:
     @property
     def sensitive(self) -> tuple[str, ...]:
         return self.with_role("sensitive")
+
+    @property
+    def unprotected(self) -> tuple[str, ...]:
+        """Published sensitive columns that no privacy requirement names."""
+        hidden = {name for claim in self.claims if claim.model.needs_sensitive for name in claim.hide}
+        return tuple(name for name in self.sensitive if name not in hidden)
+
+    @property
+    def unexplained(self) -> tuple[str, ...]:
+        """Unprotected columns for which the policy gives no reason under ``accept:``."""
+        return tuple(name for name in self.unprotected if UNPROTECTED + name not in self.accept)
 
     @property
     def published(self) -> tuple[str, ...]:
@@ -427,6 +446,19 @@ def _texts(document: Document, key: str) -> tuple[str, ...]:
     return tuple(str(text) for text in entries)
 
 
+def _accepted(document: Document) -> dict[str, str]:
+    """Identifiers of accepted warnings, each with its reason, which may be empty."""
+    entry = document.tree.get("accept")
+    accepted: dict[str, str] = {}
+    for one in () if entry is None else entry if isinstance(entry, list | tuple) else [entry]:
+        given = one if isinstance(one, Mapping) else {one: ""}
+        if not all(isinstance(reason, str) for reason in given.values()):
+            hint = "write '- unique-column:case' or '- {unique-column:case: why}'"
+            raise PolicyError("a reason under 'accept' is a text", where=document.where("accept"), hint=hint)
+        accepted |= {str(key): reason for key, reason in given.items()}
+    return accepted
+
+
 _READ: dict[str, Callable[[Document], Any]] = {
     "method": _choice,
     "utility": lambda document: instantiate(Utility, document.tree.get("utility"), document, "utility"),
@@ -437,7 +469,8 @@ _READ: dict[str, Callable[[Document], Any]] = {
     "person": read_person,
     "population": read_population,
     "series": lambda document: instantiate(Series, document.tree.get("series"), document, "series"),
-    "accept": lambda document: _texts(document, "accept"),
+    "accept": lambda document: tuple(_accepted(document)),
+    "accept_reasons": lambda document: {key: reason for key, reason in _accepted(document).items() if reason},
     "plugins": _plugins,
 }
 """The parts of a policy that are read by themselves."""

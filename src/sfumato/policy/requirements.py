@@ -38,6 +38,15 @@ class PrivacyRequirement:
     def __str__(self) -> str:
         return str(self.model)
 
+    def same_as(self, other: PrivacyRequirement) -> bool:
+        """Whether both ask for the same: one model at one level, the same columns known and hidden."""
+        return self._asked() == other._asked()
+
+    def _asked(self) -> tuple[Model, frozenset[str], frozenset[str], bool]:
+        """What is asked for; which columns are hidden matters only to models about their values."""
+        hidden = frozenset(self.hide) if self.model.needs_sensitive else frozenset()
+        return self.model, frozenset(self.given), hidden, self.composite and bool(hidden)
+
 
 def read_requirements(
     entries: Any, document: Document, given: Sequence[str], hide: Sequence[str], secret: Sequence[str] = ()

@@ -20,7 +20,7 @@ from typing import Any, ClassVar
 from sfumato.core.errors import DataError, ReleaseError
 from sfumato.core.registry import catalogue, declaring
 from sfumato.data.linkage import Linkage
-from sfumato.policy.policy import Policy
+from sfumato.policy.policy import UNPROTECTED, Policy
 from sfumato.policy.requirements import PrivacyRequirement
 from sfumato.release.certificate import Finding
 from sfumato.release.form import Form
@@ -176,14 +176,21 @@ class SourceAudit:
 
     def glance(self, policy: Policy) -> SourceReport:
         """What can be said when the source is not read."""
-        return SourceReport()
+        return without_accepted_warnings(policy.accept, [*unprotected_columns(policy)])
 
     def examine(self, policy: Policy, dataset: Any, since: str | None = None, form: type[Form] | None = None) -> SourceReport:
         """Findings and warnings about the original.
 
         `since` is an earlier release folder to compare with, `form` what would be published, when that is known.
         """
-        return SourceReport()
+        return self.glance(policy)
+
+
+def unprotected_columns(policy: Policy) -> Iterator[Warning]:
+    """Warn about sensitive columns that are published and that no privacy requirement names."""
+    for name in policy.unprotected:
+        told = f"'{name}' is sensitive and published, and no requirement limits what can be learned about it"
+        yield Warning(UNPROTECTED + name, told)
 
 
 def source_audit(policy: Policy) -> SourceAudit:

@@ -20,11 +20,16 @@ COUNT queries in words: ``count where age in (37, 55) and race = white``.
 
 Conditions are joined by ``and``. A condition is ``column = value``, ``column != value``, ``column in (value, …)``,
 ``column between low and high`` or a comparison ``< <= > >=`` of numbers. Values and names with blanks stand in quotes.
+Numbers compare as numbers: ``age = 22`` also counts cells that say ``22.0``. A code with a leading zero is a text.
 
 >>> [condition.column for condition in parse("count where age between 30 and 39 and race in (white, 'not said')")]
 ['age', 'race']
 >>> parse("where age >= 40")[0].accepts("39"), parse("age >= 40")[0].accepts("40.5")
 (False, True)
+>>> [parse(f"age {words}")[0].accepts("22.0") for words in ("= 22", "in (21, 22)", "!= 22", "between 22 and 23")]
+[True, True, False, True]
+>>> parse("zip = 1234")[0].accepts("01234")
+False
 
 
 Basket counts
@@ -47,10 +52,10 @@ What a recipient learns from a release folder that was changed by chance, whatev
 
 from __future__ import annotations
 
-import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -130,7 +135,8 @@ class CountEstimator:
         """For each label of the column, the share of what it stands for that the condition accepts."""
         labels = self.tables.labels[condition.column]
         domain = self._domain(condition.column)
-        return np.array([_share(label, domain, condition) for label in labels], dtype=np.float64)
+        known = _known_numbers(labels)
+        return np.array([_share(label, domain, condition, known) for label in labels], dtype=np.float64)
 
     def _domain(self, name: str) -> Generalization | None:
         column = self.policy.columns.get(name)
@@ -155,10 +161,21 @@ def _conditions(query: str | Mapping[str, Any]) -> list[CountCondition]:
 
 def _listed(name: str, values: Any) -> CountCondition:
     accepted = frozenset([str(values)] if isinstance(values, str | int | float) else map(str, values))
-    return CountCondition(name, lambda text: text in accepted, accepted)
+    return CountCondition(name, _one_of(accepted), accepted)
 
 
-def _share(label: str, domain: Generalization | None, condition: CountCondition) -> float:
+def _known_numbers(labels: Sequence[str]) -> list[Decimal]:
+    """The numbers that a column shows by themselves or as closed ends of intervals, in order."""
+    ends = [found for found in map(parse_interval, labels) if found is not None]
+    shown = {value for value in map(parse_number, labels) if value is not None}
+    return sorted(shown | {low for low, _, _ in ends} | {high for _, high, closed in ends if closed})
+
+
+def _share(label: str, domain: Generalization | None, condition: CountCondition, known: Sequence[Decimal]) -> float:
+    """The share of what a label stands for that the condition accepts, each of its values counted alike.
+
+    An interval with whole ends stands for all whole numbers in it, any other for the numbers that the column shows (`known`).
+    """
     if label in condition.named:
         return 1.0
     span = domain.interval(label) if domain is not None else None
@@ -167,6 +184,10 @@ def _share(label: str, domain: Generalization | None, condition: CountCondition)
     match = _RANGE.match(label)
     if match and 0 < int(match[2]) - int(match[1]) < _WIDEST:
         return float(np.mean([condition.accepts(str(number)) for number in range(int(match[1]), int(match[2]) + 1)]))
+    if (ends := parse_interval(label)) is not None:
+        low, high, closed = ends
+        inside = [value for value in known if low <= value < high or (closed and value == high)]
+        return float(np.mean([condition.accepts(str(value)) for value in inside])) if inside else 0.0
     return float(condition.accepts(label))
 
 
@@ -206,7 +227,8 @@ def basket_answer(release: Any, question: str) -> tuple[BasketAnswer, int] | Non
 
 _WORD = re.compile(r"""(?P<blank>\s+)|(?P<quoted>"[^"]*"|'[^']*')|(?P<sign><=|>=|!=|<>|[=<>(),])|(?P<name>[^\s=<>!(),'"]+)""")
 _HINT = 'write "count where age in (37, 55) and race = white"'
-_ORDER: dict[str, Callable[[float, float], bool]] = {
+_LEADING_ZERO = re.compile(r"[+-]?0[0-9]")
+_ORDER: dict[str, Callable[[Decimal, Decimal], bool]] = {
     "<": lambda one, other: one < other,
     "<=": lambda one, other: one <= other,
     ">": lambda one, other: one > other,
@@ -259,7 +281,7 @@ class _QueryReader(TokenReader):
         column = self.value()
         if self.accept("in"):
             accepted = frozenset(self._listed())
-            return CountCondition(column, lambda text: text in accepted, accepted)
+            return CountCondition(column, _one_of(accepted), accepted)
         if self.accept("between"):
             low = self.value()
             self.expect("and", "in the query")
@@ -280,30 +302,33 @@ class _QueryReader(TokenReader):
 
 
 def _comparison(sign: str, value: str) -> Callable[[str], bool]:
-    if sign == "=":
-        return lambda text: text == value
-    if sign in ("!=", "<>"):
-        return lambda text: text != value
+    if sign in ("=", "!=", "<>"):
+        equal = _one_of([value])
+        return equal if sign == "=" else lambda text: not equal(text)
     limit, compare = _number(value), _ORDER[sign]
-    return lambda text: _is_number(text) and compare(float(text), limit)
+    return lambda text: (number := parse_number(text)) is not None and compare(number, limit)
 
 
-def _between(low: float, high: float) -> Callable[[str], bool]:
-    return lambda text: _is_number(text) and low <= float(text) <= high
+def _one_of(values: Iterable[str]) -> Callable[[str], bool]:
+    """Whether a text is one of these, numbers compared as numbers; a code with a leading zero is no number."""
+    texts = frozenset(values)
+    numbers = frozenset(number for number in map(_plain_number, texts) if number is not None)
+    return lambda text: text in texts or (bool(numbers) and _plain_number(text) in numbers)
 
 
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
+def _plain_number(text: str) -> Decimal | None:
+    return None if _LEADING_ZERO.match(text) else parse_number(text)
 
 
-def _number(text: str) -> float:
-    if not _is_number(text) or not math.isfinite(float(text)):
+def _between(low: Decimal, high: Decimal) -> Callable[[str], bool]:
+    return lambda text: (number := parse_number(text)) is not None and low <= number <= high
+
+
+def _number(text: str) -> Decimal:
+    number = parse_number(text)
+    if number is None:
         raise PolicyError("an order comparison needs a number", hint=_HINT)
-    return float(text)
+    return number
 
 
 # Basket counts
@@ -381,8 +406,10 @@ def _labelled(exhibit: ReleaseView, question: BasketQuestion) -> tuple[BoolArray
     shown = fits.copy()
     for name, value in question.labels:
         column = published.labels[name]
-        shown &= column == value
-        fits &= (column == value) | (column == WITHHELD)
+        equal = _one_of([value])
+        same = np.array([equal(str(label)) for label in column], dtype=np.bool_)
+        shown &= same
+        fits &= same | (column == WITHHELD)
     return shown, fits & ~shown
 
 

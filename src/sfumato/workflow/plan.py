@@ -41,12 +41,21 @@ class Plan:
 
 def plan(policy: Policy, *, records: int | None = None, remembering: bool = False) -> Plan:
     """Choose and bind the method; `records` is the size of the data when it is known, `remembering` says that there is a ledger."""
+    _require_different_requirements(policy)
     if policy.method is not None:
         method, reason = _declared(policy, remembering), "the policy names it"
     else:
         method, reason = _chosen(policy, records, remembering)
     _require_reading(method)
     return Plan(policy, method, (f"method: {method.name}, because {reason}",))
+
+
+def _require_different_requirements(policy: Policy) -> None:
+    """Refuse a requirement that is written twice: one of the two was meant to be another one."""
+    for place, claim in enumerate(policy.claims):
+        if any(claim.same_as(earlier) for earlier in policy.claims[:place]):
+            hint = "remove one of them, or change its level or its columns"
+            raise PolicyError(f"the requirement {claim} is written twice", where=claim.where, hint=hint)
 
 
 def _require_reading(method: Method) -> None:

@@ -53,6 +53,7 @@ BOUNDARY = {
         {"type": "object", "properties": {"level": {"type": ["integer", "string"]}}, "additionalProperties": False},
     ],
 }
+_REASON = {"type": "object", "additionalProperties": {"type": "string"}}
 TEXTS = {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}
 
 
@@ -106,7 +107,10 @@ def policy_schema() -> dict[str, Any]:
         },
         "population": shared.of(SampledPopulation),
         "series": shared.of(Series),
-        "accept": {**TEXTS, "description": "warnings about columns that were looked at and accepted"},
+        "accept": {
+            "anyOf": [{"type": "string"}, {"type": "array", "items": {"anyOf": [{"type": "string"}, _REASON]}}],
+            "description": "warnings about columns that were looked at and accepted, each with a reason where one is needed",
+        },
         "plugins": shared.of(Plugins),
     }
     return {

@@ -9,6 +9,7 @@ Columns that undo a release: what is published as it is although it names people
 
 A warning has an identifier that stays the same as long as the policy does, so that a policy can accept it by name.
 
+    unprotected:C          sensitive and published, and no privacy requirement names it; accepted only with a reason
     personal-column:C      published as it is although its name looks personal
     personal-values:C      published as it is although its values look like addresses, numbers of people, or long free text
     unique-column:C        most rows have a value in it that no other row has
@@ -46,7 +47,14 @@ from sfumato.policy.kept_constraints import integrity_rules, replacements_of
 from sfumato.policy.policy import Policy
 from sfumato.policy.value_domains import Like
 from sfumato.release.certificate import NOT_JUDGED, Finding
-from sfumato.release.evidence import SourceAudit, SourceReport, Warning, require_findings_hold, without_accepted_warnings
+from sfumato.release.evidence import (
+    SourceAudit,
+    SourceReport,
+    Warning,
+    require_findings_hold,
+    unprotected_columns,
+    without_accepted_warnings,
+)
 from sfumato.release.form import Form
 
 
@@ -69,14 +77,14 @@ class TableAudit(SourceAudit):
         return policy.data.size() is not None
 
     def glance(self, policy: Policy) -> SourceReport:
-        return SourceReport(
-            warnings=tuple(warning for warning in risky_columns_by_name(policy) if warning.identifier not in policy.accept)
-        )
+        warnings = [*unprotected_columns(policy), *risky_columns_by_name(policy)]
+        return SourceReport(warnings=tuple(warning for warning in warnings if warning.identifier not in policy.accept))
 
     def examine(self, policy: Policy, dataset: Any, since: str | None = None, form: type[Form] | None = None) -> SourceReport:
         require_columns(policy, dataset)
         recoded = form is None or issubclass(form, Recoded)
-        warnings = [*risky_columns_by_name(policy), *risky_columns_by_values(policy, dataset, recoded=recoded)]
+        named = [*unprotected_columns(policy), *risky_columns_by_name(policy)]
+        warnings = [*named, *risky_columns_by_values(policy, dataset, recoded=recoded)]
         findings = rules_in_original(policy, dataset) if policy.keep else ()
         return without_accepted_warnings(policy.accept, warnings, findings, tuple(_outside(policy, dataset)))
 

@@ -52,7 +52,8 @@ KEYS = {
     "population": "The population that the table samples, for `k-map`, `delta-presence` and journalist or marketer risk. "
     "See [people](../explanation/people.md).",
     "series": "How the releases of a ledger belong together. See [several releases](../explanation/releases.md).",
-    "accept": "Warnings of `check` that the data holder has reviewed, by their identifiers.",
+    "accept": "Warnings of `check` that the data holder has reviewed, by their identifiers, each with a reason if given. "
+    "A sensitive column that no requirement names (`unprotected:NAME`) needs a reason.",
     "plugins": "Python code that constraints and domains call. It is off unless the environment allows it. "
     "See [rules](../explanation/rules.md).",
 }

@@ -15,7 +15,7 @@ from __future__ import annotations
 import copy
 import itertools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from sfumato.core.errors import PolicyError
@@ -66,7 +66,7 @@ class Variant:
     def tree(self, policy: Policy) -> dict[str, Any]:
         """The policy as it would be written."""
         tree = copy.deepcopy({key: value for key, value in policy.document.tree.items() if key not in _UNREMEMBERED})
-        tree["protect"] = [_leveled(entry, self.levels) for entry in tree.get("protect") or []]
+        tree["protect"] = _without_repeats(policy, [_leveled(entry, self.levels) for entry in tree.get("protect") or []])
         same = policy.method is not None and policy.method.name == self.method
         tree["method"] = {self.method: dict(policy.method.parameters) if same and policy.method else {}}
         columns = dict(tree.get("columns") or {})
@@ -141,6 +141,12 @@ def _require_known(policy: Policy, sweep: Sweep, asked: Mapping[str, Level]) -> 
 
 def _entry(entry: Any) -> dict[str, Any]:
     return {"role": entry} if isinstance(entry, str) else dict(entry)
+
+
+def _without_repeats(policy: Policy, protect: list[Any]) -> list[Any]:
+    """The requirements without those that a common level makes equal."""
+    claims = Policy.from_document(replace(policy.document, tree={**policy.document.tree, "protect": protect})).claims
+    return [entry for place, entry in enumerate(protect) if not any(claims[place].same_as(earlier) for earlier in claims[:place])]
 
 
 def _leveled(entry: Any, levels: Mapping[str, Level]) -> Any:

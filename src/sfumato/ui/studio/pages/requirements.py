@@ -12,7 +12,8 @@ from typing import Any, ClassVar, get_args
 from sfumato.core.errors import PolicyError
 from sfumato.core.registry import catalogue
 from sfumato.models.base import Model
-from sfumato.policy.requirements import short_forms
+from sfumato.policy.requirements import read_requirements, short_forms
+from sfumato.policy.yaml_document import Document
 from sfumato.release.method import Method
 from sfumato.ui.studio.page import Page, Visit, question
 from sfumato.ui.studio.policy_editing import REMOVE, names_in, person_entry, person_shown, switched, switches
@@ -54,7 +55,7 @@ class PromisesPage(Page):
             "suppress": (utility or {}).get("suppress_at_most", ""),
             "keep": [each.to_json() for each in kept],
             "knows": [str(line) for line in _listed(tree, "knows")],
-            "accept": [str(line) for line in _listed(tree, "accept")],
+            "accept": [_accepted(line) for line in _listed(tree, "accept")],
             "rules": None if looked is None else question(looked),
             "lines": {".".join(map(str, path)): line for path, line in lines.items() if len(path) <= 2},
             "yaml": visit.text,
@@ -69,7 +70,14 @@ class PromisesPage(Page):
             visit.save(form.get("yaml", "").replace("\r\n", "\n"), seen)
         elif what in ("claim", "usual", "rule"):
             made = {"claim": claims_of, "usual": usual_of, "rule": rule_of}[what](form, several)
+            made = [entry for entry in made if _has_object(entry, roles_of(visit.tree))]
+            if not made:
+                raise PolicyError("no column is sensitive", where="protect", hint="mark what others must not learn")
+            _require_new(made, visit.tree)
             visit.edit(seen, *((("protect", _END), claim) for claim in made))
+        elif what == "accept":
+            identifier, reason = form.get("line", ""), form.get("reason", "").strip()
+            visit.edit(seen, (("accept", _END), {identifier: reason} if reason else identifier))
         elif what == "remove":
             visit.edit(seen, ((_list(form), int(form["at"])), REMOVE))
         elif what == "switch":
@@ -87,6 +95,11 @@ class PromisesPage(Page):
         else:
             raise PolicyError("nothing is known of this change", where="promises", hint="load the page again")
         return ""
+
+
+def _accepted(entry: Any) -> str:
+    """An accepted warning with its reason."""
+    return "; ".join(f"{key}: {why}" for key, why in entry.items()) if isinstance(entry, Mapping) else str(entry)
 
 
 def roles_of(tree: Mapping[str, Any]) -> dict[str, str]:
@@ -125,11 +138,35 @@ def usual_of(form: Mapping[str, str], several: Mapping[str, list[str]]) -> list[
     made: list[Any] = []
     if form.get("k", "").strip():
         made.append(_about({"k-anonymity": {"k": form["k"].strip()}}, {"given": several.get("given", [])}))
-    if form.get("l", "").strip() and several.get("hide"):
+    if form.get("l", "").strip():
         made.append(_about({"l-diversity": {"l": form["l"].strip()}}, several))
     if not made:
         raise PolicyError("nothing is promised", where="protect", hint="say how many candidates there must be")
     return made
+
+
+def _has_object(entry: Any, roles: Mapping[str, str]) -> bool:
+    """Whether an entry that hides the sensitive columns has any to hide: a table without them asks only for candidates."""
+    if not isinstance(entry, Mapping) or "hide" in entry:
+        return True
+    by = entry.get("by", entry)
+    cls = catalogue("models", Model).get(next(iter(by), ""))
+    return cls is None or not cls.needs_sensitive or "sensitive" in roles.values()
+
+
+def _require_new(made: list[Any], tree: Mapping[str, Any]) -> None:
+    """Refuse an entry that ``protect:`` has already, however it is written; what cannot be read the policy itself refuses."""
+    roles = roles_of(tree)
+    known, hidden = ([name for name, role in roles.items() if role == want] for want in ("quasi-identifier", "sensitive"))
+    try:
+        listed = [*_listed(tree, "protect"), *made]
+        claims = read_requirements(listed, Document({"protect": listed}), known, hidden, hidden)
+    except PolicyError:
+        return
+    for place in range(len(claims) - len(made), len(claims)):
+        if any(claims[place].same_as(earlier) for earlier in claims[:place]):
+            hint = "change the level or the columns, or remove the one that is there first"
+            raise PolicyError(f"'{sentence(listed[place])}' is promised already", where="protect", hint=hint)
 
 
 def rule_of(form: Mapping[str, str], several: Mapping[str, list[str]]) -> list[Any]:

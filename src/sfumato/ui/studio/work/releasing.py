@@ -10,11 +10,11 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from sfumato.audit.attacks import run_attack, runnable_attack
-from sfumato.core.errors import DataError, SfumatoError
+from sfumato.core.errors import DataError, PolicyError, SfumatoError
 from sfumato.core.registry import catalogue
 from sfumato.history.ledger import Ledger
 from sfumato.models.base import Model
-from sfumato.policy.policy import Policy
+from sfumato.policy.policy import UNPROTECTED, Policy
 from sfumato.release.attack import known_attacks
 from sfumato.release.folder import open_release
 from sfumato.release.method import Progress
@@ -36,6 +36,7 @@ def release(
 ) -> dict[str, Any]:
     """Make, certify and write a release; load its target when the policy names one."""
     read, sign = Policy.read(policy), SigningKey.read(key) if key else None
+    _require_reasons(read)
     made = publish(read, progress=progress, ledger=ledger or None, new_ledger=new_ledger)
     progress(1.0, "writing")
     made.write(out, sign=sign)
@@ -43,6 +44,14 @@ def release(
     if has_target(read):
         told["target"] = load_release(read, out, progress=progress, replace=replace).to_json()
     return told | {"utility": dict(made.utility)}
+
+
+def _require_reasons(policy: Policy) -> None:
+    """Refuse sensitive columns that no requirement names until the policy says why they may be published so."""
+    for name in policy.unexplained:
+        what = f"'{name}' is sensitive, and no requirement limits what can be learned about it"
+        hint = f"add a requirement that hides it, or accept the warning '{UNPROTECTED}{name}' with a reason"
+        raise PolicyError(what, where=policy.document.where("columns", name), hint=hint)
 
 
 def _findings(made: Publication) -> list[dict[str, Any]]:
