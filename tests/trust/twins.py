@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import networkx as nx
 import numpy as np
@@ -27,8 +27,19 @@ Twins = tuple[Publication, Any]
 
 
 def certified_for(publication: Publication, original: Any) -> Publication:
-    """The same release, as if it had been made from another original."""
+    """The same release, as if it had been made from another original; where that is a `Turned` one, with other rows behind it."""
+    if isinstance(original, Turned):
+        trace = replace(publication.release.trace, rows=original.behind)
+        publication = replace(publication, release=replace(publication.release, trace=trace))
+        original = original.table
     return certify_again(replace(publication, exhibit=replace(publication.exhibit, original=original)), "csv")
+
+
+class Turned(NamedTuple):
+    """Another original of the same tables, and which of its records stands behind each row of each."""
+
+    table: Table
+    behind: dict[str, np.ndarray]
 
 
 def files(folder: Path) -> dict[str, bytes]:
@@ -117,7 +128,7 @@ def anatomy(folder: Path) -> Twins:
 
 
 def subtables(folder: Path) -> Twins:
-    """Two columns apart: everybody may have the hidden value of anybody in the same bucket."""
+    """Every column apart: everybody may have any of the jobs."""
     tree = {
         "version": 1,
         "columns": {"town": "quasi-identifier", "job": "quasi-identifier", "illness": "sensitive"},
@@ -131,8 +142,12 @@ def subtables(folder: Path) -> Twins:
     }
     publication = sf.publish(sf.Policy.parse(tree), data=data, seed=SEED)
     order = np.random.default_rng(3).permutation(60)
-    turned = {name: pa.array(values) for name, values in data.items()}
-    return publication, Table(pa.table(turned).take(pa.array(order)))
+    turned = Table(pa.table({**data, "job": [data["job"][place] for place in order]}))
+    behind = {
+        part: np.argsort(order)[rows] if "job" in publication.release.parts[part].shown else rows
+        for part, rows in publication.release.trace.rows.items()
+    }
+    return publication, Turned(turned, behind)
 
 
 def replaced(folder: Path) -> Twins:

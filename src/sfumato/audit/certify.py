@@ -42,12 +42,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from sfumato.audit.recount import Everybody, classes_violated_for_persons, disagreements
+from sfumato.audit.recount import classes_violated_for_persons, disagreements
 from sfumato.audit.recount.recount import same_figure
 from sfumato.core.errors import ReleaseError, SfumatoError
 from sfumato.core.registry import catalogue
 from sfumato.history.judge.series import is_series, judge_series
-from sfumato.io.plain_files import OverFiles, map_files
 from sfumato.kinds.person_evidence import PEOPLE, persons_behind_rows
 from sfumato.kinds.tables.evidence import population_source
 from sfumato.models.base import Model
@@ -71,25 +70,19 @@ def certify(exhibit: ReleaseView, *, recount: bool = True) -> tuple[Finding, ...
     if exhibit.folder is None or not recount:
         return (*claims, *checked)
     counted = [mine if one is None else one for mine, one in zip(claims, alone, strict=True)]
-    whose = None if exhibit.counted else exhibit.once(persons_behind_rows)
-    everybody = population_source(exhibit)
-    return (*claims, *checked, recounted(exhibit.folder, [*counted, *checked], whose, exhibit.over_files, everybody))
+    return (*claims, *checked, recounted(exhibit, exhibit.folder, [*counted, *checked]))
 
 
-def recounted(
-    folder: Path,
-    found: Sequence[Finding],
-    whose: Mapping[str, Sequence[str]] | None = None,
-    over_files: OverFiles = map_files,
-    everybody: Everybody | None = None,
-) -> Finding:
-    """Whether the floor, which reads the files itself and shares nothing with us, comes to the same figures.
+def recounted(exhibit: ReleaseView, folder: Path, found: Sequence[Finding]) -> Finding:
+    """Compare the findings with the recount, which reads the files of the folder itself and shares nothing with the audit.
 
-    `whose` names a person for every row of each table, where a person may stand in several and the data holder knows;
-    `everybody` is the table of the population, where there is one.
+    Where a person may have several rows and the data holder knows whose they are, people are counted again, too; where there is a
+    table of the population, so are its people.
     """
     try:
-        wrong = disagreements(folder, [finding.to_json() for finding in found], over_files, everybody)
+        whose = None if exhibit.counted else exhibit.once(persons_behind_rows)
+        everybody = population_source(exhibit)
+        wrong = disagreements(folder, [finding.to_json() for finding in found], exhibit.over_files, everybody)
         said = any(finding.model == PEOPLE and finding.holds and finding.judged for finding in found)
         if whose is not None and said and (broken := classes_violated_for_persons(folder, whose)):
             wrong.append(f"{PEOPLE}: said to hold, and {broken} class(es) break it")

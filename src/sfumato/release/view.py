@@ -31,7 +31,7 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 
 from sfumato.core.arrays import IntArray
-from sfumato.core.errors import ReleaseError
+from sfumato.core.errors import DataError, ReleaseError
 from sfumato.data.equivalence_classes import EquivalenceClasses, equivalence_classes_of
 from sfumato.data.generalization import MISSING, Generalization
 from sfumato.data.table import Table
@@ -147,8 +147,11 @@ class ReleaseView:
 
     @property
     def behind(self) -> Mapping[str, IntArray] | None:
-        """Per part the original record behind each row, when the private trace is at hand."""
-        return self.trace.rows or None
+        """Per part the original record behind each row (−1: none), when provenance is at hand; each record stands behind one row.
+
+        Raises `DataError` where provenance does not fit what was published: a check that asks for it then fails.
+        """
+        return self.once(_behind)
 
     @property
     def records(self) -> Records | None:
@@ -213,6 +216,16 @@ class ReleaseView:
         domain = self.recoded[name]
         spans = [domain.interval(label) or (0, domain.size) for label in self.data.text(name).labels]
         return np.array([lo for lo, _ in spans], dtype=np.int64), np.array([hi for _, hi in spans], dtype=np.int64)
+
+
+def _behind(exhibit: ReleaseView) -> Mapping[str, IntArray] | None:
+    for part, rows in exhibit.trace.rows.items():
+        real, table = np.sort(rows[rows >= 0]), exhibit.tables[part] if part in exhibit.parts else exhibit.data
+        if len(rows) != table.rows:
+            raise DataError(f"the private provenance of {part} is not that of its rows")
+        if (real[1:] == real[:-1]).any():
+            raise DataError(f"{part} has a record twice, as the private provenance says")
+    return exhibit.trace.rows or None
 
 
 @of_parts

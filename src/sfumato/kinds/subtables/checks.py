@@ -58,7 +58,6 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from sfumato.core.arrays import FloatArray, IntArray, positions_in_runs
-from sfumato.core.errors import DataError
 from sfumato.data.equivalence_classes import EquivalenceClasses, class_counts, equivalence_classes_of
 from sfumato.data.table import Table, TextColumn
 from sfumato.kinds.person_evidence import listed_values
@@ -66,7 +65,7 @@ from sfumato.kinds.subtables.form import BUCKET as form_BUCKET
 from sfumato.kinds.subtables.form import AnatomyForm, SubTables, sensitive_part, sub_tables
 from sfumato.kinds.subtables.joint_estimate import BUCKET, Published, PublishedSubTables
 from sfumato.kinds.tables.form import Recoded
-from sfumato.kinds.tables.truthfulness import count_uncovered_rows
+from sfumato.kinds.tables.truthfulness import count_changed_rows, count_uncovered_rows
 from sfumato.release.certificate import NOT_JUDGED, SOME_FOUND, Finding, one_sided_verdict
 from sfumato.release.evidence import Check
 from sfumato.release.form import Form
@@ -128,10 +127,11 @@ def _same(one: Columns, often: IntArray, other: Columns, times: IntArray, names:
 
 def _untrue(exhibit: ReleaseView, tables: PublishedSubTables, table: Published) -> Iterator[str]:
     original = _behind(exhibit, table)
+    exact = _exact(tables, table, original) if exhibit.behind is None else _exact_by_row(exhibit, table)
     if not 0 <= exhibit.original.records - table.people <= count_suppressed_records(exhibit):
         yield "does not have as many rows as the original"
         return
-    if table.visible and not _exact(tables, table, original) and (_elsewhere(exhibit, table) or _uncovered(exhibit, table)):
+    if table.visible and not exact and (_elsewhere(exhibit, table) or _uncovered(exhibit, table)):
         yield "has rows that stand for no record of the original"
     for name in table.hidden:
         if not _hidden_values(tables, table, original, name):
@@ -160,6 +160,11 @@ def _exact(tables: PublishedSubTables, table: Published, original: Table) -> boo
     both = equivalence_classes_of([np.concatenate([table.visible[name], _recoded(tables, original, name)]) for name in names])
     shown = class_counts(both.of[: table.rows], table.weights, len(both))
     return bool((shown <= class_counts(both.of[table.rows :], original.counts, len(both))).all())
+
+
+def _exact_by_row(exhibit: ReleaseView, table: Published) -> bool:
+    """Whether every row is the very record behind it, as it is."""
+    return not count_changed_rows(exhibit, exhibit.tables[table.name], sorted(table.visible), table.name)
 
 
 def _uncovered(exhibit: ReleaseView, table: Published) -> bool:
@@ -237,12 +242,11 @@ def _possible_values(exhibit: ReleaseView, tables: PublishedSubTables, table: Pu
 
 
 def _different_people(exhibit: ReleaseView) -> list[str]:
-    """All tables are about the same records, each of them once."""
+    """All tables are about the same records; that each stands in a table once, the view has seen to."""
     assert exhibit.behind is not None
     told = {name: np.sort(rows) for name, rows in exhibit.behind.items()}
     first = next(iter(told.values()), np.zeros(0, dtype=np.int64))
-    twice = [f"{name} has a record twice" for name, rows in told.items() if (np.diff(rows) == 0).any()]
-    return twice + [f"{name} is not about the same records" for name, rows in told.items() if not np.array_equal(rows, first)]
+    return [f"{name} is not about the same records" for name, rows in told.items() if not np.array_equal(rows, first)]
 
 
 def _linked(exhibit: ReleaseView) -> list[str]:
@@ -313,20 +317,27 @@ def _shared(now: TextColumn, before: TextColumn) -> IntArray:
 def _alike(exhibit: ReleaseView) -> EquivalenceClasses:
     """Rows and records that look alike in everything visible, rows first."""
     table, original = exhibit.data, exhibit.original
-    names = [name for name in exhibit.policy.published if name in table.names]
     return equivalence_classes_of(
-        [_shared(table.text(name), original.text(name)) for name in names], rows=table.rows + original.rows
+        [_shared(table.text(name), original.text(name)) for name in _visible(exhibit)], rows=table.rows + original.rows
     )
 
 
+def _visible(exhibit: ReleaseView) -> list[str]:
+    return [name for name in exhibit.policy.published if name in exhibit.data.names]
+
+
 def _strangers(exhibit: ReleaseView, people: EquivalenceClasses) -> int:
-    """Rows more than records, and records more than rows, of each kind; as many records as are said to be withheld may lack one."""
+    """Rows that are no record of their own, and records without a row beyond as many as are said to be withheld.
+
+    With provenance a row must be the very record behind it: rows that trade places among buckets are found by nothing else.
+    """
     rows = exhibit.data.rows
-    if exhibit.behind is not None and len(exhibit.behind["data"]) != rows:
-        raise DataError("the private trace does not belong to as many rows as are published")
     shown = class_counts(people.of[:rows], exhibit.data.counts, len(people))
     real = class_counts(people.of[rows:], exhibit.original.counts, len(people))
-    return int(np.maximum(shown - real, 0).sum() + max(np.maximum(real - shown, 0).sum() - count_suppressed_records(exhibit), 0))
+    lacking = max(int(np.maximum(real - shown, 0).sum()) - count_suppressed_records(exhibit), 0)
+    if exhibit.behind is None:
+        return int(np.maximum(shown - real, 0).sum()) + lacking
+    return count_changed_rows(exhibit, exhibit.data, _visible(exhibit)) + lacking
 
 
 def count_suppressed_records(exhibit: ReleaseView) -> int:

@@ -72,7 +72,6 @@ from typing import ClassVar
 import numpy as np
 
 from sfumato.core.arrays import FloatArray, IntArray
-from sfumato.core.errors import DataError
 from sfumato.data.equivalence_classes import equivalence_classes_of
 from sfumato.data.generalization import MISSING
 from sfumato.data.linkage import Linkage
@@ -85,6 +84,7 @@ from sfumato.kinds.person_evidence import person_of
 from sfumato.kinds.tables.form import LinkedTable, Microaggregated, PerturbedTable, Recoded
 from sfumato.kinds.tables.information_loss import measured_objective, optimality_statement, statement
 from sfumato.kinds.tables.sample_weights import read_weights
+from sfumato.kinds.tables.truthfulness import count_changed_rows
 from sfumato.models.base import round_significant
 from sfumato.policy.requirements import PrivacyRequirement
 from sfumato.policy.sections import PSEUDONYM, TOLERANCE, SampledPopulation
@@ -115,18 +115,8 @@ def _other_columns(exhibit: ReleaseView) -> Iterator[str]:
     names = [name for name in exhibit.policy.published if name not in exhibit.policy.quasi_identifiers]
     if exhibit.data.rows != exhibit.original.rows:
         yield "there are not as many rows as records"
-    elif names:
-        both = [_side_by_side(exhibit.data.text(name), exhibit.original.text(name)) for name in names]
-        classes, half = equivalence_classes_of(both), exhibit.data.rows
-        if (np.bincount(classes.of[:half], minlength=len(classes)) * 2 != classes.counts).any():
-            yield "columns that are published as they are differ from the original"
-
-
-def _side_by_side(published: TextColumn, original: TextColumn) -> IntArray:
-    """The codes of both columns, one below the other, in one numbering."""
-    known = {label: code for code, label in enumerate(published.labels)}
-    codes = np.array([known.setdefault(label, len(known)) for label in original.labels], dtype=np.int64)
-    return np.concatenate([published.codes.astype(np.int64), codes[original.codes]])
+    elif names and count_changed_rows(exhibit, exhibit.data, names):
+        yield "columns that are published as they are differ from the original"
 
 
 def _by_group(exhibit: ReleaseView) -> Iterator[str]:
@@ -217,8 +207,6 @@ class OnePseudonymEach(Check):
 
     def examine(self, exhibit: ReleaseView) -> Finding:
         behind = (exhibit.behind or {})["data"]
-        if len(behind) != exhibit.data.rows:
-            raise DataError("the private trace does not belong to as many rows as are published")
         person = persons_of_rows(exhibit.original, person_of(exhibit).unit)[behind]
         called = exhibit.data.text(PSEUDONYM).codes.astype(np.int64)
         pairs = len(equivalence_classes_of([person, called], rows=len(person)))
@@ -268,7 +256,7 @@ class UnchangedColumns(Check):
             wrong.append("there are not as many rows as records")
         else:
             same = [name for name in exhibit.policy.published if name not in form.columns]
-            if same and not _as_they_were(exhibit, same):
+            if same and count_changed_rows(exhibit, table, same):
                 wrong.append("columns that are said to be as they were differ from the original")
             moved = form.columns if form.keeps_values else ()
             lost = [name for name in moved if _tally(table.text(name)) != _tally(original.text(name))]
@@ -278,22 +266,6 @@ class UnchangedColumns(Check):
 
 def _tally(text: TextColumn) -> Counter[str]:
     return Counter(dict(zip(text.labels, text.counts().tolist(), strict=True)))
-
-
-def _as_they_were(exhibit: ReleaseView, names: list[str]) -> bool:
-    table, original, half = exhibit.data, exhibit.original, exhibit.data.rows
-    both = [_one_numbering(table.text(name), original.text(name)) for name in names]
-    if exhibit.behind is not None:
-        behind = exhibit.behind["data"]
-        return all(bool((codes[:half] == codes[half:][behind]).all()) for codes in both)
-    classes = equivalence_classes_of(both)
-    return bool((np.bincount(classes.of[:half], minlength=len(classes)) * 2 == classes.counts).all())
-
-
-def _one_numbering(shown: TextColumn, own: TextColumn) -> IntArray:
-    known = {label: code for code, label in enumerate(shown.labels)}
-    codes = np.array([known.setdefault(label, len(known)) for label in own.labels], dtype=np.int64)
-    return np.concatenate([shown.codes.astype(np.int64), codes[own.codes]])
 
 
 # Weights

@@ -67,6 +67,20 @@ class Truthfulness(Check):
         return truthfulness_finding(self.name, result, "published rows cover no original record of their own")
 
 
+def count_changed_rows(exhibit: ReleaseView, table: Table, names: Sequence[str], part: str = "data") -> int:
+    """Count rows of a part that are not published as they were in these columns.
+
+    With provenance: rows that differ from the record behind them, that have none, or whose record stands behind another row, too.
+    Without it: rows that no record of their own equals.
+    """
+    left, right = matching_sides(table, exhibit.original, (), names)
+    if exhibit.behind is None:
+        return count_unmatched_rows(left, right, ()).rows
+    behind = exhibit.behind[part]
+    real = np.flatnonzero(behind >= 0)
+    return len(behind) - len(real) + count_mismatched_rows(left.of(real), right, (), behind[real]).rows
+
+
 def count_uncovered_rows(exhibit: ReleaseView, *, bounded: bool) -> UnmatchedRows:
     """Rows that cannot stand for a record; `bounded`: within the boundaries of the policy."""
     policy, table, original = exhibit.policy, exhibit.data, exhibit.original
@@ -83,8 +97,6 @@ def count_uncovered_rows(exhibit: ReleaseView, *, bounded: bool) -> UnmatchedRow
     ]
     invented = exhibit.of(Recoded).counterfeits
     if exhibit.behind is not None:
-        if len(exhibit.behind["data"]) != table.rows:
-            raise DataError("the private trace does not belong to as many rows as are published")
         return _without_counterfeits(left, right, may, exhibit.behind["data"], invented)
     result = count_unmatched_rows(left, right, may)
     return replace(result, rows=max(0, result.rows - invented))
