@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from sfumato.policy.privacy_rules import PrivacyRule, split_arrow
 
@@ -16,6 +16,7 @@ from sfumato.policy.privacy_rules import PrivacyRule, split_arrow
 class Diversity:
     """No value of the hidden column has a share above 1/l among anybody's candidates."""
 
+    hides_combinations: ClassVar[bool] = True
     l: float = 2
 
     def covers(self, other: Any) -> bool:

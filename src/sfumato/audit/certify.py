@@ -116,6 +116,8 @@ def _judged(reading: Evidence, exhibit: ReleaseView, claim: PrivacyRequirement) 
             raise ReleaseError(f"nobody judges {claim.model.name} on counted rows of a {exhibit.form}")
         if claim.model.of_population and not reading.in_population:
             raise ReleaseError(f"nobody counts the people of a population in a {exhibit.form}")
+        if claim.needs_joint and (claim.model.orders_values or not reading.reads_combinations):
+            raise ReleaseError(f"nobody judges {claim.model.name} of a combination of columns in a {exhibit.form}")
         if not exhibit.form.reads_knowledge and (why := revealing_dependency(exhibit.policy, claim)):
             raise ReleaseError(why)
         return reading.judge(exhibit, claim)
@@ -129,6 +131,8 @@ def together(exhibit: ReleaseView, alone: Sequence[Finding | None]) -> Iterator[
         try:
             if exhibit.counted and not (exhibit.history is not None and exhibit.history.counted):  # I4
                 raise ReleaseError("nobody judges several releases where only different rows with their counts are at hand")
+            if claim.needs_joint:
+                raise ReleaseError(f"nobody judges {claim.model.name} of a combination of columns over several releases")
             yield judge_series(exhibit, claim, finding)
         except Exception as error:  # I1
             yield _unjudged(claim, error)

@@ -175,6 +175,21 @@ class Table:
         return self.held.column(place)
 
 
+def combination_of(table: Table, names: Sequence[str]) -> TextColumn:
+    """Return several columns as one, whose values are their combinations.
+
+    >>> both = combination_of(Table(pa.table({"a": ["x", "x", "y"], "b": ["1", "2", "1"]})), ["a", "b"])
+    >>> sorted(both.labels), len(set(both.codes.tolist()))
+    (["('x', '1')", "('x', '2')", "('y', '1')"], 3)
+    """
+    if len(names) == 1:
+        return table.text(names[0])
+    texts = [table.text(name) for name in names]
+    classes = equivalence_classes_of([text.codes for text in texts], rows=table.rows)
+    values = zip(*([text.labels[code] for code in text.codes[classes.first]] for text in texts), strict=True)
+    return TextColumn(classes.of.astype(np.int32), tuple(map(str, values)), table.counts)
+
+
 def combined_chunks(column: Any) -> Any:
     """A column as one array; one that lies in one piece is not copied."""
     if not isinstance(column, pa.ChunkedArray):

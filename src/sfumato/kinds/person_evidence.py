@@ -359,6 +359,8 @@ class CountedPeople(Check):
         together = judge_persons_over_releases(exhibit) if is_series(exhibit) else []
         if exhibit.policy.person is None or exhibit.policy.person.linked:
             return _open(f"nobody counts people in a {exhibit.form}")
+        if any(claim.needs_joint for claim in exhibit.policy.claims):
+            return _open("nobody counts people who share a combination of hidden columns")
         reading = evidence_for(exhibit.form)
         found = [tally for claim in exhibit.policy.claims if (tally := reading.of_people(exhibit, claim)) is not None]
         if len(found) < len(exhibit.policy.claims):

@@ -23,7 +23,10 @@ from sfumato.models.base import Demand, Example, Model, Safer, all_hold, example
 
 
 class AlphaK(Model):
-    """At least k candidates for everybody, and no sensitive value has more than a share alpha of them."""
+    """At least k candidates for everybody, and no sensitive value has more than a share alpha of them.
+
+    A value of a combination has at most the share of each of its parts, and candidates are counted without values.
+    """
 
     name: ClassVar[str] = "alpha-k-anonymity"
     sentence: ClassVar[str] = (
@@ -32,6 +35,7 @@ class AlphaK(Model):
     paper: ClassVar[str] = "Wong, Li, Fu, Wang 2006"
     bounds_candidates: ClassVar[bool] = True
     levels: ClassVar[Mapping[str, Safer]] = {"alpha": "less", "k": "more"}
+    hides_combinations: ClassVar[bool] = True
     examples: ClassVar[tuple[Example, ...]] = (
         Example({"alpha": 0.6, "k": 3}, holds=example_classes("aaabb", "abc"), fails=example_classes("aaabb", "ab")),
         Example({"alpha": 0.6, "k": 3}, holds=example_classes("abc"), fails=example_classes("abc", "aaab")),

@@ -21,6 +21,8 @@ Invariants
         values, and no value with a larger share. When it is `sufficient`, whatever has these satisfies the model; when it is
         `complete`, whatever also has the entropy and the distance.
     I2  `reaches` fails closed: a level that is missing, is no number, or is of another kind of promise is not reached.
+    I3  A model with `hides_combinations` proves in its class docstring that it survives splitting values. The test over all small
+        tables (`tests/versatile/test_combinations.py`) holds every registered model to what it declares.
 """
 
 from __future__ import annotations
@@ -124,6 +126,12 @@ class Model(BaseModel):
     """Whether the model speaks about sensitive values (else only about the number of candidates)."""
     bounds_candidates: ClassVar[bool] = False
     """Whether the model asks for a number of candidates, which no form that publishes quasi-identifiers exactly can give."""
+    hides_combinations: ClassVar[bool] = False
+    """Whether a combination of columns satisfies the model wherever one of its columns does (I3).
+
+    Every value of a column is split into the values of the combination. Without this property a combination is judged by its joint
+    distribution.
+    """
     compares: ClassVar[bool] = False
     """Whether it compares everybody's candidates with the whole release."""
     joint: ClassVar[bool] = False
@@ -152,6 +160,11 @@ class Model(BaseModel):
     @property
     def of_population(self) -> bool:
         """Whether candidates are people of the population that the table is a sample of (``population:``), not published rows."""
+        return False
+
+    @property
+    def orders_values(self) -> bool:
+        """Whether it asks for an order or a tree of values, which the values of a combination do not have."""
         return False
 
     @property

@@ -28,13 +28,17 @@ from sfumato.models.base import Demand, Example, Model, Safer, all_hold, example
 
 
 class KDiversity(Model):
-    """No sensitive value has a larger share than 1/k among a person's links, for whoever joins all releases."""
+    """No sensitive value has a larger share than 1/k among a person's links, for whoever joins all releases.
+
+    A value of a combination has at most the share of each of its parts.
+    """
 
     name: ClassVar[str] = "k-diversity"
     sentence: ClassVar[str] = "may believe no value of {hide} with more than one in {k}"
     paper: ClassVar[str] = "sequential Def. 4.2"
     joint: ClassVar[bool] = True
     levels: ClassVar[Mapping[str, Safer]] = {"k": "more"}
+    hides_combinations: ClassVar[bool] = True
     examples: ClassVar[tuple[Example, ...]] = (
         Example({"k": 1.5}, holds=example_classes("aab", "ab"), fails=example_classes("aab", "aaab")),
     )

@@ -23,13 +23,17 @@ from sfumato.models.base import Demand, Example, Model, Safer, all_hold, example
 
 
 class KLinkability(Model):
-    """Nobody can be linked to fewer than k sensitive values, by whoever joins all releases."""
+    """Nobody can be linked to fewer than k sensitive values, by whoever joins all releases.
+
+    A combination has at least as many different values as each of its columns.
+    """
 
     name: ClassVar[str] = "k-linkability"
     sentence: ClassVar[str] = "must be left with at least {k} values of {hide}, all releases together"
     paper: ClassVar[str] = "sequential Def. 4.2"
     joint: ClassVar[bool] = True
     levels: ClassVar[Mapping[str, Safer]] = {"k": "more"}
+    hides_combinations: ClassVar[bool] = True
     examples: ClassVar[tuple[Example, ...]] = (
         Example({"k": 3}, holds=example_classes("abc", "aabd"), fails=example_classes("abc", "aaab")),
     )

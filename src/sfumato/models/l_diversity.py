@@ -42,12 +42,17 @@ _WEAKER: dict[str, tuple[str, ...]] = {
 
 
 class LDiversity(Model):  # I2
-    """The sensitive values among everybody's candidates are at least l well represented."""
+    """The sensitive values among everybody's candidates are at least l well represented.
+
+    A combination splits the values of its columns. Splitting adds values, lowers the largest share and raises the entropy; the
+    l − 1 most frequent parts lie in at most l − 1 values, so what is left beside them does not shrink (recursive).
+    """
 
     name: ClassVar[str] = "l-diversity"
     sentence: ClassVar[str] = "must find at least {l} well represented values of {hide} ({kind}; factor {c} where it is recursive)"
     paper: ClassVar[str] = "versatile §2; obfuscation §3.3"
     levels: ClassVar[Mapping[str, Safer]] = {"l": "more"}
+    hides_combinations: ClassVar[bool] = True
     short: ClassVar[Short | None] = Short("diversity", "l", {"kind": "frequency"})
     examples: ClassVar[tuple[Example, ...]] = (
         Example({"l": 3}, holds=example_classes("abc", "aaabd"), fails=example_classes("abc", "aabb")),

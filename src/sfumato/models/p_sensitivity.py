@@ -23,12 +23,16 @@ from sfumato.models.base import Demand, Example, Model, Safer, Short, all_hold, 
 
 
 class PSensitivity(Model):
-    """Every sensitive column shows at least p different values among everybody's candidates."""
+    """Every sensitive column shows at least p different values among everybody's candidates.
+
+    A combination has at least as many different values as each of its columns.
+    """
 
     name: ClassVar[str] = "p-sensitivity"
     sentence: ClassVar[str] = "must find at least {p} different values of {hide}"
     paper: ClassVar[str] = "boundaries Def. 3"
     levels: ClassVar[Mapping[str, Safer]] = {"p": "more"}
+    hides_combinations: ClassVar[bool] = True
     short: ClassVar[Short | None] = Short("sensitivity", "p")
     examples: ClassVar[tuple[Example, ...]] = (
         Example({"p": 3}, holds=example_classes("abc", "aabd"), fails=example_classes("abc", "aaab")),

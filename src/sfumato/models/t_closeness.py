@@ -111,6 +111,10 @@ class TCloseness(Model):  # I1
             raise ValueError("a hierarchical distance needs a 'tree', and no other does")
         return self
 
+    @property
+    def orders_values(self) -> bool:
+        return self.distance != "equal"
+
     def satisfied(self, linkage: Linkage) -> BoolArray:
         return all_hold(linkage, [distances <= self.t + 1e-12 for distances in self._distances(linkage)])
 

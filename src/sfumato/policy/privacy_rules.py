@@ -4,15 +4,17 @@ Paper
     [versatile §2.2] rules, [versatile Thm 3.1, Cor. 3.1.1] inference, [versatile Def. 2] irreducible sets.
 
 Notation
-    Q → S : g    given Q, hide S, guarantee g. With several columns in S only their *combination* is protected, which is
-                 weaker than protecting one of them.
+    Q → S : g    given Q, hide S, guarantee g. With several columns in S their *combination* is protected: the joint distribution of
+                 S that Q and the release leave must satisfy g.
 
 Invariants
-    I1  Q → S : g is implied by Q' → S' : g' exactly when Q ⊆ Q', S' ⊆ S and g' covers g. No other inference exists.
+    I1  Q → S : g is implied by Q' → S' : g' when Q ⊆ Q', g' covers g, and S' = S. S' ⊂ S is enough where g hides combinations
+        (`Model.hides_combinations`: diversity does, closeness to the whole table does not).
     I2  The irreducible form implies every rule it was made from.
 
 Departures
-    The paper lets all rules share one guarantee; here each has its own, and a rule is implied only by one at least as strong.
+    The paper lets all rules share one guarantee, a kind of diversity; here each has its own, and a rule is implied only by one
+    at least as strong. What the paper infers from S' ⊂ S is proved for diversity only.
 
 >>> from sfumato.models.p_sensitivity import PSensitivity
 >>> def rule(text: str) -> PrivacyRule:
@@ -81,6 +83,11 @@ class Guarantee(Protocol):
         """Whether everything that satisfies this also satisfies `other`."""
         ...
 
+    @property
+    def hides_combinations(self) -> bool:
+        """Whether a combination of columns satisfies this wherever one of its columns does."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class PrivacyRule:
@@ -104,7 +111,8 @@ class PrivacyRule:
 
     def implies(self, other: PrivacyRule) -> bool:
         """[versatile Cor. 3.1.1], with guarantees."""
-        return other.given <= self.given and self.hide <= other.hide and self.by.covers(other.by)  # I1
+        hides = self.hide == other.hide or (self.hide < other.hide and other.by.hides_combinations)
+        return other.given <= self.given and hides and self.by.covers(other.by)  # I1
 
     def with_sides(self, given: Iterable[str], hide: Iterable[str]) -> PrivacyRule:
         return PrivacyRule(frozenset(given), frozenset(hide), self.by)

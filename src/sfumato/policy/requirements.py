@@ -11,7 +11,7 @@ The word after the number is the model's own (`Model.short`): a model that decla
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -34,6 +34,21 @@ class PrivacyRequirement:
     where: str = ""
     composite: bool = False
     """Whether only the combination of the hidden columns is protected (written as one right side), not each of them."""
+
+    @property
+    def needs_joint(self) -> bool:
+        """Whether the combination of the hidden columns must be judged by its joint distribution (`Model.hides_combinations`)."""
+        return self.composite and self.model.needs_sensitive and not self.model.hides_combinations
+
+    def hidden_columns(self, shown: Collection[str]) -> dict[str, tuple[str, ...]]:
+        """Return what must be hidden, each with its columns: one by one, or all together where the claim `needs_joint`.
+
+        A column of a combination that is not among the `shown` ones tells nothing, and is left out.
+        """
+        if not self.needs_joint:
+            return {name: (name,) for name in self.hide}
+        together = tuple(name for name in self.hide if name in shown)
+        return {" + ".join(together): together} if together else {}
 
     def __str__(self) -> str:
         return str(self.model)

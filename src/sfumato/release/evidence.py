@@ -53,6 +53,9 @@ class Evidence(ABC):
     in_population: ClassVar[bool] = False
     """Whether it counts people of a population; a claim about them is not judged where it does not."""
 
+    reads_combinations: ClassVar[bool] = False
+    """Whether it reads the joint distribution of several hidden columns; a claim that needs it is not judged where it does not."""
+
     joins_itself: ClassVar[bool] = False
     """Whether it judges claims over several releases by itself (`judge_all`), where there are no tables that could be joined."""
 

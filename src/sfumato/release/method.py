@@ -85,6 +85,9 @@ class Method(BaseModel):
     links_rows: ClassVar[bool] = False
     """Whether it publishes something that ties the rows of a person together."""
 
+    hides_combinations: ClassVar[bool] = False
+    """Whether it keeps claims on the joint distribution of several hidden columns (`PrivacyRequirement.needs_joint`)."""
+
     codes: ClassVar[bool] = False
     """Whether it writes quasi-identifiers by the leaves of their hierarchies, so that coded values are never shown as they are."""
     for_series: ClassVar[bool] = False

@@ -94,11 +94,28 @@ def _unfit(method: Method, policy: Policy, remembering: bool) -> str:
         return told[0]
     if remembering and (name := _betrays_stand_ins(policy)):
         return f"values of '{name}' change and those of counterfeits never do, so they could be told apart; say 'leaving: withhold'"
+    if reason := _unjoined(method, policy, remembering):
+        return reason
     if policy.of_population and (remembering or policy.person is not None):
         return "claims about a population are judged for one release, with one row per person"
     if policy.calibrated is not None and (remembering or policy.person is not None or not is_plain_recoding(method.form)):
         return "calibrated weights ('population: {calibrate: …}') go with one recoded table, one row per person, and no ledger"
     return _uncoded(method, policy, remembering) or _unlike_people(method, policy) or method.refusal(policy)
+
+
+def _unjoined(method: Method, policy: Policy, remembering: bool) -> str:
+    """Why a claim on the joint distribution of several hidden columns cannot be kept; empty when there is none, or it can."""
+    claim = next((claim for claim in policy.claims if claim.needs_joint), None)
+    if claim is None:
+        return ""
+    about = f"{claim} is about the combination of {', '.join(claim.hide)}"
+    if claim.model.orders_values:
+        return f"{about}, whose values have no order: say 'distance: equal', or write one rule for each column"
+    if not method.hides_combinations:
+        return f"{about}, and it looks at each column by itself: write one rule for each column"
+    if remembering or policy.person is not None:
+        return f"{about}, which is judged in one release with one row per person: write one rule for each column"
+    return ""
 
 
 def _forgets_people(method: Method, policy: Policy) -> str:

@@ -249,6 +249,9 @@ class Definition:
     """Whether it speaks of hidden values."""
     joint: bool = False
     """Whether it speaks of all releases together."""
+    split: bool = False
+    """Whether it still holds when values are split into several, so that one hidden column hides every combination with it: more
+    different values, smaller shares, more entropy. A distance from the whole table may grow."""
 
 
 def level_of(model: str, written: Mapping[str, Any]) -> Level:
@@ -461,12 +464,15 @@ def _share(groups: RecountedClasses) -> float:
 
 DEFINITIONS: Mapping[str, Definition] = {
     "k-anonymity": Definition({"k": ...}, lambda groups, level: {"k": groups.fewest}, hides=False),
-    "p-sensitivity": Definition({"p": ...}, lambda groups, level: {"p": _distinct(groups)}),
-    "l-diversity": Definition({"l": ..., "kind": "distinct", "c": 3}, _diversity),
+    "p-sensitivity": Definition({"p": ...}, lambda groups, level: {"p": _distinct(groups)}, split=True),
+    "l-diversity": Definition({"l": ..., "kind": "distinct", "c": 3}, _diversity, split=True),
     "entropy-diversity": Definition({"l": ..., "estimator": "shannon"}, _estimated),
     "t-closeness": Definition({"t": ..., "distance": "equal", "order": None, "tree": None}, _closeness, frozenset({"t"})),
     "alpha-k-anonymity": Definition(
-        {"alpha": ..., "k": ...}, lambda groups, level: {"alpha": _share(groups), "k": groups.fewest}, frozenset({"alpha"})
+        {"alpha": ..., "k": ...},
+        lambda groups, level: {"alpha": _share(groups), "k": groups.fewest},
+        frozenset({"alpha"}),
+        split=True,
     ),
     "beta-likeness": Definition({"beta": ..., "kind": "basic"}, _likeness, frozenset({"beta"})),
     "delta-disclosure": Definition({"delta": ...}, lambda groups, level: {"delta": _disclosure(groups)}, frozenset({"delta"})),
@@ -476,8 +482,8 @@ DEFINITIONS: Mapping[str, Definition] = {
     ),
     "k-map": Definition({"k": ...}, lambda groups, level: {"k": groups.fewest}, hides=False),
     "delta-presence": Definition({"at_least": 0, "at_most": ...}, _presence, frozenset({"at_most"}), hides=False),
-    "k-linkability": Definition({"k": ...}, lambda groups, level: {"k": _distinct(groups)}, joint=True),
-    "k-diversity": Definition({"k": ...}, lambda groups, level: {"k": _frequency(groups)}, joint=True),
+    "k-linkability": Definition({"k": ...}, lambda groups, level: {"k": _distinct(groups)}, joint=True, split=True),
+    "k-diversity": Definition({"k": ...}, lambda groups, level: {"k": _frequency(groups)}, joint=True, split=True),
     "subset-anonymity": Definition({"k": ..., "m": ...}, lambda groups, level: {"k": groups.fewest, "m": level["m"]}, hides=False),
     "k-degree-anonymity": Definition({"k": ...}, lambda groups, level: {"k": groups.fewest}, hides=False),
     "differential-privacy": Definition({"epsilon": ..., "delta": ...}, None, frozenset({"epsilon", "delta"}), hides=False),

@@ -29,7 +29,8 @@ Definitions
                [versatile Def. 3]
     guardian   a table with S that alone connects S with Q, and by itself keeps W → S, where W are its columns, S excepted, that
                are in Q or reachable through the other tables [versatile Def. 4]
-    rule       Q → S, one for each hidden column; of a combination one column kept is enough
+    rule       Q → S, one for each hidden column; of a combination one column kept is enough where values may be split
+               (`Definition.split`), else the joint weight of the combination over all tables counts
     known      a dependency X → Y that outsiders know counts as a further table; Q is closed under it, and hiding S with
                Y ∩ S ≠ ∅ demands hiding (S ∖ Y) ∪ X as well [versatile Thm 3.2]
     a table    joint weight of its columns: the rows themselves, or inside each bucket rows and listed values independently;
@@ -50,14 +51,16 @@ Cost: for each rule and table with S, the sum over buckets of different rows tim
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import reduce
+from fractions import Fraction
+from functools import partial, reduce
 from itertools import combinations
 from math import lcm
 from typing import Any, TypeVar
 
 from sfumato.audit.recount.definitions import (
+    DEFINITIONS,
     Level,
     NotRecounted,
     RecountedClasses,
@@ -121,7 +124,25 @@ def sum_weights(spreads: Iterable[Mapping[K, int]]) -> Counter[K]:
 
 def classes_of_recoded(folder: Folder, policy: WrittenPolicy, asked: WrittenRequirement) -> RecountedClasses:
     """Rows that look alike in the given columns."""
+    if needs_joint(asked):
+        return _combination_in_rows(folder.part("data"), asked)
     return looking_alike(folder.part("data"), asked.given, asked.hide)
+
+
+def needs_joint(asked: WrittenRequirement) -> bool:
+    """Whether a combination of hidden columns must be counted as one column."""
+    definition = DEFINITIONS[asked.model]
+    return asked.composite and definition.hides and not definition.split
+
+
+def _combination_in_rows(part: RowMultiset, asked: WrittenRequirement) -> RecountedClasses:
+    """Rows that look alike, with the combination of the hidden cells as one value."""
+    known, hidden = cells(part, asked.given), cells(part, [name for name in asked.hide if name in part.columns])
+    found: dict[Row, Counter[Any]] = defaultdict(Counter)
+    for row, count in part.rows.items():
+        found[known(row)][hidden(row)] += count
+    sizes = tuple(map(_sum, found.values()))
+    return RecountedClasses(min(sizes, default=0), {"": list(found.values())}, {"": sum_weights(found.values())}, sizes)
 
 
 def classes_of_linked(folder: Folder, policy: WrittenPolicy, asked: WrittenRequirement) -> RecountedClasses:
@@ -329,6 +350,8 @@ def classes_of_graph(folder: Folder, policy: WrittenPolicy, asked: WrittenRequir
 _EVERYBODY = "*"
 Columns = frozenset[str]
 Rule = tuple[Columns, Columns]
+Factor = tuple[tuple[str, ...], Mapping[Row, Fraction]]
+"""Columns, and the weight of every row of cells."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -373,6 +396,15 @@ class CountedTable:
             for left, count in own.items()
             for right, often in listed[bucket].items()
         )
+
+    def factors(self, place: int) -> list[Factor]:
+        """The table as weights of rows; one with buckets as rows and listed values that share the bucket."""
+        if not self.hidden:
+            return [(tuple(self.visible.columns), {row: Fraction(count) for row, count in self.visible.rows.items()})]
+        names = [f"bucket of {place}" if name == "bucket" else name for name in self.visible.columns]
+        listed = {(*values, bucket): Fraction(count) for bucket, each in self.entries.items() for values, count in each.items()}
+        rows = {row: Fraction(count) for row, count in self.visible.rows.items()}
+        return [(tuple(names), rows), ((*self.hidden, f"bucket of {place}"), listed)]
 
     def _per_bucket(self, names: Sequence[str]) -> dict[str, Counter[Row]]:
         pick, place = cells(self.visible, names), self.visible.place("bucket")
@@ -450,7 +482,7 @@ def level_over_tables(folder: Folder, policy: WrittenPolicy, asked: WrittenRequi
         raise NotRecounted("sub-tables hide columns, and the claim hides none")
     tables = read_tables(folder)
     sides = [frozenset(asked.hide)] if asked.composite else [frozenset({name}) for name in asked.hide]
-    rules = demanded([(frozenset(asked.given), hide) for hide in sides], policy.knows)
+    rules = demanded([(frozenset(asked.given), hide) for hide in sides], policy.knows, DEFINITIONS[asked.model].split)
     if rules is None:
         return {}
     known = [given | determined for given, determined in policy.knows]
@@ -461,7 +493,7 @@ def level_over_tables(folder: Folder, policy: WrittenPolicy, asked: WrittenRequi
     return reduce(lambda one, other: less_private(asked.model, one, other), shown) if shown else {"published": 0}
 
 
-def demanded(rules: Sequence[Rule], knows: Sequence[Rule]) -> list[Rule] | None:
+def demanded(rules: Sequence[Rule], knows: Sequence[Rule], split: bool) -> list[Rule] | None:
     """The rules and those that known dependencies add; None when a dependency gives a hidden column away by itself."""
     found: list[Rule] = []
     pending = list(rules)
@@ -471,7 +503,7 @@ def demanded(rules: Sequence[Rule], knows: Sequence[Rule]) -> list[Rule] | None:
         hide = hide - given
         if not hide:
             return None
-        if any(given <= other and known <= hide for other, known in found):
+        if any(given <= other and (known == hide or (split and known < hide)) for other, known in found):
             continue
         found.append((given, hide))
         pending += [(given, ((hide - determined) | by) - given) for by, determined in knows if determined & hide]
@@ -493,19 +525,117 @@ def reachable_columns(start: Columns, tables: Iterable[Columns]) -> Columns:
 
 
 def _rule(tables: Sequence[CountedTable], known: Sequence[Columns], rule: Rule, model: str, level: Level) -> Level | None:
-    """The level of the first hidden column that is kept: empty when it is in no table; None when none is kept."""
+    """The level of the first way in which the rule is kept; else of the first way: empty when nothing is published, None when
+    tables connect what must not be."""
     given, hide = rule
-    for column in sorted(hide):
-        holders = [table for table in tables if column in table.columns]
-        if column not in reachable_columns(given, [*(table.columns for table in tables), *known]):
-            return count_level(model, holders[0].believed((), column), level) if holders else {}
-        for table in holders:
-            needed = _needed(tables, known, table, given, column)
-            if needed is not None:
-                found = count_level(model, table.believed(needed, column), level)
-                if is_at_least_as_private(model, level, found):
-                    return found
+    tried: list[Level | None] = []
+    for count in _ways(tables, known, given, sorted(hide), model, level):
+        found = count()
+        if found is not None and (not found or is_at_least_as_private(model, level, found)):
+            return found
+        tried.append(found)
+    return tried[0]
+
+
+def _ways(
+    tables: Sequence[CountedTable], known: Sequence[Columns], given: Columns, hide: Sequence[str], model: str, level: Level
+) -> Iterator[Callable[[], Level | None]]:
+    """One column after the other, where that is enough; then the combination."""
+    if len(hide) == 1 or DEFINITIONS[model].split:
+        yield from (partial(_column, tables, known, given, column, model, level) for column in hide)
+    if len(hide) > 1:
+        yield lambda: _combination(tables, known, given, hide, model, level)
+
+
+def _column(
+    tables: Sequence[CountedTable], known: Sequence[Columns], given: Columns, column: str, model: str, level: Level
+) -> Level | None:
+    """The level of one hidden column: empty when it is in no table; None when no table guards it."""
+    holders = [table for table in tables if column in table.columns]
+    if column not in reachable_columns(given, [*(table.columns for table in tables), *known]):
+        return count_level(model, holders[0].believed((), column), level) if holders else {}
+    for table in holders:
+        needed = _needed(tables, known, table, given, column)
+        if needed is not None:
+            found = count_level(model, table.believed(needed, column), level)
+            if is_at_least_as_private(model, level, found):
+                return found
     return None
+
+
+def _combination(
+    tables: Sequence[CountedTable], known: Sequence[Columns], given: Columns, hide: Sequence[str], model: str, level: Level
+) -> Level | None:
+    """The level of the joint weight of several hidden columns; empty when none is in a table."""
+    columns = [table.columns for table in tables]
+    shown = [name for name in hide if any(name in each for each in columns)]
+    if not shown:
+        return {}
+    tied = not reachable_columns(given, [*columns, *known]).isdisjoint(shown)
+    if known and (tied or model not in _COMPARING):
+        return None
+    if not tied and model in _COMPARING:
+        return _column(tables, known, given, shown[0], model, level)
+    told = sorted(name for name in given if any(name in each for each in columns)) if tied else []
+    found: dict[Row, Counter[Any]] = defaultdict(Counter)
+    for row, weight in joint_weights(tables, [*told, *shown]).items():
+        found[row[: len(told)]][row[len(told) :]] += weight
+    return count_level(model, RecountedClasses(0, {"": list(found.values())}, {"": sum_weights(found.values())}), level)
+
+
+_COMPARING = frozenset({"t-closeness", "beta-likeness", "delta-disclosure"})
+"""Models that compare with everybody: one distribution for all people satisfies them, whatever it is."""
+
+
+def joint_weights(tables: Sequence[CountedTable], wanted: Sequence[str]) -> Counter[Row]:
+    """The joint weight of some columns, as whole numbers with a common factor: ears of the tables are folded in one by one.
+
+    An ear shares columns with one other factor only. A person who has a row there has any row of the ear that agrees with it,
+    each with its share. Tables without an ear overlap in a cycle, and are not counted.
+    """
+    factors = [factor for place, table in enumerate(tables) for factor in table.factors(place)]
+    while len(factors) > 1:
+        place = next((place for place in range(len(factors)) if _home(factors, place) is not None), None)
+        if place is None:
+            raise NotRecounted("the tables overlap in a cycle")
+        ear, home = factors[place], _home(factors, place)
+        assert home is not None
+        folded = _folded(factors[home], ear, frozenset(wanted))
+        factors = [folded if at == home else each for at, each in enumerate(factors) if at != place]
+    ((names, rows),) = factors
+    at = [names.index(name) for name in wanted]
+    scale = common_denominator(weight.denominator for weight in rows.values())
+    if scale >= _WIDEST:
+        raise NotRecounted("its weights are too fine to be counted here")
+    found: Counter[Row] = Counter()
+    for row, weight in rows.items():
+        found[tuple(row[each] for each in at)] += int(weight * scale)
+    return found
+
+
+def _home(factors: Sequence[Factor], place: int) -> int | None:
+    """The factor that has every column which the factor at `place` shares with others; None when there is none."""
+    mine = frozenset(factors[place][0])
+    shared = mine & frozenset(name for at, (names, _) in enumerate(factors) if at != place for name in names)
+    return next((at for at, (names, _) in enumerate(factors) if at != place and shared <= frozenset(names)), None)
+
+
+def _folded(into: Factor, ear: Factor, wanted: Columns) -> Factor:
+    (names, rows), (others, away) = into, ear
+    shared, brought = [name for name in others if name in names], [name for name in others if name in wanted and name not in names]
+    joins, brings = [others.index(name) for name in shared], [others.index(name) for name in brought]
+    listed: dict[Row, Counter[Row]] = defaultdict(Counter)
+    for row, weight in away.items():
+        listed[tuple(row[at] for at in joins)][tuple(row[at] for at in brings)] += weight  # type: ignore[assignment]
+    at_home, found, pairs = [names.index(name) for name in shared], defaultdict[Row, Fraction](Fraction), 0
+    for row, weight in rows.items():
+        matching = listed[tuple(row[at] for at in at_home)]
+        whole, pairs = sum(matching.values()), pairs + len(matching)
+        if pairs > MOST + TIMES * (len(rows) + len(away)):
+            raise NotRecounted("its tables join to too many combinations to be counted here")
+        for more, share in matching.items():
+            found[row + more] += weight * Fraction(share) / whole
+    return (*names, *brought), found
 
 
 def _needed(

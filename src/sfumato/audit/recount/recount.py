@@ -50,6 +50,7 @@ from sfumato.audit.recount.equivalence_classes import (
     classes_of_replaced,
     classes_of_suppressed,
     level_over_tables,
+    needs_joint,
 )
 from sfumato.audit.recount.files import LISTING, Everybody, Folder, OverFiles, open_folder
 from sfumato.audit.recount.policy_text import UNKNOWN, WrittenPolicy, WrittenRequirement, read_policy
@@ -131,6 +132,8 @@ def _one(release: Folder, policy: WrittenPolicy, asked: WrittenRequirement) -> R
 def _achieved(release: Folder, policy: WrittenPolicy, asked: WrittenRequirement, level: Level) -> Level:
     if release.form not in COUNTERS:
         raise NotRecounted(f"candidates in {release.form} are people, who are not in the folder")
+    if needs_joint(asked) and (release.form not in JOINTLY or level.get("distance", "equal") != "equal"):
+        raise NotRecounted(f"a combination of hidden columns is not counted in {release.form}")
     return COUNTERS[release.form](release, policy, asked, level)
 
 
@@ -170,6 +173,10 @@ COUNTERS: dict[str, Counter] = {
     "replaced table": _by_groups(classes_of_replaced),
     "graph": _by_groups(classes_of_graph),
 }
+
+
+JOINTLY = frozenset({"recoded table", "sub-tables"})
+"""Forms in which combinations of hidden columns are counted."""
 
 
 # Comparing

@@ -6,7 +6,8 @@ manifest or from the method. A claim about sub-tables that are not in Guardian N
 Guarantee
     Exact for the outsider of [versatile §2.2], who knows a person's given values, all published tables, and the dependencies under
     ``knows:``, and finds all worlds that agree with them equally likely. A claim that hides several columns together is
-    judged by the best protected of them, which is a bound.
+    judged by one of them where its model hides combinations (`Model.hides_combinations`), which is a bound; else by the joint
+    distribution of the combination over all worlds.
 
 Paper
     [versatile Def. 3-5, Thm 4.1]; the left side that a guardian must hold is (Q ∩ A_i) ∪ Q*.
@@ -52,7 +53,7 @@ nothing connects with what is given is one class of all rows: at most the share 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any, ClassVar
@@ -67,10 +68,10 @@ from sfumato.data.persons import buckets_disclosing_value, most_rows_of_one_pers
 from sfumato.data.table import Table
 from sfumato.kinds.person_evidence import judge_persons_in_buckets, listed_values, person_of, value_shares_hold
 from sfumato.kinds.subtables.form import AnatomyForm, SubTables, sensitive_part, sub_tables
-from sfumato.kinds.subtables.guardian_normal_form import ALONE, Guarded, SubTable, bucket_table_of, explain
+from sfumato.kinds.subtables.guardian_normal_form import ALONE, Guarded, SubTable, bucket_table_of, explain, reachable_columns
 from sfumato.kinds.subtables.joint_estimate import Published, PublishedSubTables
 from sfumato.models.base import Demand, Model
-from sfumato.policy.privacy_rules import PrivacyRule, expand_rules
+from sfumato.policy.privacy_rules import PrivacyRule, expand_rules, join_names
 from sfumato.policy.requirements import PrivacyRequirement
 from sfumato.policy.rule_reduction import dependencies_of, rules_of_claim
 from sfumato.release.certificate import NOTHING_PUBLISHED, Finding
@@ -87,6 +88,8 @@ class RuleOutcome:
     linkage: Linkage | None
     word: str = "people"
     """What its weights count."""
+    exact: bool = True
+    """Whether its level is that of what the rule hides, not of one column of it."""
 
     def holds(self, model: Model) -> bool:
         return self.verdict.kept and (self.linkage is None or bool(model.satisfied(self.linkage).all()))
@@ -107,6 +110,7 @@ class SubTablesReading(Evidence):
     form: ClassVar[type[Form]] = SubTables
     on_classes: ClassVar[bool] = True
     rows_are_records: ClassVar[bool] = True
+    reads_combinations: ClassVar[bool] = True
 
     def of_people(self, exhibit: ReleaseView, claim: PrivacyRequirement) -> ViolationCount:
         return judge_persons_in_subtables(exhibit, claim)
@@ -126,7 +130,7 @@ class SubTablesReading(Evidence):
             achieved=_worst(claim.model, found),
             given=claim.given,
             hide=claim.hide,
-            grade="bound (at least this much)" if claim.composite else self.grade,
+            grade="bound (at least this much)" if claim.composite and not all(each.exact for each in found) else self.grade,
             reason="; ".join(each.reason(claim.model) for each in shown),
         )
 
@@ -141,6 +145,27 @@ def outcomes(exhibit: ReleaseView, claim: PrivacyRequirement) -> list[RuleOutcom
 
 
 def _outcome(tables: PublishedSubTables, rule: PrivacyRule, knowledge: Sequence[frozenset[str]], model: Model) -> RuleOutcome:
+    """The first way in which the rule holds, by one hidden column or by the joint distribution of several; else the first way."""
+    tried: list[RuleOutcome] = []
+    for way in _ways(tables, rule, knowledge, model):
+        if way.holds(model):
+            return way
+        tried.append(way)
+    return tried[0]
+
+
+def _ways(
+    tables: PublishedSubTables, rule: PrivacyRule, knowledge: Sequence[frozenset[str]], model: Model
+) -> Iterator[RuleOutcome]:
+    if len(rule.hide) == 1 or model.hides_combinations:
+        for hidden in sorted(rule.hide):
+            way = _by_column(tables, rule.with_sides(rule.given, {hidden}), knowledge, model)
+            yield replace(way, exact=len(rule.hide) == 1)
+    if len(rule.hide) > 1:
+        yield _by_combination(tables, rule, knowledge, model)
+
+
+def _by_column(tables: PublishedSubTables, rule: PrivacyRule, knowledge: Sequence[frozenset[str]], model: Model) -> RuleOutcome:
     schema = [SubTable(table.columns) for table in tables.tables]
 
     def satisfies(place: int, needed: PrivacyRule) -> bool:
@@ -154,6 +179,40 @@ def _outcome(tables: PublishedSubTables, rule: PrivacyRule, knowledge: Sequence[
         return RuleOutcome(verdict, through(tables, guardian.table, sorted(guardian.needed.given), verdict.hidden))
     holder = next(place for place, table in enumerate(tables.tables) if verdict.hidden in table.columns)
     return RuleOutcome(verdict, through(tables, holder, [], verdict.hidden))
+
+
+def _by_combination(
+    tables: PublishedSubTables, rule: PrivacyRule, knowledge: Sequence[frozenset[str]], model: Model
+) -> RuleOutcome:
+    """The rule by the joint distribution of its hidden columns over all worlds; a column in no table tells nothing of it.
+
+    Columns that nothing connects with what is given have one distribution for everybody, whatever outsiders know: all people
+    may trade them. Where something connects them and outsiders know a dependency, worlds are not dealt table by table, and
+    nothing is judged.
+    """
+    names, shown = join_names(rule.hide), sorted(name for name in rule.hide if name in tables.labels)
+    if not shown:
+        return RuleOutcome(Guarded(rule, True, names, False), None)
+    tied = not reachable_columns(rule.given, [*(table.columns for table in tables.tables), *knowledge]).isdisjoint(shown)
+    if knowledge and (tied or not model.compares):
+        note = f"not kept: nobody computes what dependencies that outsiders know tell of the combination of {names}"
+        return RuleOutcome(Guarded(rule, False, names, True, note=note), None)
+    if not tied and model.compares:  # everybody has the same distribution, whatever it is
+        note = f"kept: no table, and no chain of tables, connects {names} with {join_names(rule.given)}"
+        holder = next(place for place, table in enumerate(tables.tables) if shown[0] in table.columns)
+        return RuleOutcome(Guarded(rule, True, names, True, note=note), through(tables, holder, [], shown[0]))
+    known = sorted(name for name in rule.given if name in tables.labels) if tied else []
+    note = f"kept: this is what all tables together leave of the combination of {names}"
+    return RuleOutcome(Guarded(rule, True, names, True, note=note), combination_linkage(tables, known, shown))
+
+
+def combination_linkage(tables: PublishedSubTables, known: Sequence[str], hidden: Sequence[str]) -> Linkage:
+    """What all tables leave of a combination of columns to an outsider who knows the columns `known` of a person."""
+    joint = tables.joint({*known, *hidden})
+    kinds = equivalence_classes_of([joint.columns[name] for name in known], rows=len(joint.weight))
+    values = equivalence_classes_of([joint.columns[name] for name in hidden])
+    labels = tuple(str(tuple(tables.labels[name][joint.columns[name][row]] for name in hidden)) for row in values.first)
+    return _linkage(kinds.of, values.of, joint.weight, len(kinds), labels)
 
 
 def through(tables: PublishedSubTables, place: int, known: Sequence[str], hidden: str) -> Linkage:
@@ -302,7 +361,7 @@ def judge_persons_in_subtables(exhibit: ReleaseView, claim: PrivacyRequirement) 
     """One claim on sub-tables, for people; of a claim that hides several columns together one has to be hidden."""
     demand = claim.model.demand()
     lasting = any(exhibit.policy.columns[name].persistent for name in claim.hide)
-    told = claim.model.joint or not demand.sufficient or demand.candidates > 1
+    told = claim.model.joint or claim.needs_joint or not demand.sufficient or demand.candidates > 1
     if told or lasting or dependencies_of(exhibit.policy):
         return ViolationCount(0, complete=False)
     found = []

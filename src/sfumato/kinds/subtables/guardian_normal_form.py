@@ -14,7 +14,8 @@ Notation
 
 Departures
     What outsiders know (`knowledge`, column sets) counts as further tables: a known dependency zip → county joins the
-    table with zip to the table with county. A rule with several hidden columns is kept when it is kept for one of them.
+    table with zip to the table with county. A rule with several hidden columns is kept when it is kept for one of them and its
+    guarantee hides combinations (`Model.hides_combinations`), or when nothing connects any of them with Q.
 
 >>> from sfumato.policy.privacy_rules import split_arrow
 >>> from sfumato.models.p_sensitivity import PSensitivity
@@ -137,12 +138,16 @@ class Guarded:
     published: bool
     candidates: tuple[Candidate, ...] = ()
     """Empty when the hidden column is unreachable."""
+    note: str = ""
+    """The reason, where it is not one of those of a single column."""
 
     @property
     def guardian(self) -> Candidate | None:
         return next((each for each in self.candidates if each.guards), None)
 
     def reason(self) -> str:
+        if self.note:
+            return self.note
         if self.kept and not self.published:
             return f"kept: {self.hidden} is not published"
         if self.guardian:
@@ -178,7 +183,14 @@ def _explain_one(
     tables: Sequence[SubTable], rule: PrivacyRule, knowledge: Sequence[frozenset[str]], satisfies: Satisfies
 ) -> Guarded:
     verdicts = [_explain_column(tables, rule, hidden, knowledge, satisfies) for hidden in sorted(rule.hide)]
-    return next((verdict for verdict in verdicts if verdict.kept), verdicts[0])
+    if len(verdicts) == 1 or rule.by.hides_combinations:
+        return next((verdict for verdict in verdicts if verdict.kept), verdicts[0])
+    tied = next((verdict for verdict in verdicts if verdict.candidates or not verdict.kept), None)
+    if tied is None:
+        return verdicts[0]
+    about = f"{rule.by} is about the combination of {join_names(rule.hide)}"
+    note = f"not kept: {tied.hidden} is connected with what is known, and {about}"
+    return Guarded(rule, False, tied.hidden, tied.published, note=note)
 
 
 def _explain_column(

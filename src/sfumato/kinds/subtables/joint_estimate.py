@@ -37,7 +37,7 @@ Invariants
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -53,6 +53,8 @@ from sfumato.data.table import Table
 
 Columns = Mapping[str, IntArray]
 _WITHHELD = 2_000_000
+_JOINED, _TIMES = 5_000_000, 50
+"""Pairs of rows that are joined in any folder, and how many more for each of its rows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,6 +177,52 @@ def _share(part: Counted, names: frozenset[str], records: Columns) -> FloatArray
     return shares
 
 
+def joint_distribution(marginals: Sequence[Counted], wanted: Collection[str], most: int) -> Counted:
+    """Return the joint distribution of some columns over all worlds that agree with the marginals.
+
+    Worlds of a decomposable schema are dealt table by table along its tree: whatever rows people have in a parent, the rows of a
+    child are dealt to those who agree in what the two share, in equally many ways. So a person's row in the child is any of these
+    with the same chance, and the parts are independent given what they share. Raises `ReleaseError` when the tables overlap in a
+    cycle, or more than `most` pairs of rows would be joined.
+
+    >>> seen = [Counted.of({"a": np.array([0, 1, 1])}), Counted.of({"b": np.array([0, 0, 1])})]
+    >>> both = joint_distribution(seen, ["a", "b"], 100)
+    >>> [round(float(weight), 2) for weight in both.weight]
+    [0.67, 0.33, 1.33, 0.67]
+    """
+    links = _tree([frozenset(marginal.columns) for marginal in marginals])
+    needed = [frozenset(wanted) & marginal.columns.keys() for marginal in marginals]
+    relations = list(marginals)
+    for link in reversed(links):
+        if needed[link.child] <= link.shared:
+            continue
+        needed[link.parent] |= needed[link.child]
+        child = _projected(relations[link.child], needed[link.child] | link.shared)
+        relations[link.parent] = _joined(relations[link.parent], child, link.shared, most)
+    return _projected(relations[0], frozenset(wanted))
+
+
+def _projected(part: Counted, names: frozenset[str]) -> Counted:
+    return Counted.of({name: part.columns[name] for name in sorted(names)}, part.weight)
+
+
+def _joined(parent: Counted, child: Counted, shared: frozenset[str], most: int) -> Counted:
+    """The rows of the parent, each with every row of the child that agrees on `shared`, by its share among these."""
+    tuples, of_parent, of_child = _matched(parent, shared, child.columns)
+    order = np.argsort(of_child, kind="stable")
+    start = np.searchsorted(of_child[order], np.arange(tuples + 1))
+    many = np.diff(start)[of_parent]
+    if int(many.sum()) > most:
+        raise ReleaseError("the tables join to more combinations of values than can be judged")
+    left = np.repeat(np.arange(len(parent.weight)), many)
+    place = np.arange(len(left)) - np.repeat(np.cumsum(many) - many, many)
+    right = order[start[of_parent][left] + place]
+    whole = np.bincount(of_child, weights=child.weight, minlength=tuples)
+    columns = {name: codes[left] for name, codes in parent.columns.items()}
+    columns |= {name: codes[right] for name, codes in child.columns.items() if name not in columns}
+    return Counted(columns, parent.weight[left] * child.weight[right] / whole[of_child[right]])
+
+
 def _tree(sets: list[frozenset[str]]) -> list[TreeEdge]:
     links = join_tree(sets)
     if links is None:
@@ -294,6 +342,19 @@ class Published:
         """People whose hidden values are not published."""
         return 0 if self.bucket is None else int(self.often[self.bucket < 0].sum())
 
+    def marginals(self) -> list[Counted]:
+        """Rows, and behind buckets the hidden values; rows whose values are withheld may have those of everybody."""
+        if self.bucket is None or self.entry_bucket is None or self.entry_count is None:
+            return [Counted.of(self.visible, self.often)]
+        bucket, of_bucket, weight, hidden = self.bucket, self.entry_bucket, self.entry_count.astype(np.float64), dict(self.hidden)
+        if self.withheld:
+            number = int(max(bucket.max(initial=-1), of_bucket.max(initial=-1))) + 1
+            bucket, of_bucket = np.where(bucket < 0, number, bucket), np.concatenate([of_bucket, np.full(len(of_bucket), number)])
+            weight = np.concatenate([weight, weight * (self.withheld / max(float(weight.sum()), 1.0))])
+            hidden = {name: np.concatenate([codes, codes]) for name, codes in hidden.items()}
+        key = f"#{self.name}"
+        return [Counted.of({**self.visible, key: bucket}, self.often), Counted.of({**hidden, key: of_bucket}, weight)]
+
     def sheet(self, sizes: Mapping[str, int]) -> SubTableSheet:
         """The table for the estimate; `sizes` is the number of labels of each column."""
         if self.bucket is None or self.entry_bucket is None or self.entry_count is None:
@@ -313,6 +374,11 @@ class PublishedSubTables:
     def sheets(self) -> list[SubTableSheet]:
         sizes = {name: len(labels) for name, labels in self.labels.items()}
         return [table.sheet(sizes) for table in self.tables]
+
+    def joint(self, names: Collection[str]) -> Counted:
+        """The joint distribution of some columns over all worlds (`joint_distribution`); in people."""
+        marginals = [marginal for table in self.tables for marginal in table.marginals()]
+        return joint_distribution(marginals, names, _JOINED + _TIMES * sum(len(marginal.weight) for marginal in marginals))
 
     @property
     def people(self) -> int:

@@ -93,7 +93,7 @@ from sfumato.data.generalized_tuples import containing_pairs
 from sfumato.data.hierarchy import Hierarchy
 from sfumato.data.linkage import Linkage, ValueDistribution
 from sfumato.data.persons import number_equal_multisets, persons_per_value
-from sfumato.data.table import RelatedTable, Table
+from sfumato.data.table import RelatedTable, Table, combination_of
 from sfumato.history.judge.sequence import judge_all_releases
 from sfumato.io.hierarchy_files import build_generalization, is_standing
 from sfumato.kinds.person_evidence import PersonCount, judge_persons_in_averages
@@ -126,6 +126,7 @@ class RecodedReading(Evidence):
     steady: ClassVar[bool] = False
     on_classes: ClassVar[bool] = True
     in_population: ClassVar[bool] = True
+    reads_combinations: ClassVar[bool] = True
     form: ClassVar[type[Form]] = Recoded
     rows_are_records: ClassVar[bool] = True
 
@@ -143,7 +144,7 @@ class RecodedReading(Evidence):
         classes = (
             exhibit.classes if whole else equivalence_classes_of([table.text(name).codes for name in claim.given], rows=table.rows)
         )
-        hidden = {name: table.text(name) for name in claim.hide}
+        hidden = {name: combination_of(table, columns) for name, columns in claim.hidden_columns(table.names).items()}
         return Linkage.of_groups(classes.of, {name: (text.codes, text.labels) for name, text in hidden.items()}, table.counts)
 
 

@@ -68,6 +68,8 @@ def needs_rows(policy: Policy, method: Method, remembering: bool = False) -> str
         return "people who stand in several rows ('person:') are counted on rows"
     if policy.of_population or policy.calibrated is not None:
         return "people of a population ('population:') are counted on rows"
+    if any(claim.needs_joint for claim in policy.claims):
+        return "a combination of hidden columns is counted on rows"
     joint = [claim.model.name for claim in policy.claims if claim.model.joint]
     if joint:
         return f"{joint[0]} speaks of several releases, which are compared record by record"

@@ -78,6 +78,7 @@ class MultiSensitive(SubTableMethod):
     name: ClassVar[str] = "multi-sensitive"
     paper: ClassVar[str] = "versatile App. B"
     on_classes: ClassVar[bool] = False
+    hides_combinations: ClassVar[bool] = False
 
     grids: int = Field(default=0, ge=0, description="cut what fits into so many kinds of small buckets (0: as the paper does)")
 

@@ -10,8 +10,10 @@ Invariants
         one hidden column in a table, buckets may be dealt anew without another table telling (`subtables.guardian_normal_form`).
 
 Departures
-    A rule that hides several columns together is kept by hiding one of them [versatile Cor. 3.1.1]: the one that another rule
-    hides anyway, else the one whose most frequent value is rarest.
+    A rule that hides several columns together is kept by hiding one of them [versatile Cor. 3.1.1], where the model hides
+    combinations: the one that another rule hides anyway, else the one whose most frequent value is rarest. Where the model does
+    not, or no column is safe by itself, no table connects any of them with what is known; their joint distribution in the tables
+    that were made must satisfy the rule (`_hides_combination`), with the columns in common tables or else apart from each other.
 
 
 Coloring
@@ -55,7 +57,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -64,20 +66,20 @@ from pydantic import Field
 from sfumato.core.arrays import IntArray
 from sfumato.core.errors import Infeasible, SfumatoError
 from sfumato.core.registry import find
-from sfumato.data.linkage import Linkage
+from sfumato.data.linkage import Linkage, ValueDistribution
 from sfumato.data.table import Table
 from sfumato.history.constrain.constraints import buckets_per_class, constrain_task
 from sfumato.kinds.subtables.form import SubTables
 from sfumato.kinds.subtables.guardian_normal_form import SubTable
-from sfumato.kinds.subtables.joint_estimate import BUCKET, COLUMN, COUNT, RESERVED, SENSITIVE, VALUE, WITHHELD
+from sfumato.kinds.subtables.joint_estimate import BUCKET, COLUMN, COUNT, RESERVED, SENSITIVE, VALUE, WITHHELD, read_tables
 from sfumato.kinds.subtables.methods.buckets import PersonBuckets, buckets_for, require_persons_apart
 from sfumato.kinds.tables.form import is_plain_recoding
 from sfumato.kinds.tables.methods.person_requirements import refusal_of_people
 from sfumato.models.base import Model
 from sfumato.policy.policy import Column, Policy
-from sfumato.policy.privacy_rules import Guarantee, PrivacyRule
+from sfumato.policy.privacy_rules import Guarantee, PrivacyRule, join_names
 from sfumato.policy.requirements import PrivacyRequirement
-from sfumato.policy.rule_reduction import privacy_rules
+from sfumato.policy.rule_reduction import RuleSet, privacy_rules
 from sfumato.release.form import Form
 from sfumato.release.method import Method, Task
 from sfumato.release.release import Part, Provenance, Release
@@ -93,6 +95,8 @@ class Hidden:
     """The columns of each unit."""
     apart: IntArray
     """The history class of every record."""
+    parted: tuple[PrivacyRule, ...] = ()
+    """Rules on combinations whose columns are parted from what is known (`Separation`)."""
 
     def of(self, rows: IntArray) -> Hidden:
         """The same about some of the records."""
@@ -102,20 +106,43 @@ class Hidden:
         return [by for by in guarantees(column, self.rules) if isinstance(by, Model)]
 
 
-def one_sided(rules: Sequence[PrivacyRule], table: Table) -> list[PrivacyRule]:
-    """Every rule with one hidden column that is safe when published alone; `Infeasible` when there is none (I1)."""
+class Separation(NamedTuple):
+    """Rules with one hidden column each that keep the rules of a policy."""
+
+    rules: list[PrivacyRule]
+    parted: list[PrivacyRule]
+    """Rules on combinations that no column keeps by itself: all columns of theirs are parted from what is known."""
+
+    @property
+    def columns(self) -> frozenset[str]:
+        """Columns that no bucket may hide, because that would connect them with what is known."""
+        return frozenset().union(*(each.hide for each in self.parted))
+
+
+def one_sided(rules: Sequence[PrivacyRule], table: Table, *, combined: bool = True) -> Separation:
+    """Rules with one hidden column each that keep the given ones; `Infeasible` when a column is not safe by itself (I1).
+
+    A combination is kept by its best column; where there is none, by parting all its columns from what is known, and from each
+    other unless they may stand `combined` in one table.
+    """
     anyway = {each.hidden for each in rules if len(each.hide) == 1}
 
     def ease(column: str) -> tuple[bool, int]:
         return column in anyway, -int(table.text(column).counts().max(initial=0))
 
-    chosen = []
+    chosen, parted = [], []
     for each in rules:
+        single = len(each.hide) == 1
         fit = [column for column in sorted(each.hide) if _safe_alone(table, column, each.by)]
-        if not fit:
-            raise _ineligible(table, max(sorted(each.hide), key=ease), each)
-        chosen.append(each.with_sides(each.given, {max(fit, key=ease)}))
-    return chosen
+        if fit and (single or each.by.hides_combinations):
+            chosen.append(each.with_sides(each.given, {max(fit, key=ease)}))
+        elif single:
+            raise _ineligible(table, each.hidden, each)
+        else:
+            parted.append(each)
+            beside = frozenset[str]() if combined else each.hide
+            chosen += [each.with_sides((each.given | beside) - {name}, {name}) for name in sorted(each.hide)]
+    return Separation(chosen, parted)
 
 
 def _alone(table: Table, column: str) -> Linkage:
@@ -150,6 +177,7 @@ class SubTableMethod(Method):
     remembers: ClassVar[bool] = True
     counts_people: ClassVar[bool] = True
     on_classes: ClassVar[bool] = True
+    hides_combinations: ClassVar[bool] = True
 
     inner: str = Field(default="anatomy", description="how a table that hides a column is anonymized: anatomy or a recoding method")
 
@@ -208,20 +236,39 @@ class SubTableMethod(Method):
     def rows_for(self, policy: Policy) -> str:
         return super().rows_for(policy) or ("" if self.inner == "anatomy" else f"{self.inner} inside sub-tables needs rows")
 
-    def tables_of(self, policy: Policy, table: Table, apart: IntArray | None = None) -> tuple[list[SubTable], Hidden]:
-        """The tables to be published, over columns, and what the rules ask; of classes with counts as of rows."""
+    def tables_of(
+        self, policy: Policy, table: Table, apart: IntArray | None = None, combined: bool | None = None
+    ) -> tuple[list[SubTable], Hidden]:
+        """The tables to be published, over columns, and what the rules ask; of classes with counts as of rows.
+
+        `combined` says whether columns of a combination that is parted from what is known may stand in one table. Whoever does not
+        say it does not look at what was made of them, and gets `Infeasible` where a combination must be parted.
+        """
         rule_set = privacy_rules(policy)
-        wanted = [each for each in rule_set.wanted if each.hide <= rule_set.unit.keys()]
+        separation = one_sided(_binding(rule_set), table, combined=combined is not False)
+        if separation.parted and combined is None:
+            raise _unkept_combination(separation.parted[0])
+        guardable = rule_set.guardable - {rule_set.unit[name] for name in separation.columns}
         together = np.zeros(table.rows, dtype=np.int64) if apart is None else apart
-        data = Hidden(table, rule_set.over_units(one_sided(wanted, table)), rule_set.members, together)
-        tables = self.decompose(list(rule_set.members), data.rules, rule_set.guardable, data)
+        data = Hidden(table, rule_set.over_units(separation.rules), rule_set.members, together, tuple(separation.parted))
+        tables = self.decompose(list(rule_set.members), data.rules, guardable, data)
         if policy.person is not None:  # I6
             require_persons_apart(policy, table, tables)
         return [_over_columns(each, rule_set.members) for each in tables], data
 
     def _made(self, task: Task, apart: IntArray) -> Release:
         task.progress(0.1, "choosing the tables")
-        return self._published(task, *self.tables_of(task.policy, task.data, apart))
+        alone = self.hides_combinations and task.policy.person is None and not task.history
+        ways = (True, False) if alone else (None,)
+        unkept: PrivacyRule | None = None
+        for combined in ways:
+            tables, data = self.tables_of(task.policy, task.data, apart, combined)
+            release = self._published(task, tables, data)
+            unkept = next((rule for rule in data.parted if not _hides_combination(release, rule)), None)
+            if unkept is None:
+                return release
+        assert unkept is not None
+        raise _unkept_combination(unkept)
 
     def _published(self, task: Task, tables: Sequence[SubTable], data: Hidden) -> Release:
         parts: dict[str, Part] = {}
@@ -270,6 +317,40 @@ class SubTableMethod(Method):
         """A bucket for every record, −1 where the hidden values must be withheld."""
         (name,) = hidden
         return buckets_for(data.asked(name), name, data.table.text(name), task.randomness.child("buckets"), people)
+
+
+def _binding(rule_set: RuleSet) -> list[PrivacyRule]:
+    """The rules that bind what is published; a column that is not published tells nothing of a combination.
+
+    A rule whose guarantee hides combinations is kept already when one of its columns is not published.
+    """
+    found = []
+    for each in rule_set.wanted:
+        shown = each.hide & rule_set.unit.keys()
+        if shown == each.hide or (shown and not each.by.hides_combinations):
+            found.append(each.with_sides(each.given, shown))
+    return found
+
+
+def _hides_combination(release: Release, rule: PrivacyRule) -> bool:
+    """Whether the joint distribution of columns that nothing connects with what is known satisfies a rule."""
+    assert isinstance(rule.by, Model)
+    if rule.by.compares:  # everybody has the same distribution
+        return True
+    tables = read_tables({name: Table(part.table) for name, part in release.parts.items()})
+    joint = tables.joint(rule.hide)
+    values = np.arange(len(joint.weight))
+    everybody = np.zeros(1, dtype=np.int64)
+    spread = ValueDistribution(np.array([0, len(values)]), values, joint.weight, tuple(map(str, values)))
+    return bool(rule.by.satisfied(Linkage(everybody + tables.people, everybody + tables.people, {"": spread})).all())
+
+
+def _unkept_combination(rule: PrivacyRule) -> Infeasible:
+    return Infeasible(
+        f"no tables were found that hide the combination of {join_names(rule.hide)} as {rule.by} asks",
+        where=f"rule {rule}",
+        hint="lower the level, write a rule for one of the columns, or do not publish one of them",
+    )
 
 
 def people_in(task: Task, data: Hidden, hidden: Sequence[str], shown: Collection[str]) -> PersonBuckets | None:

@@ -120,13 +120,10 @@ def _present(spread: ValueDistribution, kinds: BoolArray) -> ValueDistribution:
 def population_requirement(claim: PrivacyRequirement, policy: Policy, given: tuple[str, ...]) -> Requirement:
     """What a claim comes to for every group."""
     model, population = claim.model.by_group(), policy.population
+    hide = tuple(claim.hidden_columns(policy.published))
     everybody = policy.of_population and population is not None and population.file is not None
     if not model.of_population or population is None:
-        return (
-            Requirement(InTable(model=model), (*claim.hide, PRESENCE), given)
-            if everybody
-            else Requirement(model, claim.hide, given)
-        )
+        return Requirement(InTable(model=model), (*hide, PRESENCE), given) if everybody else Requirement(model, hide, given)
     k = model.people_behind
     if k is None:
         return Requirement(PopulationModel(model=model), (PRESENCE,), given)

@@ -111,7 +111,7 @@ from sfumato.data.generalization import Generalization
 from sfumato.data.hierarchy import encode
 from sfumato.data.linkage import Linkage
 from sfumato.data.persons import persons_of_rows
-from sfumato.data.table import Table, as_text, combined_chunks, encode_compactly
+from sfumato.data.table import Table, as_text, combination_of, combined_chunks, encode_compactly
 from sfumato.history.constrain.constraints import (
     HistoryConstraint,
     PersonCandidateClasses,
@@ -154,6 +154,7 @@ class RecodingMethod(Method):
     counts_people: ClassVar[bool] = True
     codes: ClassVar[bool] = True
     remembers: ClassVar[bool] = True
+    hides_combinations: ClassVar[bool] = True
     one_level: ClassVar[bool] = False
     """Whether every column is written at one level, so that nobody fits two classes."""
     mixed: ClassVar[bool] = False
@@ -307,8 +308,9 @@ def problem_of(policy: Policy, table: Table, names: tuple[str, ...] = ()) -> Rec
         if name in names:
             domains.append(domain)
             codes.append(leaves[text.codes])
-    hidden = dict.fromkeys(name for claim in binding(policy) for name in claim.hide)
-    sensitive = tuple(Sensitive(name, table.text(name).codes, table.text(name).labels) for name in hidden)
+    hidden = {name: columns for claim in binding(policy) for name, columns in claim.hidden_columns(policy.published).items()}
+    texts = {name: combination_of(table, columns) for name, columns in hidden.items()}
+    sensitive = tuple(Sensitive(name, text.codes, text.labels) for name, text in texts.items())
     stated = stated_requirements(policy)
     whose, of_them = person_requirements(policy, table, [(claim, known_to(claim, policy)) for claim in binding(policy)])
     asked = (*without_implied(stated), *of_them)

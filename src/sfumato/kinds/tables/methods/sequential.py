@@ -134,6 +134,7 @@ class Sequential(RecodingMethod):
     paper: ClassVar[str] = "sequential Alg. 3, §6"
     for_series: ClassVar[bool] = True
     counts_people: ClassVar[bool] = False
+    hides_combinations: ClassVar[bool] = False
 
     by: Literal["class", "join"] = Field(default="class", description="joint classes by construction, or the paper's search")
     growth: Literal["unifying", "separative"] = Field(
