@@ -1,7 +1,7 @@
 """A judge of sub-tables and anatomies by possible worlds.
 
 A world says which row of every published table, and which listed value of its bucket, belongs to which person. All worlds in which
-the tables agree on the columns that they share are equally likely. An adversary who knows some columns of a person believes a hidden
+the tables agree on the columns that they share are equally likely. An adversary who knows columns of a person believes a hidden
 combination with its share among all pairs of a world and a person with these known values.
 
 Everything is read from the published files and counted in whole numbers; nothing of `sfumato` is imported.
