@@ -18,9 +18,9 @@ from tests.command_line import run
 
 import sfumato as sf
 from sfumato.audit.recount.files import count_rows, read_columns, read_part
+from sfumato.core import limits
 from sfumato.core.errors import DataError, PolicyError, ReleaseError, SfumatoError
 from sfumato.engines.local import HERE
-from sfumato.io import file_contents
 from sfumato.io.file_contents import parse_json
 from sfumato.io.graph_source import read_graph
 from sfumato.io.table_files import read_exact, read_file
@@ -56,13 +56,13 @@ def test_a_small_file_with_gigabytes_inside_is_refused_while_unpacking(tmp_path:
         (read_graph if name.startswith("ties") else read_file)(file)  # type: ignore[operator]
     assert "unpack it" in caught.value.hint
     grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
-    assert grown < 1.5 * file_contents.MOST_TIMES * file.stat().st_size / 1024 + 200_000
+    assert grown < 1.5 * limits.MOST_TIMES * file.stat().st_size / 1024 + 200_000
 
 
 def test_the_absolute_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "people.csv.gz").write_bytes(gzip.compress(b"age,illness\n" + os.urandom(40_000).hex().encode() + b",x\n"))
     assert read_file(tmp_path / "people.csv.gz").num_rows == 1
-    monkeypatch.setattr(file_contents, "MOST_BYTES", 50_000)
+    monkeypatch.setattr(limits, "MOST_BYTES", 50_000)
     with pytest.raises(DataError, match="unpacks to more than"):
         read_file(tmp_path / "people.csv.gz")
 

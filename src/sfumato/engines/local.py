@@ -25,7 +25,7 @@ from sfumato.core.arrays import IntArray
 from sfumato.core.errors import DataError, LedgerError
 from sfumato.data.generalization import MISSING
 from sfumato.engines.protocol import COUNT, LINE, PERSON, TWICE, People
-from sfumato.io.table_files import require_cells
+from sfumato.io.table_files import parquet_batches
 
 _BATCH = 1 << 18
 
@@ -94,11 +94,8 @@ class LocalFiles:
 
 def batches(file: Path, names: Sequence[str]) -> Iterator[pa.Table]:
     """Some columns of a Parquet file, some hundred thousand rows at a time, in their order."""
-    import pyarrow.parquet as pq
-
-    with pq.ParquetFile(file) as opened:
-        require_cells(opened, file)
-        for batch in opened.iter_batches(_BATCH, columns=list(names)):
+    for group in parquet_batches(file, names):
+        for batch in group.to_batches(_BATCH):
             yield pa.Table.from_batches([batch])
 
 

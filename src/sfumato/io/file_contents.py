@@ -1,7 +1,7 @@
-"""The bytes of a text file, unpacked within limits: what is small on disk must not fill the memory.
+"""Read the bytes of a text file within limits: a file that is small on disk must not fill the memory.
 
-An honest table packs to a tenth or a twentieth of its size; a file that unpacks to `MOST_TIMES` its size was made to do
-harm, or holds nearly nothing. Whoever owns such a file can unpack it and give it as it is.
+An honest table packs to a tenth or a twentieth of its size. A file that unpacks to `core.limits.MOST_TIMES` its size was made to
+do harm, or holds nearly nothing. Its owner can unpack it and give the unpacked file.
 
 
 Readers
@@ -37,20 +37,18 @@ import gzip
 import io
 import json
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NoReturn
 
 import pyarrow as pa
 
 from sfumato.core.errors import DataError
+from sfumato.core.limits import UnpacksTooFar, require_unpacked_size, unpacked_limit
 
-MOST_TIMES = 200
-"""How many times its own size a packed file may unpack to, once it is larger than `HARMLESS`."""
-HARMLESS = 1 << 26
-"""Bytes that a file may unpack to whatever its size."""
-MOST_BYTES = 1 << 34
-"""The most bytes that a packed file may unpack to."""
+LONGEST_RECORD = 1 << 24
+"""The most bytes of one record of a text file."""
 _PIECE = 1 << 22
 ENCODE = "save it as UTF-8, or say how it is written, like 'encoding: windows-1252' under data"
 
@@ -66,6 +64,8 @@ def is_there(path: Path) -> bool:
 def read_bytes(path: Path, *, encoding: str = "") -> bytes:
     """Everything in the file, unpacked when its name ends with ``.gz``, as UTF-8 without the mark that some editors put first."""
     try:
+        if not path.name.lower().endswith(".gz"):
+            _require_lines_of(path)
         content = path.read_bytes()
         if path.name.lower().endswith(".gz"):
             content = _unpacked(content, path)
@@ -84,6 +84,21 @@ def read_bytes(path: Path, *, encoding: str = "") -> bytes:
     return content.removeprefix(b"\xef\xbb\xbf")
 
 
+def _require_lines_of(path: Path) -> None:
+    """Refuse a file in which a line is longer than `LONGEST_RECORD`, before it is in memory."""
+    if path.stat().st_size <= LONGEST_RECORD:
+        return
+    line, long = 1, 0
+    with path.open("rb") as file:
+        while piece := file.read(_PIECE):
+            end = max(piece.rfind(b"\n"), piece.rfind(b"\r"))
+            long = len(piece) - 1 - end if end >= 0 else long + len(piece)
+            line += piece.count(b"\n")
+            if long > LONGEST_RECORD:
+                what = f"a line is longer than {LONGEST_RECORD >> 20} MB"
+                raise DataError(what, where=f"{path}:{line}", hint="check separators, quotes and line ends")
+
+
 def _recoded(content: bytes, encoding: str, path: Path) -> bytes:
     """Text of another encoding as UTF-8."""
     try:
@@ -97,21 +112,24 @@ def _recoded(content: bytes, encoding: str, path: Path) -> bytes:
 
 
 def _unpacked(packed: bytes, path: Path) -> bytes:
-    pieces, size = [], 0
-    with gzip.GzipFile(fileobj=io.BytesIO(packed)) as file:
+    """Unpack a gzip file; what came out so far may not be far more than what went in so far."""
+    content, source = bytearray(), io.BytesIO(packed)
+    with unpacking(path), gzip.GzipFile(fileobj=source) as file:
         while piece := file.read(_PIECE):
-            pieces.append(piece)
-            size += len(piece)
-            require_size(size, len(packed), path)
-    return b"".join(pieces)
+            content += piece
+            require_unpacked_size(len(content), source.tell())
+    return bytes(content)
 
 
-def require_size(unpacked: int, packed: int, path: Path) -> None:
-    """Refuses a file that unpacks to far more than it is."""
-    most = min(max(HARMLESS, MOST_TIMES * packed), MOST_BYTES)
-    if unpacked > most:
-        what = f"{path.name} unpacks to more than {most >> 20:,} MB from {packed / (1 << 20):,.1f} MB"
-        raise DataError(what, where=str(path), hint="if the file is yours, unpack it and give the unpacked file")
+@contextmanager
+def unpacking(path: Path) -> Iterator[None]:
+    """Turn `UnpacksTooFar` of the block into an error that names the file."""
+    try:
+        yield
+    except UnpacksTooFar:
+        packed = path.stat().st_size
+        what = f"{path.name} unpacks to more than {unpacked_limit(packed) >> 20:,} MB from {packed / (1 << 20):,.1f} MB"
+        raise DataError(what, where=str(path), hint="if the file is yours, unpack it and give the unpacked file") from None
 
 
 # Readers

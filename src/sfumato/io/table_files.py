@@ -54,23 +54,25 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 
 from sfumato.core.compiled.native import ready
 from sfumato.core.errors import DataError
 from sfumato.core.extras import bring
+from sfumato.core.limits import memory_limit, require_unpacked_size
 from sfumato.data.memory_map import MappedTableBuilder, fits_in_memory
 from sfumato.data.table import IN_ORDER
 from sfumato.io.csv_format import count_lines, line_of_record, require_quotes, require_records
-from sfumato.io.file_contents import ENCODE, is_there, read_bytes, reader_of, require_size
+from sfumato.io.file_contents import ENCODE, LONGEST_RECORD, is_there, read_bytes, reader_of, unpacking
 from sfumato.io.frames import from_frame
 
 if TYPE_CHECKING:
     from pyarrow.parquet import ParquetFile
 
 
-LONGEST_RECORD = 1 << 24
-"""The most bytes of one record."""
+MOST_COLUMNS = 10_000
+"""The most columns of a table in a file."""
 PIECE = 1 << 22
 """Bytes of a long file that are read at a time where its columns become codes."""
 _SEPARATORS = ",;\t|"
@@ -253,23 +255,75 @@ def _read_parquet(path: Path) -> pa.Table:
 
 
 def _parquet(path: Path) -> pa.Table:
-    """The file alone, whatever the folders above it are called; its cells are counted before they are unpacked."""
-    import pyarrow.parquet as pq
-
+    """Read the file alone, whatever the folders above it are called."""
     try:
-        with pq.ParquetFile(path) as file:
-            require_cells(file, path)
-            return file.read()
+        return read_parquet(path)
     except (OSError, ValueError, KeyError, TypeError, pa.ArrowException):
         raise DataError(f"{path.name} is no readable Parquet file", where=str(path), hint="write it again") from None
 
 
-def require_cells(file: ParquetFile, path: Path) -> None:
-    """Refuses a Parquet file with far more cells than its size can hold."""
+def read_parquet(path: Path, columns: Sequence[str] | None = None) -> pa.Table:
+    """Return a Parquet file, or some of its columns, or raise `DataError` if it unpacks too far."""
+    return pa.concat_tables(parquet_batches(path, columns), promote_options="permissive")
+
+
+def parquet_batches(path: Path, columns: Sequence[str] | None = None) -> Iterator[pa.Table]:
+    """Yield the row groups of a Parquet file; each is measured before its texts are written out.
+
+    Columns of text are read as codes with a dictionary: a text that many rows share is held once until its bytes are counted.
+    """
+    import pyarrow.parquet as pq
+
+    packed = unpacked = 0
+    with unpacking(path), pq.ParquetFile(path) as plain:
+        _require_cells(plain, path.stat().st_size)
+        if len(set(plain.schema_arrow.names)) < len(plain.schema_arrow.names):
+            raise DataError(f"two columns of {path.name} have the same name", where=str(path), hint="rename one of them")
+        names = list(plain.schema_arrow.names if columns is None else columns)
+        texts = [name for name in names if _is_text(plain.schema_arrow.field(name).type) and name not in _delta_coded(plain)]
+        with pq.ParquetFile(path, read_dictionary=texts) as file:
+            if not file.metadata.num_row_groups:
+                yield plain.schema_arrow.empty_table().select(names)
+            for place in range(file.metadata.num_row_groups):
+                about = file.metadata.row_group(place)
+                packed += sum(about.column(column).total_compressed_size for column in range(about.num_columns))
+                with memory_limit(packed):
+                    group = file.read_row_group(place, columns=names)
+                    unpacked += sum(_written_out(column) for column in group.columns)
+                    require_unpacked_size(unpacked, packed)
+                    group = group.cast(pa.schema([plain.schema_arrow.field(name) for name in names]))
+                yield group
+
+
+def _delta_coded(file: ParquetFile) -> set[str]:
+    """Return the columns that hold texts as differences, which Arrow does not read as codes; `memory_limit` alone bounds them."""
+    groups = [file.metadata.row_group(place) for place in range(file.metadata.num_row_groups)]
+    chunks = [group.column(place) for group in groups for place in range(group.num_columns)]
+    return {chunk.path_in_schema for chunk in chunks if any("DELTA" in coding for coding in chunk.encodings)}
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    return bool(
+        pa.types.is_string(kind) or pa.types.is_binary(kind) or pa.types.is_large_string(kind) or pa.types.is_large_binary(kind)
+    )
+
+
+def _written_out(column: pa.ChunkedArray) -> int:
+    """Count the bytes of a column, with every text as often as rows have it."""
+    if not pa.types.is_dictionary(column.type):
+        return int(column.nbytes)
+    lengths = (pc.take(pc.binary_length(chunk.dictionary), chunk.indices) for chunk in column.chunks)
+    return 4 * len(column) + sum(pc.sum(each).as_py() or 0 for each in lengths)
+
+
+def _require_cells(file: ParquetFile, packed: int) -> None:
+    """Refuse a Parquet file with far more cells than its size can hold, before any of them is read."""
     shape = file.metadata
     groups = [shape.row_group(place) for place in range(shape.num_row_groups)]
-    unpacked = max(8 * shape.num_rows * shape.num_columns, sum(group.total_byte_size for group in groups))
-    require_size(unpacked, path.stat().st_size, path)
+    values = sum(group.column(place).num_values for group in groups for place in range(shape.num_columns))
+    widest = max((file.schema.column(place).length or 8 for place in range(shape.num_columns)), default=8)
+    require_unpacked_size(max(widest, 8) * max(values, shape.num_rows * shape.num_columns), packed)
+    require_unpacked_size(sum(group.total_byte_size for group in groups), packed)
 
 
 def read_exact(path: Path) -> pa.Table:
@@ -449,8 +503,8 @@ def read_excel(path: Path, sheet: str = "") -> pa.Table:
     """One sheet of a workbook, the first one unless another is named; its first row names the columns."""
     openpyxl = bring("openpyxl", f"reading {path.name}")
     try:
-        with zipfile.ZipFile(path) as packed:
-            require_size(sum(entry.file_size for entry in packed.infolist()), path.stat().st_size, path)
+        with unpacking(path), zipfile.ZipFile(path) as packed:
+            require_unpacked_size(sum(entry.file_size for entry in packed.infolist()), path.stat().st_size)
         book = openpyxl.load_workbook(path, read_only=True, data_only=True)
         names = book.sheetnames
         if sheet and sheet not in names:
@@ -494,6 +548,10 @@ def named_header(cells: list[str], where: str) -> list[str]:
     names = ["row" if place == 0 and not name and "row" not in cells else name for place, name in enumerate(cells)]
     if "" in names:
         raise DataError("a column has no name", where=where, hint="name every column in the first line")
+    if len(names) > MOST_COLUMNS:
+        raise DataError(
+            f"the table has {len(names):,} columns, at most {MOST_COLUMNS:,} are read", where=where, hint="check the separator"
+        )
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
         raise DataError(f"column '{twice}' stands twice in the header", where=where, hint="rename one of them")

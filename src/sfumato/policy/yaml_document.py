@@ -34,6 +34,8 @@ from sfumato.core.registry import nearest
 Key = tuple[str | int, ...]
 DEEPEST = 50
 """How deep entries of a policy may be nested."""
+MOST_ENTRIES = 250_000
+"""How many keys and values a policy may have."""
 LARGEST = 1 << 23
 """The most characters of a policy."""
 
@@ -123,6 +125,9 @@ class _Careful:
         """The entry that begins with an event."""
         self.require_own(event)
         self.lines[path] = event.start_mark.line + 1
+        if len(self.lines) > MOST_ENTRIES:
+            what = f"a policy has at most {MOST_ENTRIES:,} entries"
+            raise PolicyError(what, where=_at(self.name, event), hint="keep hierarchies in files of their own")
         if isinstance(event, yaml.ScalarEvent):
             return None if event.implicit[0] and event.value in _NOTHING else self.scalar(event)
         if depth > DEEPEST:

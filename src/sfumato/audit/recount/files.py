@@ -38,6 +38,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from sfumato.core.errors import ReleaseError
+from sfumato.core.limits import UnpacksTooFar, memory_limit
 
 Row = tuple[str, ...]
 Everybody = Path | Mapping[str, Sequence[str | None]]
@@ -264,13 +265,13 @@ def read_columns(file: Path, wanted: frozenset[str]) -> RowMultiset:
 
     bag: Counter[Row] = Counter()
     try:
-        with pq.ParquetFile(file) as table:
+        with memory_limit(file.stat().st_size), pq.ParquetFile(file) as table:
             _require_cells(table, file)
             names = tuple(name for name in table.schema_arrow.names if name in wanted)
             for batch in table.iter_batches(_BATCH, columns=list(names)):
                 columns = [_cells(column) for column in batch.columns]
                 bag.update(zip(*columns, strict=True) if names else [()] * batch.num_rows)
-    except (OSError, pa.ArrowException):
+    except (OSError, UnpacksTooFar, pa.ArrowException):
         raise ReleaseError(f"{file.name} cannot be read") from None
     intern = sys.intern  # equal cells share one text, also where the bag is sent to
     return RowMultiset(names, Counter({tuple(map(intern, row)): count for row, count in bag.items()}))
@@ -327,7 +328,7 @@ def tallied(file: Path) -> int:
         with pq.ParquetFile(file) as table:
             _require_cells(table, file)
             return int(table.metadata.num_rows)
-    except (OSError, pa.ArrowException):
+    except (OSError, UnpacksTooFar, pa.ArrowException):
         raise ReleaseError(f"{file.name} cannot be read") from None
 
 
@@ -340,7 +341,7 @@ def _opened(file: Path) -> Iterator[tuple[tuple[str, ...], Iterator[Sequence[str
     try:
         with file.open(encoding="utf-8-sig", newline="") as lines:
             yield _parquet(file) if file.suffix == ".parquet" else _csv(csv.reader(lines, strict=True), file.name)
-    except (OSError, UnicodeDecodeError, csv.Error, pa.ArrowException):
+    except (OSError, UnicodeDecodeError, UnpacksTooFar, csv.Error, pa.ArrowException):
         raise ReleaseError(f"{file.name} cannot be read") from None
     finally:
         csv.field_size_limit(limit)
@@ -366,7 +367,7 @@ def _rows(reader: Iterator[list[str]], width: int, name: str) -> Iterator[list[s
 def _parquet(file: Path) -> tuple[tuple[str, ...], Iterator[tuple[str, ...]]]:
     import pyarrow.parquet as pq
 
-    with pq.ParquetFile(file) as opened:
+    with memory_limit(file.stat().st_size), pq.ParquetFile(file) as opened:
         _require_cells(opened, file)
         table = opened.read()
     return tuple(table.column_names), zip(*map(_cells, table.columns), strict=True)

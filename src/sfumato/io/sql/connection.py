@@ -183,9 +183,14 @@ def _sqlite(url: str, write: bool, _namespace: str | None) -> sqlite3.Connection
     return raw
 
 
+LONGEST_VALUE = 1 << 26
+"""The most bytes of a value of a SQLite file, which may compute values of any length."""
+
+
 def _prepare_sqlite(raw: sqlite3.Connection, write: bool) -> None:
     raw.execute("PRAGMA foreign_keys = OFF")
     if not write:
+        raw.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST_VALUE)
         raw.execute("BEGIN")
     raw.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchall()
 

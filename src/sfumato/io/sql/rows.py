@@ -29,6 +29,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -38,10 +39,11 @@ import pyarrow.csv as pa_csv
 
 from sfumato.core.errors import DataError
 from sfumato.core.extras import require
+from sfumato.core.limits import memory_limit
 from sfumato.data.database import Database, Schema, TableFacts
 from sfumato.data.memory_map import MappedTableBuilder
 from sfumato.data.table import Table
-from sfumato.io.file_contents import reader_of
+from sfumato.io.file_contents import reader_of, unpacking
 from sfumato.io.sql import duckdb_driver, mariadb_driver
 from sfumato.io.sql.addresses import address_of, literal, quoted
 from sfumato.io.sql.connection import Session, connect
@@ -181,7 +183,9 @@ def _sqlite(link: Session, table: TableFacts, clause: str) -> pa.Table:
             arrays = [text_column(values, kind) for values, kind in zip(zip(*rows, strict=True), kinds, strict=True)]
             yield pa.table(arrays, names=list(table.names))
 
-    return _joined(pieces(), table.names)
+    file = Path(link.raw.execute("PRAGMA database_list").fetchone()[2])
+    with unpacking(file), memory_limit(file.stat().st_size):
+        return _joined(pieces(), table.names)
 
 
 def _duckdb(link: Session, table: TableFacts, clause: str) -> pa.Table:
@@ -320,7 +324,8 @@ def read_sql(url: str, table: str) -> pa.Table:
         with engine.connect() as connection:
             columns = [column["name"] for column in sa.inspect(connection).get_columns(table)]
             query: Any = sa.select(*(sa.column(name) for name in columns)).select_from(sa.table(table))
-            rows = connection.execute(query).fetchall()
+            with _bounded(engine.url):
+                rows = connection.execute(query).fetchall()
     except sa.exc.NoSuchTableError:
         raise DataError(f"the database has no table '{table}'", hint="check the name under data.table") from None
     except sa.exc.OperationalError as error:
@@ -330,6 +335,17 @@ def read_sql(url: str, table: str) -> pa.Table:
     if not rows:
         raise DataError(f"table '{table}' has no rows", hint="give a table with at least one record")
     return _columns(columns, list(zip(*rows, strict=True)))
+
+
+@contextmanager
+def _bounded(address: Any) -> Iterator[None]:
+    """Limit the memory of the block if the database is a file, which may come from anybody."""
+    file = Path(address.database or "") if address.get_backend_name() == "sqlite" else Path()
+    if not file.is_file():
+        yield
+        return
+    with unpacking(file), memory_limit(file.stat().st_size):
+        yield
 
 
 def _with_driver(url: str) -> Any:

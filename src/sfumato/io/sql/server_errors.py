@@ -125,6 +125,7 @@ _SQLITE = (
         "repair the schema, or leave the table out",
     ),
     (r"Could not decode", "it holds text that is not UTF-8", "repair it in the source, or leave the table out"),
+    (r"too big", "a value is longer than 64 MB", "shorten it in the source, or leave the table out"),
     (r"unable to open", "the file cannot be opened", "check the path and its rights"),
     (r"file is not a database", "the file is no SQLite database", "check the path"),
     (r"readonly", "the file may not be written", "check the rights of the file and its folder"),

@@ -37,7 +37,7 @@ from sfumato.core.errors import ReleaseError
 from sfumato.data.equivalence_classes import equivalence_classes_of
 from sfumato.data.table import Table, TextColumn
 from sfumato.data.text_values import labels_as_texts
-from sfumato.io.table_files import require_cells
+from sfumato.io.table_files import read_parquet
 from sfumato.kinds.subtables.form import AnatomyForm, SubTables
 from sfumato.kinds.tables.form import Recoded
 from sfumato.kinds.testdata.evidence import part_of_column
@@ -422,8 +422,4 @@ def count_repeated_rows(exhibit: ReleaseView, names: list[str]) -> int:
 
 
 def _in_file(find: Callable[[Table], Any], file: Path) -> Any:
-    import pyarrow.parquet as pq
-
-    with pq.ParquetFile(file) as opened:
-        require_cells(opened, file)
-        return find(Table(opened.read()))
+    return find(Table(read_parquet(file)))
