@@ -42,7 +42,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from sfumato.audit.recount import classes_violated_for_persons, disagreements
+from sfumato.audit.recount import classes_violated_for_persons, compare_with_findings
 from sfumato.audit.recount.recount import same_figure
 from sfumato.core.errors import ReleaseError, SfumatoError
 from sfumato.core.registry import catalogue
@@ -52,12 +52,15 @@ from sfumato.kinds.tables.evidence import population_source
 from sfumato.models.base import Model
 from sfumato.policy.requirements import PrivacyRequirement
 from sfumato.policy.rule_reduction import revealing_dependency
-from sfumato.release.certificate import AS_ASKED, NOT_JUDGED, Finding
+from sfumato.release.certificate import AS_ASKED, MEASURED, NOT_JUDGED, Finding
 from sfumato.release.evidence import Check, Evidence, evidence_for
 from sfumato.release.metric import Metric
 from sfumato.release.view import ReleaseView, certificate_of
 
 MOST_CLAIMS = 500
+FLOOR = "floor"
+"""The one finding of a certificate that is neither a claim nor a check of the catalogue."""
+NOTHING_COUNTED = "no claim of this release can be counted from its files a second time, so nothing was confirmed"
 _UNCOUNTED = "nobody looks at this where only different rows with their counts are at hand"
 
 
@@ -77,18 +80,23 @@ def recounted(exhibit: ReleaseView, folder: Path, found: Sequence[Finding]) -> F
     """Compare the findings with the recount, which reads the files of the folder itself and shares nothing with the audit.
 
     Where a person may have several rows and the data holder knows whose they are, people are counted again, too; where there is a
-    table of the population, so are its people.
+    table of the population, so are its people. Where no claim can be counted from the files nothing was confirmed, and the finding
+    says that instead of holding.
     """
     try:
         whose = None if exhibit.counted else exhibit.once(persons_behind_rows)
         everybody = population_source(exhibit)
-        wrong = disagreements(folder, [finding.to_json() for finding in found], exhibit.over_files, everybody)
-        said = any(finding.model == PEOPLE and finding.holds and finding.judged for finding in found)
-        if whose is not None and said and (broken := classes_violated_for_persons(folder, whose)):
-            wrong.append(f"{PEOPLE}: said to hold, and {broken} class(es) break it")
+        wrong, counted, claims = compare_with_findings(folder, [each.to_json() for each in found], exhibit.over_files, everybody)
+        if whose is not None and any(each.model == PEOPLE and each.verdict is True for each in found):
+            counted, claims = counted + 1, claims + 1
+            if broken := classes_violated_for_persons(folder, whose):
+                wrong.append(f"{PEOPLE}: said to hold, and {broken} class(es) break it")
     except Exception as error:  # I1
-        wrong = [refusal(error)]
-    return Finding("floor", not wrong, {"disagreements": 0}, {"disagreements": len(wrong)}, reason="; ".join(wrong))
+        return Finding(FLOOR, False, {"disagreements": 0}, {"disagreements": 1}, reason=refusal(error))
+    if not wrong and not counted:
+        return Finding(FLOOR, True, {}, {"counted": 0, "claims": claims}, grade=MEASURED, reason=NOTHING_COUNTED)
+    some = f"{counted} of {claims} claims were counted again" if counted < claims else ""
+    return Finding(FLOOR, not wrong, {"disagreements": 0}, {"disagreements": len(wrong)}, reason="; ".join(wrong) or some)
 
 
 def compare_with_certificate(exhibit: ReleaseView, found: tuple[Finding, ...]) -> Finding:
@@ -170,8 +178,6 @@ def refusal(error: Exception) -> str:
 # ------
 
 
-FLOOR = "floor"
-"""The one finding of a certificate that is neither a claim nor a check of the catalogue."""
 _TWICE = 2.0
 _SIX_DIGITS = 1e-5
 

@@ -43,6 +43,8 @@ class ValueDomain:
     """The common face of all domains."""
 
     kind: ClassVar[str] = "text"
+    limits: ClassVar[bool] = True
+    """Whether it tells texts that belong to it from others; one that takes every text cannot be judged."""
 
     def contains(self, texts: Sequence[str]) -> BoolArray:
         """Which of the texts belong to the domain."""
@@ -226,6 +228,7 @@ class Like(ValueDomain):
 class Fakes(ValueDomain):
     """Realistic invented values: every combination of the pieces a maintained library lists for a language."""
 
+    limits: ClassVar[bool] = False
     fake: str
     locale: str = "en_US"
 
@@ -270,6 +273,8 @@ class CheckedNumbers(ValueDomain):
 @dataclass(frozen=True)
 class Computed(ValueDomain):
     """Whatever an equation under `keep` gives."""
+
+    limits: ClassVar[bool] = False
 
     def contains(self, texts: Sequence[str]) -> BoolArray:
         return np.ones(len(texts), dtype=bool)

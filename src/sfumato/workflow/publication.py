@@ -41,7 +41,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sfumato import __version__
-from sfumato.audit.certify import certify
+from sfumato.audit.certify import FLOOR, certify
 from sfumato.core.errors import AuditRefused, Infeasible, SfumatoError
 from sfumato.core.html.pages import card_html, table_html
 from sfumato.core.registry import catalogue
@@ -316,7 +316,7 @@ def _stuck(policy: Policy, dataset: Any) -> str:
 def public_findings(exhibit: ReleaseView, found: tuple[Finding, ...]) -> tuple[Finding, ...]:
     """The findings for the folder, from those of the data holder; what does not hold is shown as an outsider sees it."""
     outside = certify(exhibit.as_published(), recount=False)  # the floor has recounted the same files already
-    seen = {_claim(finding): finding for finding in outside}
+    seen = {_claim(finding): finding for finding in (*outside, *(each for each in found if each.model == FLOOR and each.measured))}
     series = {claim.model.name for claim in exhibit.policy.claims} if _several(exhibit) else set()
     shown = []
     for finding in found:

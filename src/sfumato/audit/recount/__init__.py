@@ -66,6 +66,6 @@ claim 1, k-anonymity: said to hold, but the files do not reach k 2
 
 from sfumato.audit.recount.files import Everybody
 from sfumato.audit.recount.persons import classes_violated_for_persons
-from sfumato.audit.recount.recount import Recount, disagreements, recount
+from sfumato.audit.recount.recount import Recount, compare_with_findings, disagreements, recount
 
-__all__ = ["Everybody", "Recount", "classes_violated_for_persons", "disagreements", "recount"]
+__all__ = ["Everybody", "Recount", "classes_violated_for_persons", "compare_with_findings", "disagreements", "recount"]

@@ -10,7 +10,8 @@ Cost: linear in the folder for each claim.
 
 Comparing
 ---------
-`disagreements`: the findings of a certificate beside the floor's own count.
+`compare_with_findings`: the findings of a certificate beside the recount, and how many claims were counted at all;
+`disagreements` is what differs.
 
 Invariants
     I1  Findings of claims stand first, in the order of the policy, one for each claim; what follows are checks, and no model.
@@ -29,7 +30,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from sfumato.audit.recount.definitions import (
     DEFINITIONS,
@@ -187,13 +188,31 @@ _RELATIVE = 6e-6
 _ABSOLUTE = 1e-9
 
 
+class RecountComparison(NamedTuple):
+    """What the certificate says and the files do not, and of how many claims the level was counted again."""
+
+    wrong: list[str]
+    counted: int = 0
+    claims: int = 0
+
+
 def disagreements(
     folder: Path,
     findings: Sequence[Mapping[str, Any]],
     over_files: OverFiles | None = None,
     everybody: Everybody | None = None,
 ) -> list[str]:
-    """What the certificate says and the files do not, in sentences without values of people; empty when they agree.
+    """What differs between the findings and the recount, in sentences (`compare_with_findings`); empty when they agree."""
+    return compare_with_findings(folder, findings, over_files, everybody).wrong
+
+
+def compare_with_findings(
+    folder: Path,
+    findings: Sequence[Mapping[str, Any]],
+    over_files: OverFiles | None = None,
+    everybody: Everybody | None = None,
+) -> RecountComparison:
+    """Compare findings with what the files say, in sentences without values of people.
 
     Parameters
         folder     a release folder, finished or not: ``policy.yaml``, ``manifest.json`` and the parts are read, nothing else.
@@ -207,11 +226,11 @@ def disagreements(
         counts = recount_opened(release, policy)
         rows = list(release.miscounted())
     except ReleaseError as error:
-        return [f"the floor cannot read the folder: {error.what}"]  # I3
+        return RecountComparison([f"the floor cannot read the folder: {error.what}"])  # I3
     wrong = [sentence for place, each in enumerate(counts) for sentence in _claim(place, each, findings)]
     more = [str(finding.get("model")) for finding in findings[len(counts) :] if finding.get("model") in DEFINITIONS]  # I1
     wrong += [f"the certificate speaks about {model}, which the policy does not claim" for model in more]
-    return [*rows, *wrong]
+    return RecountComparison([*rows, *wrong], sum(each.counted for each in counts), len(counts))
 
 
 def _wanted(release: Folder, policy: WrittenPolicy) -> frozenset[str]:

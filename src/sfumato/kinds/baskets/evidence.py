@@ -118,6 +118,9 @@ class BasketReading(Evidence):
             return _without_people(exhibit, claim)
         finding = super().judge(exhibit, claim)
         why = "which rows a person may have taken is not told by the release; give the private trace to judge shares of labels"
+        if not _by_share(claim):
+            why = f"{LOOKED_AT:,} of {len(exhibit.original):,} people were looked at, and the least of some bounds nothing for all"
+            why += "; give the private trace to judge everybody"
         said = one_sided_verdict(finding.holds, self._grade(exhibit, claim), finding.achieved, finding.reason, why)
         return replace(finding, **said)
 
@@ -128,7 +131,7 @@ class BasketReading(Evidence):
         if _by_share(claim):
             return AT_BEST
         if many and not known:
-            return f"estimate ({LOOKED_AT:,} of {len(exhibit.original):,} people)"
+            return AT_BEST
         return "bound (at least)" if many else "exact"
 
     def read(self, exhibit: ReleaseView, claim: PrivacyRequirement) -> Linkage:

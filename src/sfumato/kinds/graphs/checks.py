@@ -12,8 +12,9 @@ Kept edges
 ----------
 Kept edges: a graph that is said to have gained edges has all the old ones, gained as many as declared, and needed that many.
 
-From the published files alone: a simple graph in ascending order, and declared figures that are possible. With the original: the
-number of edges, and degrees that rise place by place; whether every edge is there is then not judged. With the private names:
+From the published files alone: a simple graph in ascending order, and declared figures that are possible; nothing else is judged
+there. With the original: the number of edges, and degrees that rise place by place; whether every edge is there is then not
+judged. With the private names:
 every original edge, pair by pair, unless the original now lists people in another order. A bound said to be proven by counting is
 counted here again; one proven by the solver is only compared with what was added.
 
@@ -155,6 +156,7 @@ def _plausible(count: int, trials: list[tuple[int, float]]) -> bool:
 
 
 OTHER_ORDER = "people stand in another order than when this was published, so edges were compared in number and degree only"
+NO_ORIGINAL = "whether every original edge is published is judged with the original: give it to judge this"
 NO_NAMES = "without the private trace nobody knows who is who, so edges were compared in number and degree only"
 
 
@@ -171,7 +173,7 @@ class KeptEdges(Check):
         graph, (least, _) = exhibit.once(published_graph), fewest_added_edges(exhibit)
         added = exhibit.of(Edges).added_edges
         wrong = [*_kept_edges_alone(exhibit, graph, added, least), *_kept_edges_with_original(exhibit, graph, added, least)]
-        unsure = "" if wrong or not exhibit.private else _unsure(exhibit)
+        unsure = "" if wrong else _unsure(exhibit)
         grade = NOT_JUDGED if unsure else grade_of_graph_finding(exhibit)
         reason = "; ".join(wrong) or unsure
         return Finding(self.name, not wrong, {"contradictions": 0}, {"contradictions": len(wrong)}, grade=grade, reason=reason)
@@ -179,6 +181,8 @@ class KeptEdges(Check):
 
 def _unsure(exhibit: ReleaseView) -> str:
     """Why edges could not be compared pair by pair; empty when they were."""
+    if not exhibit.private:
+        return NO_ORIGINAL
     if exhibit.traced(GraphProvenance).names is None:
         return NO_NAMES
     return "" if _same_people(exhibit) else OTHER_ORDER

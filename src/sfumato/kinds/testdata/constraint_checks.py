@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial, reduce
 from pathlib import Path
 from typing import Any, ClassVar
@@ -60,7 +60,7 @@ from sfumato.policy.constraint_language.syntax_tree import (
 from sfumato.policy.custom_code import OwnTexts, is_at_hand
 from sfumato.policy.kept_constraints import integrity_rules, replacements_of
 from sfumato.policy.value_domains import Computed, Empty, Like, ValueDomain, Values, replaces_missing
-from sfumato.release.certificate import NOT_JUDGED, Finding
+from sfumato.release.certificate import MEASURED, NOT_JUDGED, Finding
 from sfumato.release.evidence import Check
 from sfumato.release.folder import part_files
 from sfumato.release.form import Form
@@ -241,21 +241,44 @@ class Domains(Check):
     forms: ClassVar[tuple[type[Form], ...]] = (Replaced,)
 
     def examine(self, exhibit: ReleaseView) -> Finding:
-        domains = replacements_of(exhibit.policy)
-        unknown = [name for name, domain in domains.items() if isinstance(domain, OwnTexts) and not is_at_hand(domain.code)]
-        if unknown:
-            reason = f"the domain of '{unknown[0]}' is own code of the data holder (SFUMATO_PLUGINS)"
-            return Finding(self.name, True, {"outside": 0}, {}, grade=NOT_JUDGED, reason=reason)
-        outside = {name: _outside(exhibit, name, domain) for name, domain in domains.items()}
-        wrong = [f"{count} values of '{name}' are outside its domain" for name, count in outside.items() if count]
-        return Finding(self.name, not wrong, {"outside": 0}, {"outside": sum(outside.values())}, reason="; ".join(wrong))
+        domains = {name: _at_hand(exhibit, domain) for name, domain in replacements_of(exhibit.policy).items()}
+        unlimited = sum(domain is not None and not domain.limits for domain in domains.values())
+        needed = sum(domain is None for domain in domains.values())
+        outside = {
+            name: _outside(exhibit, name, domain) for name, domain in domains.items() if domain is not None and domain.limits
+        }
+        return domain_finding(self.name, outside, needed, unlimited, {})
+
+
+def domain_finding(name: str, outside: Mapping[str, int], needed: int, unlimited: int, sizes: Mapping[str, int]) -> Finding:
+    """What was found outside of domains, by column; of columns whose domain is not at hand nothing is judged.
+
+    `needed` columns take values of the original or of own code that is not at hand; `unlimited` ones take every text (``fakes``,
+    ``computed``), so there is nothing to compare them with.
+    """
+    wrong = [f"{count} values of '{column}' are outside its domain" for column, count in outside.items() if count]
+    achieved = {**sizes, "outside": sum(outside.values())}
+    if not wrong and needed:
+        reason = (
+            f"the domains of {needed} column(s) are values of the original, or own code (SFUMATO_PLUGINS): give them to judge this"
+        )
+        return Finding(name, True, {"outside": 0}, {}, grade=NOT_JUDGED, reason=reason)
+    told = f"{unlimited} column(s) may hold any text (fakes, computed) and were not compared" if unlimited else ""
+    if not outside and unlimited:
+        return Finding(name, True, {}, {"compared": 0, "not compared": unlimited}, grade=MEASURED, reason=told)
+    return Finding(name, not wrong, {"outside": 0}, achieved, reason="; ".join(wrong) or told)
+
+
+def _at_hand(exhibit: ReleaseView, domain: ValueDomain) -> ValueDomain | None:
+    """The domain as far as it is known here: values of a source column need the original, own code must be installed."""
+    if isinstance(domain, OwnTexts) and not is_at_hand(domain.code):
+        return None
+    if isinstance(domain, Like):
+        return None if exhibit.original is None else Values(exhibit.original.text(domain.column).labels)
+    return domain
 
 
 def _outside(exhibit: ReleaseView, name: str, domain: ValueDomain) -> int:
-    if isinstance(domain, Like):
-        if exhibit.original is None:
-            return 0
-        domain = Values(exhibit.original.text(domain.column).labels)
     if exhibit.counted:
         return count_by_file(exhibit, partial(_outside_in, name, domain))
     return _outside_in(name, domain, exhibit.data)
