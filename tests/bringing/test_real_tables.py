@@ -47,7 +47,7 @@ def test_the_command_line_says_the_same(tmp_path: Path) -> None:
     done = run("risk", str(tmp_path / "d.csv"), "--qi", "born", *given, "--json")
     assert done.returncode == 0, done.stderr
     assert '"shape": "dates"' in done.stdout
-    assert run("risk", str(tmp_path / "d.csv"), "--qi", "born").returncode == 3
+    assert '"shape": "dates"' in run("risk", str(tmp_path / "d.csv"), "--qi", "born", "--json").stdout  # found without a word
     assert "KEY=VALUE" in run("risk", str(tmp_path / "d.csv"), "--read", "missing").stderr
 
 
@@ -75,7 +75,7 @@ def test_commands_with_a_policy_are_told_how_to_read_too(tmp_path: Path) -> None
         ({"encoding": "no-such"}, "no encoding 'no-such'"),
         ({"encoding": "utf-8"}, "not written in utf-8"),
         ({"encoding": "rot13"}, "d.csv"),
-        ({}, "encoding: windows-1252"),
+        ({}, "a row has 6 values where the header names 5"),
         ({"encoding": "windows-1252", "quote": "'", "date_format": {"born": "%Y"}}, "row 1 of column 'born' is no day"),
         ({"encoding": "windows-1252", "quote": "'", "thousands": ["dept"]}, "did you mean 'debt'?"),
     ],
@@ -157,7 +157,7 @@ def test_a_workbook(tmp_path: Path) -> None:
     }
     with pytest.raises(DataError, match="no rows"):
         TableSource(source="d.xlsx", base=tmp_path, sheet="second").read()
-    with pytest.raises(DataError, match="known: Sheet, second"):
+    with pytest.raises(DataError, match="its sheets are 'Sheet', 'second'"):
         TableSource(source="d.xlsx", base=tmp_path, sheet="third").read()
     (tmp_path / "e.xlsx").write_bytes(b"no workbook")
     with pytest.raises(DataError, match="no readable workbook"):

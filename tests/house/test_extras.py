@@ -37,7 +37,7 @@ for arguments in {commands}:
 """
 
 
-DISTRIBUTIONS = {"sklearn": "scikit-learn"}
+DISTRIBUTIONS = {"sklearn": "scikit-learn", "python_calamine": "python-calamine"}
 """Packages that are installed under another name than they are imported by."""
 ROOMS = {"ui/studio": "studio"}
 """Rooms that as a whole belong to an extra: whoever opens the door (`ui/cli/studio.py`) asks for it first."""

@@ -30,7 +30,7 @@ EXTRAS = {
     "sklearn": "sklearn",
     "starlette": "studio",
     "uvicorn": "studio",
-    "openpyxl": "excel",
+    "python_calamine": "excel",
     "pyreadstat": "statistics",
     "pyspark": "spark",
 }

@@ -38,7 +38,7 @@ import io
 import json
 import zlib
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -50,7 +50,13 @@ from sfumato.core.limits import UnpacksTooFar, require_unpacked_size, unpacked_l
 LONGEST_RECORD = 1 << 24
 """The most bytes of one record of a text file."""
 _PIECE = 1 << 22
-ENCODE = "save it as UTF-8, or say how it is written, like 'encoding: windows-1252' under data"
+_STEP = 1 << 20
+ENCODE = "save it as UTF-8, or name its encoding, like 'encoding: windows-1252' under data or --read encoding=windows-1252"
+_ENCODINGS = ("cp1252", "cp1250", "cp1251", "cp1253", "cp1254", "shift_jis", "gb18030", "euc_kr", "mac_roman", "cp850")
+"""What a text that is not UTF-8 may be written in, without being named."""
+_USUAL_FIRST = 0.08
+"""How much more coherent a text must be in another encoding than in windows-1252, which is by far the most frequent one."""
+_SAMPLE = 1 << 16
 
 
 def is_there(path: Path) -> bool:
@@ -71,17 +77,67 @@ def read_bytes(path: Path, *, encoding: str = "") -> bytes:
             content = _unpacked(content, path)
     except (OSError, EOFError, zlib.error) as error:
         raise DataError(f"cannot read {path.name}: {type(error).__name__}", where=str(path)) from None
-    if encoding:
+    if encoding or (encoding := encoding_of(content)):
         content = _recoded(content, encoding, path)
-    if content[:2] in (b"\xff\xfe", b"\xfe\xff"):
-        raise DataError(
-            f"{path.name} is not UTF-8 text", where=str(path), hint="save it as UTF-8, or write 'encoding: utf-16' under data"
-        )
     nul = content.find(b"\0")
     if nul >= 0:
         line = content.count(b"\n", 0, nul) + 1
         raise DataError(f"{path.name} is not UTF-8 text: it holds NUL bytes", where=f"{path}:{line}", hint="save it as UTF-8")
     return content.removeprefix(b"\xef\xbb\xbf")
+
+
+def encoding_of(content: bytes) -> str:
+    """Return the encoding in which a text most likely is written; nothing for UTF-8, and where nothing fits.
+
+    >>> encoding_of("Größe".encode()), encoding_of("Größe;Straße".encode("cp1252")), encoding_of("name".encode("utf-16"))
+    ('', 'windows-1252', 'utf-16')
+    """
+    if content[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        return "utf-16"
+    if is_utf8(content) or b"\0" in content[:_SAMPLE] or _mostly_utf8(content):
+        return ""
+    from charset_normalizer import from_bytes
+
+    lines = [line for line in content[: 64 * _SAMPLE].splitlines() if not line.isascii()]
+    sample = b"\n".join(lines)[:_SAMPLE].rpartition(b"\n")[0] or b"\n".join(lines)[:_SAMPLE]
+    found = {match.encoding: match.coherence for match in from_bytes(sample, cp_isolation=list(_ENCODINGS))}
+    usual = sample.decode("cp1252", errors="replace")
+    if any(sample.decode(name, errors="replace") == usual for name in found):
+        found["cp1252"] = max(found.values())
+    if "\ufffd" not in usual and "cp1252" in found:
+        found["cp1252"] += _USUAL_FIRST - _signs_in_words(usual)
+    best = max(found, key=lambda name: (found[name], name == "cp1252"), default="")
+    return best.replace("cp125", "windows-125")
+
+
+def _mostly_utf8(content: bytes) -> bool:
+    """Whether a text looks like UTF-8 that was damaged: read otherwise, all of it would be wrong."""
+    with suppress(UnicodeDecodeError):
+        return bool(content.decode("utf-8", errors="surrogatepass"))  # halves of characters
+    text = content.decode("utf-8", errors="replace")
+    broken = text.count("\ufffd")
+    return sum(not sign.isascii() for sign in text[: 16 * _SAMPLE]) > 2 * broken
+
+
+def _signs_in_words(text: str) -> float:
+    """Return the share of unusual characters that are no letters and stand beside letters: a sign of a wrong encoding."""
+    odd = [place for place, sign in enumerate(text) if not sign.isascii()]
+    wrong = [place for place in odd if not text[place].isalpha() and text[place - 1 : place].isalpha()]
+    return len(wrong) / max(len(odd), 1)
+
+
+def is_utf8(content: bytes) -> bool:
+    """Whether the bytes are UTF-8 text."""
+    if content.isascii():
+        return True
+    decode = codecs.getincrementaldecoder("utf-8")().decode
+    try:
+        for start in range(0, len(content), _STEP):
+            decode(content[start : start + _STEP])
+        decode(b"", True)
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _require_lines_of(path: Path) -> None:

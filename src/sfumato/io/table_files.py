@@ -39,15 +39,16 @@ Stata) are read as their labels. What unpacks to far more than its size is refus
 
 from __future__ import annotations
 
-import codecs
 import csv
 import datetime as dt
+import functools
+import gzip
 import io
 import mmap
 import re
 import zipfile
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -64,7 +65,16 @@ from sfumato.core.limits import memory_limit, require_unpacked_size
 from sfumato.data.memory_map import MappedTableBuilder, fits_in_memory
 from sfumato.data.table import IN_ORDER
 from sfumato.io.csv_format import count_lines, line_of_record, require_quotes, require_records
-from sfumato.io.file_contents import ENCODE, LONGEST_RECORD, is_there, read_bytes, reader_of, unpacking
+from sfumato.io.file_contents import (
+    ENCODE,
+    LONGEST_RECORD,
+    encoding_of,
+    is_there,
+    is_utf8,
+    read_bytes,
+    reader_of,
+    unpacking,
+)
 from sfumato.io.frames import from_frame
 
 if TYPE_CHECKING:
@@ -78,23 +88,25 @@ PIECE = 1 << 22
 _SEPARATORS = ",;\t|"
 _LOOKED_AT = 100
 """Lines from which the separator is guessed."""
+_LAYOUT = 1 << 22
+"""Bytes from which the encoding is guessed where a file is not read yet."""
 
 
 @dataclass(frozen=True, slots=True)
-class TextFile:
-    """How a text file is written; what is empty is found, or as usual."""
+class FileLayout:
+    """How a file is written; what is empty or 0 is found, or as usual."""
 
     separator: str = ""
     encoding: str = ""
     quote: str = '"'
+    sheet: str = ""
+    header_row: int = 0
 
 
-_USUAL = TextFile()
+_USUAL = FileLayout()
 
 
-def read_file(
-    path: Path, *, line_breaks: bool = True, written: TextFile = _USUAL, sheet: str = "", coded: bool = False
-) -> pa.Table:
+def read_file(path: Path, *, line_breaks: bool = True, written: FileLayout = _USUAL, coded: bool = False) -> pa.Table:
     """The table in a file, chosen by its ending; `line_breaks` says whether values of a text file may hold them.
 
     With `coded`, columns of a long text file whose values repeat are codes with a dictionary (`data.table.IN_ORDER`).
@@ -104,7 +116,7 @@ def read_file(
     if is_text(path):
         return read_csv(path, line_breaks=line_breaks, written=written, coded=coded)
     if _ending(path) in EXCEL:
-        return read_excel(path, sheet)
+        return read_excel(path, written)
     if _ending(path) in STATISTICS:
         return read_statistics(path, _ending(path))
     if _ending(path) in {"parquet", "pq"}:
@@ -121,9 +133,19 @@ def _ending(path: Path) -> str:
     return path.name.lower().removesuffix(".gz").rpartition(".")[2]
 
 
-def read_csv(path: Path, *, line_breaks: bool = True, written: TextFile = _USUAL, coded: bool = False) -> pa.Table:
+def read_csv(path: Path, *, line_breaks: bool = True, written: FileLayout = _USUAL, coded: bool = False) -> pa.Table:
     """Every column as text; refuses other encodings, stray quotes, ragged rows, repeated or empty headers and empty tables."""
     content = _usual(read_bytes(path, encoding=written.encoding), written, path)
+    above = max(written.header_row - 1, 0)
+    try:
+        return _read_text(_without_lines(content, above, path), path, line_breaks, written, coded)
+    except DataError as error:  # lines were counted from the header on
+        place, _, line = error.where.rpartition(":")
+        where = f"{place}:{int(line) + above}" if place and line.isdecimal() else error.where
+        raise DataError(error.what, where=where, hint=error.hint) from None
+
+
+def _read_text(content: bytes, path: Path, line_breaks: bool, written: FileLayout, coded: bool) -> pa.Table:
     header, separator = _header(content, path, written.separator)
     require_quotes(content, separator, path)
     convert = pa_csv.ConvertOptions(column_types=dict.fromkeys(header, pa.string()), strings_can_be_null=False, check_utf8=True)
@@ -137,7 +159,31 @@ def read_csv(path: Path, *, line_breaks: bool = True, written: TextFile = _USUAL
     return table
 
 
-def _usual(content: bytes, written: TextFile, path: Path) -> bytes:
+def layout_of(path: Path) -> FileLayout:
+    """Return how a file is written where that is not as usual: its encoding, the sheet and the row that names the columns."""
+    if _ending(path) in EXCEL:
+        name, rows = _sheet(path, _USUAL)
+        with _workbook(path) as book:
+            first = book.sheet_names[0]
+        return FileLayout(sheet="" if name == first else name, header_row=_header_row(rows) or 0)
+    if is_text(path) and is_there(path):
+        with gzip.open(path) if path.name.lower().endswith(".gz") else path.open("rb") as file:
+            head = file.read(_LAYOUT)
+        return FileLayout(encoding=encoding_of(head.rpartition(b"\n")[0] or head))
+    return _USUAL
+
+
+def _without_lines(content: bytes, above: int, path: Path) -> bytes:
+    """Return the text below so many lines."""
+    start = 0
+    for _ in range(above):
+        start = _behind(content, start)
+    if start >= len(content) > 0:
+        raise DataError(f"{path.name} has at most {above} lines", where=str(path), hint="check 'header_row' under data")
+    return content[start:]
+
+
+def _usual(content: bytes, written: FileLayout, path: Path) -> bytes:
     """The same records between double quotes."""
     if written.quote == '"':
         return content
@@ -357,7 +403,6 @@ def read_exact(path: Path) -> pa.Table:
 MOST, _SLOTS = 32_000, 1 << 16
 """Texts that a column of a plain file may have to become codes (no power of two: columns would push each other out of the cache),
 and the places of their hashes."""
-_STEP = 1 << 20
 
 
 def can_be_cut(content: bytes) -> bool:
@@ -367,7 +412,7 @@ def can_be_cut(content: bytes) -> bool:
 
 def read_as_codes(content: bytes, header: Sequence[str], separator: str) -> pa.Table | None:
     """The table of a plain file that can be cut; none when it is not plain, or a column has too many texts."""
-    if not ready() or b"\r" in content or not _is_utf8(content):
+    if not ready() or b"\r" in content or not is_utf8(content):
         return None
     from sfumato.core.kernels.cell_codes import CellLabels, code_cells
 
@@ -386,19 +431,6 @@ def read_as_codes(content: bytes, header: Sequence[str], separator: str) -> pa.T
         texts = pa.array([content[at : at + long].decode() for at, long in spans], pa.string())
         columns.append(pa.DictionaryArray.from_arrays(pa.array(codes[place, :rows]), texts))
     return pa.table(columns, names=list(header)).replace_schema_metadata(IN_ORDER)
-
-
-def _is_utf8(content: bytes) -> bool:
-    if content.isascii():
-        return True
-    decode = codecs.getincrementaldecoder("utf-8")().decode
-    try:
-        for start in range(0, len(content), _STEP):
-            decode(content[start : start + _STEP])
-        decode(b"", True)
-    except UnicodeDecodeError:
-        return False
-    return True
 
 
 def pieces(content: bytes, size: int) -> Iterator[bytes]:
@@ -489,6 +521,11 @@ def _large_files_parsed(path: Path, names: list[str]) -> pa.Table:
 
 
 EXCEL = ("xlsx", "xlsm")
+_COVER = 4
+"""A first sheet with less than a fourth of the cells of the largest one is a cover."""
+_CELL = 24
+"""Bytes that a cell takes while a sheet is read."""
+_REFERENCE = re.compile(rb'r="([A-Z]{1,3})([0-9]{1,7})"')
 STATISTICS = {
     "sav": "read_sav",
     "zsav": "read_sav",
@@ -499,24 +536,89 @@ STATISTICS = {
 }
 
 
-def read_excel(path: Path, sheet: str = "") -> pa.Table:
-    """One sheet of a workbook, the first one unless another is named; its first row names the columns."""
-    openpyxl = bring("openpyxl", f"reading {path.name}")
+def read_excel(path: Path, written: FileLayout = _USUAL) -> pa.Table:
+    """Return one sheet of a workbook.
+
+    Without a name it is the first sheet, or the largest one where the first is a cover. Without a number the header is the first
+    row that names all columns, so titles above it are passed over.
+    """
+    name, rows = _sheet(path, written)
+    start = written.header_row - 1 if written.header_row else (_header_row(rows) or 1) - 1
+    body = [row for row in rows[start + 1 :] if any(cell is not None for cell in row)]
+    if start >= len(rows) or not body:
+        raise DataError(f"sheet '{name}' of {path.name} has no rows below row {start + 1}", where=str(path), hint=_sheets(path))
+    used = [place for place in range(len(rows[start])) if any(row[place] is not None for row in (rows[start], *body))]
+    header = named_header([rows[start][place] or "" for place in used], f"{path}, sheet '{name}', row {start + 1}")
+    return pa.table({head: pa.array([row[place] for row in body], pa.string()) for head, place in zip(header, used, strict=True)})
+
+
+def _sheet(path: Path, written: FileLayout) -> tuple[str, list[list[str | None]]]:
+    """Return the name and the rows of the sheet that is meant."""
+    with _workbook(path) as book:
+        names = book.sheet_names
+        if written.sheet and written.sheet not in names:
+            raise DataError(f"{path.name} has no sheet '{written.sheet}'", where=str(path), hint=_sheets(path))
+        sheets = {name: _rows_of(book, name) for name in ([written.sheet] if written.sheet else names)}
+    sizes = {name: sum(cell is not None for row in rows for cell in row) for name, rows in sheets.items()}
+    largest = max(sizes, key=lambda name: sizes[name])
+    if not sizes[largest]:
+        raise DataError(f"{path.name} has no rows", where=str(path), hint="one row names the columns, records follow")
+    first = next(iter(sheets))
+    chosen = first if _COVER * sizes[first] >= sizes[largest] else largest
+    return chosen, sheets[chosen]
+
+
+@contextmanager
+def _workbook(path: Path) -> Iterator[Any]:
+    """Open a workbook whose sheets are as large as their cells say, or refuse it."""
+    library = bring("python_calamine", f"reading {path.name}")
     try:
         with unpacking(path), zipfile.ZipFile(path) as packed:
             require_unpacked_size(sum(entry.file_size for entry in packed.infolist()), path.stat().st_size)
-        book = openpyxl.load_workbook(path, read_only=True, data_only=True)
-        names = book.sheetnames
-        if sheet and sheet not in names:
-            raise DataError(f"{path.name} has no sheet '{sheet}'", where=str(path), hint="known: " + ", ".join(names))
-        rows = list(book[sheet or names[0]].iter_rows(values_only=True))
-    except (OSError, zipfile.BadZipFile, KeyError, ValueError, TypeError):
+            cells = sum(_extent(packed.open(entry)) for entry in packed.infolist() if "/worksheets/" in entry.filename)
+            require_unpacked_size(_CELL * cells, path.stat().st_size)
+        yield library.CalamineWorkbook.from_path(path)
+    except (OSError, zipfile.BadZipFile, library.CalamineError, KeyError, ValueError, TypeError):
         raise DataError(f"{path.name} is no readable workbook", where=str(path), hint="save it again as .xlsx") from None
-    rows = [row for row in rows if any(cell is not None for cell in row)]
-    if len(rows) < 2:
-        raise DataError(f"{path.name} has no rows", where=str(path), hint="the first row names the columns, records follow")
-    header = named_header([_text(cell) or "" for cell in rows[0]], str(path))
-    return pa.table({name: pa.array([_text(row[place]) for row in rows[1:]], pa.string()) for place, name in enumerate(header)})
+
+
+def _extent(sheet: Any) -> int:
+    """Return how many cells the smallest rectangle has that holds all cells of a sheet: a reader makes room for all of them."""
+    columns = rows = filled = 0
+    tail = b""
+    while piece := sheet.read(1 << 20):
+        text = tail + piece
+        for letters, digits in _REFERENCE.findall(text):
+            rows = max(rows, int(digits))
+            columns = max(columns, functools.reduce(lambda number, sign: 26 * number + sign - 64, letters, 0))
+        filled += text.count(b"<c>") + text.count(b"<row")
+        tail = text[-16:]
+    return max(rows * columns, filled)
+
+
+def _rows_of(book: Any, name: str) -> list[list[str | None]]:
+    return [[_text(cell) for cell in row] for row in book.get_sheet_by_name(name).to_python(skip_empty_area=False)]
+
+
+def _header_row(rows: Sequence[Sequence[str | None]]) -> int | None:
+    """Return the number of the first row that names every column, if titles stand above it.
+
+    >>> _header_row([["Survey 2024", None], [None, None], ["age", "sex"], ["30", "f"]]), _header_row([["age", "sex"], ["30", "f"]])
+    (3, None)
+    """
+    filled = [sum(cell is not None for cell in row) for row in rows]
+    width = max(filled, default=0)
+    for place, row in enumerate(rows):
+        if filled[place] == width or (filled[place] == width - 1 > 0 and row[0] is None):
+            return place + 1 if place else None
+    return None
+
+
+def _sheets(path: Path) -> str:
+    """Return what to try: the sheets of a workbook by name."""
+    with _workbook(path) as book:
+        names = ", ".join(f"'{name}'" for name in book.sheet_names)
+    return f"its sheets are {names}: write 'sheet:' and, below titles, 'header_row:' under data (or --read sheet=NAME)"
 
 
 def read_statistics(path: Path, ending: str) -> pa.Table:
@@ -564,7 +666,7 @@ def _text(value: Any) -> str | None:
     >>> [_text(value) for value in (3.0, 2.5, True, dt.datetime(2024, 1, 31), "x", None, float("nan"))]
     ['3', '2.5', 'true', '2024-01-31', 'x', None, None]
     """
-    if value is None or value != value:
+    if value is None or value == "" or value != value:
         return None
     if isinstance(value, bool):
         return str(value).lower()

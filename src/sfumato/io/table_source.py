@@ -36,7 +36,7 @@ from sfumato.io.file_contents import is_there
 from sfumato.io.frames import from_frame, require_values
 from sfumato.io.source import LINE_BREAKS, LineBreaks, Source
 from sfumato.io.sql import is_url, read_sql
-from sfumato.io.table_files import TextFile, is_text, read_file
+from sfumato.io.table_files import FileLayout, is_text, layout_of, read_file
 
 
 class TableSource(Source):
@@ -44,7 +44,7 @@ class TableSource(Source):
 
     name: ClassVar[str] = "table"
     needs_key: ClassVar[bool] = True
-    private: ClassVar[tuple[str, ...]] = ("source", "base", "table", "sheet", "separator", "encoding", "quote")
+    private: ClassVar[tuple[str, ...]] = ("source", "base", "table", "sheet", "header_row", "separator", "encoding", "quote")
 
     people: str = Field(
         default="", description="a file with one line per person, beside a source with the rows of people; 'person:' names both"
@@ -63,9 +63,12 @@ class TableSource(Source):
         default_factory=dict, description="per column how days are written, like %d.%m.%Y; published as 2024-12-31"
     )
     separator: str = Field(default="", max_length=1, description="between the values of a text file; found when it is not said")
-    encoding: str = Field(default="", description="of a text file when it is not UTF-8, like windows-1252")
+    encoding: str = Field(default="", description="of a text file, like windows-1252; found when it is not said")
     quote: Literal['"', "'"] = Field(default='"', description="the sign around values of a text file")
-    sheet: str = Field(default="", description="of a workbook; the first one when it is not said")
+    sheet: str = Field(default="", description="of a workbook; without it the first one, or the largest one behind a cover sheet")
+    header_row: int = Field(
+        default=0, ge=0, description="the row that names the columns, counted from 1; titles above it are not read"
+    )
 
     escape: Literal["none", "formulas"] = Field(
         default="none", description="formulas: texts that begin like one (=, +, -, @) are published with an apostrophe before them"
@@ -102,16 +105,29 @@ class TableSource(Source):
         return Table(self._settled(from_frame(data)))
 
     def _file(self, path: Path) -> pa.Table:
-        written = TextFile(self.separator, self.encoding, self.quote)
+        written = FileLayout(self.separator, self.encoding, self.quote, self.sheet, self.header_row)
         coded = not (self.missing or self.thousands or self.date_format or self.decimal_comma or self.escape != "none")
-        return read_file(path, line_breaks=self.line_breaks == "allowed", written=written, sheet=self.sheet, coded=coded)
+        return read_file(path, line_breaks=self.line_breaks == "allowed", written=written, coded=coded)
+
+    def unusual_layout(self, data: Any) -> dict[str, Any]:
+        """Return the settings ``encoding``, ``sheet`` and ``header_row`` of a file that is not written as most are."""
+        if not isinstance(data, str | Path) or is_url(str(data)):
+            return {}
+        found = layout_of(Path(data))
+        settings = {"encoding": found.encoding, "sheet": found.sheet, "header_row": found.header_row}
+        return {name: value for name, value in settings.items() if value and not getattr(self, name)}
 
     def as_written(self, data: Any) -> Path | None:
         """The text file, when every value is what stands in it between separators."""
         named = isinstance(data, str | Path) and not is_url(str(data)) and Path(data).suffix == ".csv"
         changed = self.missing or self.thousands or self.date_format or self.decimal_comma or self.escape != "none"
-        usual = self.encoding.lower() in ("", "utf-8") and self.quote == '"' and self.separator in {"", *",;\t|"}
-        return Path(data) if named and usual and not changed else None
+        usual = (
+            self.encoding.lower() in ("", "utf-8")
+            and self.header_row < 2
+            and self.quote == '"'
+            and self.separator in {"", *",;\t|"}
+        )
+        return Path(data) if named and usual and not changed and not self.unusual_layout(data) else None
 
     def _declared(self) -> str | Path:
         if not self.source:
@@ -187,13 +203,15 @@ def _guess_rows(path: Path) -> int:
 # --------
 
 
-NULL_WORDS = ("NA", "N/A", "n/a", "na", "NaN", "nan", "NULL", "null", "None", "?", ".", "-", "--", "#N/A", "missing", "<NA>")
-_ALWAYS = ("?", "#N/A", "<NA>")
-"""Texts that mean nothing else, also among texts."""
+_ALWAYS = ("?", "#N/A", "<NA>", "N/A", "n/a", "k.A.", "k. A.", "k.a.", "keine Angabe", "n.d.", "s.d.", "sin datos", "onbekend")
+"""Texts that mean a missing value and nothing else, also among texts."""
+NULL_WORDS = ("NA", "na", "NaN", "nan", "NULL", "null", "None", ".", "-", "--", "missing", "unbekannt", "inconnu", "nd", *_ALWAYS)
 _COMMA = re.compile(r"[+-]?\d+,\d+")
 _WHOLE = re.compile(r"[+-]?\d+")
 _GROUPED = re.compile(r"[+-]?\d{1,3}(?:,\d{3})+(?:\.\d+)?")
-_DAY = re.compile(r"(\d{1,2})([./-])(\d{1,2})\2(\d{4})")
+_POINTED = re.compile(r"[+-]?\d{1,3}(?:\.\d{3})+(?:,\d+)?")
+"""Thousands between points, decimals behind a comma."""
+_DAY = re.compile(r"(\d{1,2})([./-])(\d{1,2})\2(\d{4})( \d{1,2}:\d{2}(?::\d{2})?)?")
 _LOOKED_AT = 20_000
 _BETWEEN = "' \u00a0\u202f"
 """Signs between thousands everywhere: an apostrophe and three kinds of blanks."""
@@ -224,7 +242,10 @@ def suggested(table: pa.Table) -> Suggested:
     for name in table.column_names:
         values = [value for value in _distinct(table.column(name)) if value not in words]
         kind = _commas(values)
-        if kind in found:
+        if kind == "both":
+            found["decimal_comma"].append(name)
+            found["thousands"].append(name)
+        elif kind in found:
             found[kind].append(name)
         elif kind:
             meant = f"say 'thousands: [{name}]' or 'decimal_comma: [{name}]' under data"
@@ -235,6 +256,19 @@ def suggested(table: pa.Table) -> Suggested:
         elif written:
             days[name] = written
     return Suggested(words, tuple(found["decimal_comma"]), tuple(found["thousands"]), days, tuple(doubts))
+
+
+def read_as_suggested(data: Any, said: Mapping[str, Any]) -> tuple[Table, TableSource, Suggested]:
+    """Return a table read as its file and its texts suggest, how it was read, and what was suggested beside what was said."""
+    source = TableSource(**said)
+    source = source.model_copy(update=source.unusual_layout(data))
+    rows = source.read(data)
+    found = suggested(rows.frame)
+    wanted = {key: value for key, value in found.keys().items() if not getattr(source, key)}
+    if wanted:
+        source = TableSource(**{**source.model_dump(exclude_unset=True), **wanted})
+        rows = source.read(data)
+    return rows, source, found
 
 
 def _distinct(column: pa.ChunkedArray) -> list[str]:
@@ -250,20 +284,28 @@ def _null_words(table: pa.Table) -> tuple[str, ...]:
         values = _distinct(table.column(name))
         words = [value for value in values if value in NULL_WORDS]
         rest = [value for value in values if value not in NULL_WORDS]
-        plain = bool(rest) and (all(map(_quantity, rest)) or all(parse_timestamp(value) is not None for value in rest))
+        days = all(parse_timestamp(value) is not None or _DAY.fullmatch(value) for value in rest)
+        plain = bool(rest) and (all(map(_quantity, rest)) or days)
         found |= dict.fromkeys(word for word in words if plain or word in _ALWAYS)
     return tuple(found)
 
 
 def _quantity(value: str) -> bool:
-    return parse_number(value) is not None or _COMMA.fullmatch(value) is not None or _GROUPED.fullmatch(value) is not None
+    return parse_number(value) is not None or any(form.fullmatch(value) for form in (_COMMA, _GROUPED, _POINTED))
 
 
 def _commas(values: Sequence[str]) -> str:
-    """decimal_comma, thousands, doubt, or nothing."""
+    """Return decimal_comma, thousands, both, doubt, or nothing.
+
+    >>> _commas(["1,5", "10.026,09"]), _commas(["1,5", "2"]), _commas(["1,234.5"]), _commas(["1,234"]), _commas(["a,b"])
+    ('both', 'decimal_comma', 'thousands', 'doubt', '')
+    """
     with_comma = [value for value in values if "," in value]
     if not with_comma:
         return ""
+    pointed = [value for value in values if _POINTED.fullmatch(value)]
+    if pointed and all(_POINTED.fullmatch(value) or _COMMA.fullmatch(value) or _WHOLE.fullmatch(value) for value in values):
+        return "both"
     decimal = all(_COMMA.fullmatch(value) or _WHOLE.fullmatch(value) for value in values)
     grouped = all(_GROUPED.fullmatch(value) or parse_number(value) is not None for value in values)
     if decimal and grouped:
@@ -280,11 +322,14 @@ def _days(values: Sequence[str]) -> str:
     signs = {sign for _, sign, _ in parts}
     if len(signs) > 1 or any(max(one, two) > 31 or min(one, two) < 1 for one, _, two in parts):
         return ""
-    sign = signs.pop()
+    clocks = {match[5].count(":") if match and match[5] else 0 for match in found}
+    if len(clocks) > 1:
+        return ""
+    sign, clock = signs.pop(), ("", " %H:%M", " %H:%M:%S")[clocks.pop()]
     first, second = max(one for one, _, _ in parts) > 12, max(two for _, _, two in parts) > 12
     if first == second:
-        return "" if first else f"%d{sign}%m{sign}%Y" if sign == "." else "?"
-    return f"%d{sign}%m{sign}%Y" if first else f"%m{sign}%d{sign}%Y"
+        return "" if first else f"%d{sign}%m{sign}%Y{clock}" if sign == "." else "?"
+    return (f"%d{sign}%m{sign}%Y" if first else f"%m{sign}%d{sign}%Y") + clock
 
 
 def without_thousands(column: pa.ChunkedArray, *, comma: bool) -> pa.ChunkedArray:

@@ -58,7 +58,7 @@ READING = click.option(
     multiple=True,
     metavar="KEY=VALUE",
     help="How the file is written, as under 'data:' in a policy, like missing=NA,? or separator=; or encoding=windows-1252 or "
-    "decimal_comma=pay or thousands=pay or date_format=born:%d.%m.%Y or sheet=2024; may be repeated.",
+    "decimal_comma=pay or thousands=pay or date_format=born:%d.%m.%Y or sheet=2024 or header_row=3; may be repeated.",
 )
 _LISTS = ("missing", "decimal_comma", "thousands")
 
@@ -85,6 +85,13 @@ def policy_of(path: str, texts: tuple[str, ...]) -> Policy:
     from sfumato.policy.policy import Policy
 
     return Policy.read(path).reading(settings_of(texts))
+
+
+def original_of(folder: str, original: str | None, texts: tuple[str, ...]) -> Any:
+    """Return the original data as the policy of a release and these settings read it; its path where nothing is set."""
+    if original is None or not texts:
+        return original
+    return policy_of(str(Path(folder) / "policy.yaml"), texts).data.read(original)
 
 
 # Seed

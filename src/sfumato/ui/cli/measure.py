@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from sfumato.ui.cli import SETTINGS
-from sfumato.ui.cli._options import ENGINE
+from sfumato.ui.cli._options import ENGINE, READING
 
 
 @click.command("measure", context_settings=SETTINGS)
@@ -20,13 +20,15 @@ from sfumato.ui.cli._options import ENGINE
 @click.option("--analysis", is_flag=True, help="Also means, correlations and distances of distributions and pairs.")
 @click.option("--predict", help="Also train models on the release that predict this column, judged on original rows.")
 @click.option("--held-out", help="Rows that are in no training data, for --predict.")
+@READING
 @ENGINE
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 def command(folder: str, original: str, as_json: bool, engine: str, master: str | None, **asked: Any) -> None:
     """Measure the utility of the release in DIR against the original, by all metrics that apply."""
-    from sfumato.ui.cli._options import engine_of
+    from sfumato.ui.cli._options import engine_of, original_of
     from sfumato.ui.cli._output import print_figures, print_json
     from sfumato.workflow.measure import measure
 
-    figures = measure(folder, original=original, parameters=asked, engine=engine_of(engine, master))
+    given = original_of(folder, original, asked.pop("reading"))
+    figures = measure(folder, original=given, parameters=asked, engine=engine_of(engine, master))
     (print_json if as_json else print_figures)(figures)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from sfumato.ui.cli import SETTINGS
-from sfumato.ui.cli._options import ENGINE
+from sfumato.ui.cli._options import ENGINE, READING
 
 if TYPE_CHECKING:
     from sfumato.workflow.verify import Audit
@@ -22,10 +22,11 @@ if TYPE_CHECKING:
 @click.option("--signer", help="The data holder's Ed25519 public key, or a file with it: also judges who made the folder.")
 @click.option("--population", help="The table of the population: also judges claims that speak of everybody in it.")
 @click.option("--memory", help="Of a database: how much memory may be taken, like '1 GB'; 2 GB without it.")
+@READING
 @ENGINE
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 @click.pass_context
-def command(ctx: click.Context, /, folder: str, as_json: bool, engine: str, master: str | None, **options: str | None) -> None:
+def command(ctx: click.Context, /, folder: str, as_json: bool, engine: str, master: str | None, **options: Any) -> None:
     """Audit the release in DIR from its published files alone; exit code 0 when nothing is violated, 1 when something is.
 
     What was promised and cannot be judged from what was given does not hold: it is marked with a question mark, counted in the
@@ -33,10 +34,11 @@ def command(ctx: click.Context, /, folder: str, as_json: bool, engine: str, mast
     """
     from sfumato.release.attack import attacks_on_folder
     from sfumato.release.signature import UNCHECKED
-    from sfumato.ui.cli._options import engine_of
+    from sfumato.ui.cli._options import engine_of, original_of
     from sfumato.ui.cli._output import print_attacks, print_findings, print_json
     from sfumato.workflow.verify import verify
 
+    options["original"] = original_of(folder, options["original"], options.pop("reading"))
     verdict = verify(folder, engine=engine_of(engine, master), **options)
     attacks = attacks_on_folder(Path(folder))
     if as_json:

@@ -49,7 +49,7 @@ from sfumato.core.registry import catalogue
 from sfumato.data.database import Database
 from sfumato.data.table import Table, TextColumn
 from sfumato.io.sql import is_url
-from sfumato.io.table_source import Suggested, suggested
+from sfumato.io.table_source import Suggested, TableSource, suggested
 from sfumato.policy.policy import Policy
 from sfumato.policy.privacy_rules import parse_dependency, partly_known_dependency
 from sfumato.policy.yaml_document import write_flow, write_switches, write_yaml
@@ -134,6 +134,9 @@ def _second_half(progress: Progress, done: float, what: str) -> None:
 def _of_table(source: Any, policy: Policy | None, table: str, progress: Progress, read: Mapping[str, Any]) -> Suggestion:
     plain = {"kind": "table", **({"table": table} if table else {}), **read}
     reader = policy or Policy.parse({"version": 1, "data": plain})
+    if policy is None and isinstance(reader.data, TableSource):
+        layout = reader.data.unusual_layout(source)
+        read, plain = {**read, **layout}, plain | layout
     rows = reader.data.read(source)
     settings = Suggested()
     if policy is None and isinstance(rows, Table):

@@ -42,7 +42,7 @@ from sfumato.data.equivalence_classes import EquivalenceClasses, equivalence_cla
 from sfumato.data.linkage import Linkage
 from sfumato.data.persons import persons_of_rows
 from sfumato.data.table import Table
-from sfumato.io.table_source import TableSource
+from sfumato.io.table_source import TableSource, read_as_suggested
 from sfumato.models.l_diversity import LDiversity
 from sfumato.models.t_closeness import TCloseness
 from sfumato.release.report_section import bullets, paragraph, table
@@ -264,7 +264,7 @@ def _table(
 ) -> Table:
     """The rows, or their classes where they lie on a cluster."""
     if engine is None:
-        return data if isinstance(data, Table) else TableSource(**(read or {})).read(data)
+        return data if isinstance(data, Table) else read_as_suggested(data, read or {})[0]
     if not qi or any(given is not None for given in besides):
         raise DataError(
             "on a cluster the quasi-identifiers are named, and weights, populations and people are not read", where="engine"
