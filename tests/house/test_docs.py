@@ -110,10 +110,6 @@ def test_a_citation_without_an_entry_is_found() -> None:
     assert not missing_years("Samarati (2001)", entries())
 
 
-def test_the_readme_fits_one_screen_or_two() -> None:
-    assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) <= 80
-
-
 def commands(command: click.Command = root, name: str = "sfumato") -> Iterator[tuple[str, click.Command]]:
     """Every command and subcommand with its full name."""
     yield name, command

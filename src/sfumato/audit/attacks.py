@@ -92,7 +92,7 @@ def _figure(name: str, column: str, key: str, figures: Mapping[str, Any], headli
 
 
 class Homogeneity(Threat):
-    """Candidates that share one sensitive value give it away, however many they are."""
+    """All candidates of a person share one sensitive value, which is then disclosed."""
 
     name: ClassVar[str] = "homogeneity"
     paper: ClassVar[str] = "Machanavajjhala et al. 2006"
@@ -106,7 +106,7 @@ class Homogeneity(Threat):
 
 
 class Skewness(Threat):
-    """Candidates whose sensitive values are spread quite differently than everybody's give an opinion away."""
+    """The sensitive values of a class differ strongly from those of the whole table."""
 
     name: ClassVar[str] = "skewness"
     paper: ClassVar[str] = "Li, Li, Venkatasubramanian 2007"
@@ -125,7 +125,7 @@ class Skewness(Threat):
 
 
 class OtherColumnsKnown(Threat):
-    """Columns that are published as they are tell candidates apart, and may tell what was generalized."""
+    """Columns published unchanged can separate candidates or determine a generalized value."""
 
     name: ClassVar[str] = "other-columns"
 
@@ -141,7 +141,7 @@ class OtherColumnsKnown(Threat):
 
 
 class Insiders(Threat):
-    """Somebody who already knows sensitive values of people in the table can rule candidates out."""
+    """An adversary who knows records of the table can exclude candidates."""
 
     name: ClassVar[str] = "insiders"
 

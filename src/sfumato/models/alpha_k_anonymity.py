@@ -23,7 +23,7 @@ from sfumato.models.base import Demand, Example, Model, Safer, all_hold, example
 
 
 class AlphaK(Model):
-    """At least k candidates for everybody, and no sensitive value has more than a share alpha of them.
+    """Every person has at least k candidates, and no sensitive value has a share above alpha among them.
 
     A value of a combination has at most the share of each of its parts, and candidates are counted without values.
     """

@@ -33,7 +33,7 @@ from sfumato.models.k_map import KMap
 
 
 class AverageRisk(Model):  # I1
-    """People are found again with at most this probability on average; with k, nobody among fewer candidates (strict)."""
+    """The average re-identification risk is at most this probability; with k, every person also has k candidates (strict)."""
 
     name: ClassVar[str] = "average-risk"
     sentence: ClassVar[str] = (

@@ -37,7 +37,7 @@ BEYOND = 1e9
 
 
 class BetaLikeness(Model):  # I1
-    """No sensitive value is much more frequent among anybody's candidates than in the whole release."""
+    """No sensitive value is much more frequent in an equivalence class than in the whole release."""
 
     name: ClassVar[str] = "beta-likeness"
     sentence: ClassVar[str] = "may not see the share of any value of {hide} grow by more than the factor {beta} ({kind})"

@@ -41,7 +41,7 @@ from sfumato.models.channel_model import ChannelModel, PublishedChannel, best_su
 
 
 class DegreeAttack(ChannelModel):
-    """Who knows a person's number of ties tells the person from somebody with nearly as many with at most this probability."""
+    """An adversary who knows a degree tells two nodes of similar degree apart with at most this probability."""
 
     name: ClassVar[str] = "degree-attack"
     sentence: ClassVar[str] = (

@@ -29,7 +29,7 @@ WITHOUT = 1e9
 
 
 class DeltaDisclosure(Model):  # I1
-    """Every sensitive value is about as frequent among anybody's candidates as in the whole release."""
+    """Every sensitive value is about as frequent in an equivalence class as in the whole release."""
 
     name: ClassVar[str] = "delta-disclosure"
     sentence: ClassVar[str] = "may not see the share of any value of {hide} change by a factor beyond e to the {delta}"

@@ -38,7 +38,7 @@ IN = "1"
 
 
 class DeltaPresence(Model):  # I1
-    """Being in the table has a probability between two bounds for everybody of the population."""
+    """For every person of the population the probability to be in the table is between two bounds."""
 
     name: ClassVar[str] = "delta-presence"
     sentence: ClassVar[str] = (

@@ -57,7 +57,7 @@ class Sampling(NamedTuple):
 
 
 class DifferentialPrivacy(Model):
-    """Whether one person is in the table changes what may be published by little: (ε, δ), by sampling and k look-alikes."""
+    """One person changes the probability of any release by at most a factor e^ε, plus δ (by sampling and k-anonymity)."""
 
     name: ClassVar[str] = "differential-privacy"
     sentence: ClassVar[str] = (

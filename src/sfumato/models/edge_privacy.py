@@ -25,7 +25,7 @@ from sfumato.models.channel_model import ChannelModel, PublishedChannel
 
 
 class EdgePrivacy(ChannelModel):
-    """One tie is protected by randomized response with this epsilon; a person has many ties."""
+    """One edge is protected by differential privacy with this epsilon; a person has many edges."""
 
     name: ClassVar[str] = "edge-privacy"
     sentence: ClassVar[str] = "may learn so little of any one tie that its log odds change by at most {epsilon}"

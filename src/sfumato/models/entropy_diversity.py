@@ -48,7 +48,7 @@ _FIRST = -float(np.euler_gamma) - math.log(2)
 
 
 class EntropyDiversity(Model):
-    """The values among everybody's candidates have the entropy of l equally frequent ones, by a chosen estimator."""
+    """The entropy of the sensitive values in every class is at least that of l equally frequent values."""
 
     name: ClassVar[str] = "entropy-diversity"
     sentence: ClassVar[str] = "must find values of {hide} with the entropy of {l} equally frequent ones (estimator: {estimator})"

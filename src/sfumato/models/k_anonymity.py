@@ -22,7 +22,7 @@ from sfumato.models.base import Demand, Example, Model, Safer, Short, example_cl
 
 
 class KAnonymity(Model):
-    """Everybody is left among at least k published candidates."""
+    """Every person has at least k candidates: rows with the same published quasi-identifiers."""
 
     name: ClassVar[str] = "k-anonymity"
     sentence: ClassVar[str] = "must be left with at least {k} candidates"

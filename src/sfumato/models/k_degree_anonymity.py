@@ -23,7 +23,7 @@ from sfumato.models.base import Demand, Example, Model, Safer, example_classes
 
 
 class KDegreeAnonymity(Model):
-    """Everybody shares the published number of ties with at least k − 1 others."""
+    """Every node shares its published degree with at least k − 1 others."""
 
     name: ClassVar[str] = "k-degree-anonymity"
     sentence: ClassVar[str] = "must find at least {k} people with the same number of ties"

@@ -28,7 +28,7 @@ from sfumato.models.base import Demand, Example, Model, Safer, all_hold, example
 
 
 class KDiversity(Model):
-    """No sensitive value has a larger share than 1/k among a person's links, for whoever joins all releases.
+    """No sensitive value has a share above 1/k among a person's links in the join of all releases.
 
     A value of a combination has at most the share of each of its parts.
     """

@@ -23,7 +23,7 @@ from sfumato.models.base import Demand, Example, Model, Safer, all_hold, example
 
 
 class KLinkability(Model):
-    """Nobody can be linked to fewer than k sensitive values, by whoever joins all releases.
+    """Every person can be linked to at least k sensitive values in the join of all releases.
 
     A combination has at least as many different values as each of its columns.
     """

@@ -33,7 +33,7 @@ from sfumato.models.base import Example, Model, Safer, example_classes
 
 
 class KMap(Model):  # I1
-    """Every published row could be any of at least k people of the population."""
+    """Every published row fits at least k people of the population."""
 
     name: ClassVar[str] = "k-map"
     sentence: ClassVar[str] = "and not who is in the table must find at least {k} people of the population for every row"

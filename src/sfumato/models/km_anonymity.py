@@ -25,7 +25,7 @@ from sfumato.models.base import Demand, Example, Model, Safer, example_classes
 
 
 class KmAnonymity(Model):
-    """Whoever knows up to m items of a person is left with at least k published records."""
+    """An adversary who knows up to m items of a person has at least k candidates."""
 
     name: ClassVar[str] = "km-anonymity"
     sentence: ClassVar[str] = "and up to {m} items of a person must find at least {k} records that fit"

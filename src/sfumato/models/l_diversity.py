@@ -42,7 +42,7 @@ _WEAKER: dict[str, tuple[str, ...]] = {
 
 
 class LDiversity(Model):  # I2
-    """The sensitive values among everybody's candidates are at least l well represented.
+    """Every equivalence class has at least l well-represented sensitive values.
 
     A combination splits the values of its columns. Splitting adds values, lowers the largest share and raises the entropy; the
     l − 1 most frequent parts lie in at most l − 1 values, so what is left beside them does not shrink (recursive).

@@ -34,7 +34,7 @@ from sfumato.models.channel_model import ChannelModel, PublishedChannel, best_su
 
 
 class NeighbourhoodAttackModel(ChannelModel):
-    """Who recognizes so many nodes and knows a person's ties to them tells the person from others with at most this probability."""
+    """An adversary who recognizes some nodes tells two people apart by their edges to them with at most this probability."""
 
     name: ClassVar[str] = "neighbourhood"
     sentence: ClassVar[str] = (

@@ -30,7 +30,7 @@ class Spent(NamedTuple):
 
 
 class NodePrivacy(Model):
-    """All ties of any one person together are protected by this epsilon."""
+    """All edges of one person together are protected by differential privacy with this epsilon."""
 
     name: ClassVar[str] = "node-privacy"
     sentence: ClassVar[str] = "may learn so little of all ties of any one person that log odds change by at most {epsilon}"

@@ -23,7 +23,7 @@ from sfumato.models.base import Demand, Example, Model, Safer, Short, all_hold, 
 
 
 class PSensitivity(Model):
-    """Every sensitive column shows at least p different values among everybody's candidates.
+    """Every equivalence class has at least p distinct values in each sensitive column.
 
     A combination has at least as many different values as each of its columns.
     """

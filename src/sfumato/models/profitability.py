@@ -36,7 +36,7 @@ _MOST = 1 << 40
 
 
 class Profitability(Model):  # I1
-    """Publishing a record pays, given an attacker who attacks whenever that pays (the prosecutor's game, or the journalist's)."""
+    """Publishing a record is profitable against an adversary who attacks whenever an attack is profitable."""
 
     name: ClassVar[str] = "profitability"
     sentence: ClassVar[str] = (

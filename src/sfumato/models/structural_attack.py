@@ -89,7 +89,7 @@ COVERED = {
 
 
 class StructuralAttack(ChannelModel):
-    """Whoever planted accounts before publication finds them again with at most this probability."""
+    """An adversary who planted accounts before publication finds them with at most this probability."""
 
     name: ClassVar[str] = "structural-attack"
     sentence: ClassVar[str] = (

@@ -28,7 +28,7 @@ from sfumato.models.base import Demand, Example, Model, Safer, example_classes
 
 
 class SubsetAnonymity(Model):
-    """Whoever knows up to m quasi-identifiers of a person is left with at least k published rows."""
+    """An adversary who knows up to m quasi-identifiers of a person has at least k candidates."""
 
     name: ClassVar[str] = "subset-anonymity"
     sentence: ClassVar[str] = "and up to {m} of them of a person must find at least {k} published rows that fit"

@@ -67,7 +67,7 @@ _CHUNK = 4_000_000
 
 
 class TCloseness(Model):  # I1
-    """Sensitive values among everybody's candidates are distributed almost as in the whole release."""
+    """In every equivalence class the sensitive values are distributed almost as in the whole release."""
 
     name: ClassVar[str] = "t-closeness"
     sentence: ClassVar[str] = (

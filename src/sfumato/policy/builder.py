@@ -163,7 +163,7 @@ def l_diversity(l: float, *, kind: str = "distinct", given: Names = (), hide: Na
 
 
 def t_closeness(t: float, *, distance: str = "equal", given: Names = (), hide: Names = (), **more: Any) -> ClaimEntry:
-    """Sensitive values among everybody's candidates are distributed almost as in the whole release."""
+    """In every equivalence class the sensitive values are distributed almost as in the whole release."""
     return claim("t-closeness", given=given, hide=hide, t=t, **({"distance": distance} if distance != "equal" else {}), **more)
 
 

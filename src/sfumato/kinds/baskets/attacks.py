@@ -75,7 +75,7 @@ if TYPE_CHECKING:
 
 
 class BasketLinkage(ReleaseAttack):
-    """Look every person up by their whole item set; report candidates and how often the best guess of a label is right."""
+    """Look up every person by the whole item set; report candidates and how often the best label guess is right."""
 
     name: ClassVar[str] = "basket-linkage"
     paper: ClassVar[str] = "multitype Def. 1"
@@ -152,7 +152,7 @@ class FewItems(ReleaseAttack):
 
 
 class LabelGuess(ReleaseAttack):
-    """Learn which labels go with which items, then give every label of a block to one of its people."""
+    """Learn which labels go with which items, then assign the labels of each block to its members."""
 
     name: ClassVar[str] = "labels"
     paper: ClassVar[str] = "Kifer 2009"
@@ -217,7 +217,7 @@ def _contents(made: Partition, doubts: list[tuple[str, ...]]) -> list[Any]:
 
 
 class ReExecution(ReleaseAttack):
-    """Run the program again on everybody's items, find each person's candidates, and guess rows and labels."""
+    """Run the program again on all item sets, find the candidates of each person, and guess rows and labels."""
 
     name: ClassVar[str] = "re-execution"
     paper: ClassVar[str] = "multitype 3.4"

@@ -258,7 +258,7 @@ class TrueErrorRate(Metric):
 
 
 class KnownWidth(Metric):
-    """How wide the cells of quasi-identifiers beside items are, per column."""
+    """Average width of the quasi-identifier cells of baskets, per column."""
 
     name: ClassVar[str] = "known_width"
     range: ClassVar[str] = "0 … 1"

@@ -67,7 +67,7 @@ def has_added_edges(exhibit: ReleaseView) -> bool:
 
 
 class AddedEdgesGap(Metric):
-    """Share of the added edges that is not proven to be necessary; 0 is a proven optimum."""
+    """Share of the added edges that is not proven necessary; 0 for a proven optimum."""
 
     name: ClassVar[str] = "added_edges_gap"
     figure: ClassVar[str] = "optimality_gap"

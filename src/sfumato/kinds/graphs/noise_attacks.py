@@ -121,7 +121,7 @@ from sfumato.release.view import ReleaseView
 
 
 class DegreeSignatures(ReleaseAttack):
-    """Know a person's number of ties, and those of all friends; count who else looks so."""
+    """Know the degree of a person and of all neighbors; count the nodes that match."""
 
     name: ClassVar[str] = "degree-signatures"
     paper: ClassVar[str] = "obfuscation §3.4"
@@ -209,7 +209,7 @@ def standard_errors_above(share: float, chance: float, error: float) -> float:
 
 
 class DegreeGuesses(FlipAttack):
-    """Know numbers of ties; look for the best connected people, and tell people apart who differ in a few ties."""
+    """Know degrees; look for the nodes with the most edges, and tell apart nodes of similar degree."""
 
     name: ClassVar[str] = "degrees"
     paper: ClassVar[str] = "multitype §4.4.2"
@@ -265,7 +265,7 @@ def _found(published: IntArray, hub: int, degrees: IntArray, flip: EdgeChannel) 
 
 
 class NeighbourhoodAttack(FlipAttack):
-    """Recognize some nodes; tell two other people apart by their ties to them."""
+    """Recognize some nodes; tell two other people apart by their edges to them."""
 
     name: ClassVar[str] = "neighbourhood"
     paper: ClassVar[str] = "multitype §4.4"
@@ -340,7 +340,7 @@ class TrueFigures:
 
 
 class OneTie(Attack):
-    """Know everything but one tie; guess from noisy figures whether it is there."""
+    """Know everything except one edge; guess from noisy figures whether it exists."""
 
     name: ClassVar[str] = "one-tie"
     paper: ClassVar[str] = "Hay et al. 2009; Zhang et al. 2015"
@@ -396,7 +396,7 @@ def log_odds_of_edge(
 
 
 class OnePerson(Attack):
-    """Know everything but the ties of the best connected person; guess from noisy figures whether there are any."""
+    """Know everything except the edges of the node with the most edges; guess from noisy figures whether it has any."""
 
     name: ClassVar[str] = "one-person"
     paper: ClassVar[str] = "Kasiviswanathan et al. 2013"

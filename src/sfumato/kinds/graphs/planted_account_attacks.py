@@ -268,7 +268,7 @@ _COUNTED_UP_TO, _SAMPLED = 2_000_000, 100_000
 
 
 class Structural(PlantedAttack):
-    """Plant accounts, then look for them by likelihood alone: every tie and degree is exhibit, nothing has to survive."""
+    """Plant accounts, then search for them by likelihood over all edges and degrees."""
 
     name: ClassVar[str] = "structural"
     paper: ClassVar[str] = "multitype §4.5"
@@ -397,7 +397,7 @@ def _judged(planted: PlantedGraph, order: IntArray, guess: NDArray[np.int32], ke
 
 
 class Walk(PlantedAttack):
-    """Plant accounts, then follow the path whose degrees and ties are exactly as planted."""
+    """Plant accounts, then follow the path whose degrees and edges match exactly."""
 
     name: ClassVar[str] = "walk"
     paper: ClassVar[str] = "multitype §4.1.1"
@@ -413,7 +413,7 @@ class Walk(PlantedAttack):
 
 
 class IntervalWalk(PlantedAttack):
-    """Plant accounts, then follow paths whose degrees lie in the likely intervals and whose ties are nearly as planted."""
+    """Plant accounts, then follow paths whose degrees are in likely intervals and whose edges nearly match."""
 
     name: ClassVar[str] = "interval-walk"
     paper: ClassVar[str] = "multitype §4.4"

@@ -100,7 +100,7 @@ from sfumato.release.view import ReleaseView
 
 
 class IntersectionAttack(Attack):
-    """Put all published tables together; report people for whom only one hidden value is left."""
+    """Join all sub-tables of a release; report people with a single remaining sensitive value."""
 
     name: ClassVar[str] = "intersection"
     paper: ClassVar[str] = "versatile §1.3"

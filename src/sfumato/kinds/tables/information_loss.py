@@ -92,7 +92,7 @@ from sfumato.release.view import ReleaseView
 
 
 class Loss(Metric):
-    """Average share of its domain that a cell gives up; suppressed records count 1."""
+    """Average share of its domain that a cell covers; suppressed records count 1."""
 
     name: ClassVar[str] = "loss"
     on_classes: ClassVar[bool] = True
@@ -438,7 +438,7 @@ def _ntil_of_column(exhibit: ReleaseView, name: str) -> float:
 
 
 class EntropyLoss(Metric):
-    """Bits that a reader lacks about an original cell, on average."""
+    """Average number of bits that are missing to know an original cell."""
 
     name: ClassVar[str] = "entropy_loss"
     on_classes: ClassVar[bool] = True
@@ -503,7 +503,7 @@ OBJECTIVES: dict[str, type[Metric]] = {cls.name: cls for cls in (Loss, EntropyLo
 
 
 class OptimalityGap(Metric):
-    """Share of the loss that the best release of this kind could save at most; 0 for a proven optimum."""
+    """Largest share of the loss that a better release could save; 0 for a proven optimum."""
 
     name: ClassVar[str] = "optimality_gap"
     on_classes: ClassVar[bool] = True

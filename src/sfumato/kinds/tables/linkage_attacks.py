@@ -80,7 +80,7 @@ _CHUNK = 4_000_000
 
 
 class LinkageAttack(ReleaseAttack):
-    """Look every person up by their exact quasi-identifiers; report the best chance of finding the row or the value."""
+    """Look up every person by exact quasi-identifiers; report the probability to find the row or the value."""
 
     name: ClassVar[str] = "linkage"
     paper: ClassVar[str] = "boundaries §2"

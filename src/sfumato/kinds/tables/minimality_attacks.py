@@ -102,7 +102,7 @@ _ENOUGH, _ROUNDS = 30, 20
 
 
 class Minimality(ReleaseAttack):
-    """Rule out the values under which a class would have been cut further; guess from what is left."""
+    """Exclude values under which a class would have been split further; guess from the others."""
 
     name: ClassVar[str] = "minimality"
     paper: ClassVar[str] = "Wong, Fu, Wang, Pei 2007"
@@ -341,7 +341,7 @@ def _beliefs(values: IntArray, worlds: IntArray) -> Posteriors:
 
 
 class Downcoding(ReleaseAttack):
-    """Rule out the people who must stand behind other rows; report how many are left behind a generalized one."""
+    """Exclude people who must belong to other rows; report how many candidates are left for a generalized row."""
 
     name: ClassVar[str] = "downcoding"
     paper: ClassVar[str] = "Cohen 2022"

@@ -21,17 +21,17 @@ PAPERS: dict[str, tuple[str, str, str]] = {
     "obfuscation": (
         "Constrained Obfuscation of Relational Databases",
         "Shmueli, Zrihen, Yahalom, Tassa",
-        "Rules become constraint problems: new values for testers in which every rule is still true.",
+        "Rules become constraint problems. Testers get new values that satisfy every rule.",
     ),
     "boundaries": (
         "P-Sensitive K-Anonymity with Generalization Constraints",
         "Campan, Truta, Cooper",
-        "Limits on how far each value may be generalized, and clustering within them.",
+        "Limits on the generalization of each value, and clustering within them.",
     ),
     "versatile": (
         "Versatile Publishing For Privacy Preservation",
         "Jin, Zhang, Zhang, Das",
-        "Any set of rules between columns, kept by several tables in Guardian Normal Form.",
+        "Any set of privacy rules between columns, satisfied by several tables in Guardian Normal Form.",
     ),
     "multitype": (
         "Privacy Protection via Anonymization for Publishing Multi-Type Data",
@@ -41,14 +41,14 @@ PAPERS: dict[str, tuple[str, str, str]] = {
     "sequential": (
         "Limiting Disclosure of Sensitive Data in Sequential Releases of Databases",
         "Shmueli, Tassa, Wasserstein, Shapira, Rokach",
-        "The same people again: every release is judged together with all before it.",
+        "Releases of the same people, each judged together with all before it.",
     ),
 }
 CURVES: dict[str, list[tuple[str, str]]] = {
     "obfuscation": [
         (
             "obfuscation-figure-9",
-            "Figure 9: solver blocks are cheapest at q = 100 to 200, as in the paper; direct engines need 0.0024 s",
+            "Figure 9: solver blocks are cheapest at q = 100 to 200, as in the paper; exact samplers need 0.0024 s",
         ),
         ("obfuscation-figure-10", "Figure 10: diversity against the block; LM grows with it, LM* is at IG's level from q = 5 on"),
         ("obfuscation-figure-11", "Figure 11: time is linear in the number of records"),
@@ -65,13 +65,13 @@ CURVES: dict[str, list[tuple[str, str]]] = {
         ("baskets-orders", "§3.7: bit error rate by order: Gray, Gray-TSP, and our window order"),
         (
             "graph_attacks",
-            "§4.6: who finds the planted accounts; with exact intervals the walk survives μ = 0.001, against the text",
+            "§4.6: attacks on planted accounts; with exact intervals the walk succeeds at μ = 0.001, against the text",
         ),
-        ("graph_utility", "§4.7: what is recovered after perturbation"),
+        ("graph_utility", "§4.7: figures recovered after perturbation"),
         ("patterns-5.5-distortion", "Figure 5.5: distortion"),
         (
             "patterns-5.6-clustering",
-            "Figure 5.6: clustering error; it comes out on independent uniform columns and does not on Adult",
+            "Figure 5.6: clustering error; reproduced on independent uniform columns, not on Adult",
         ),
     ],
     "sequential": [
@@ -80,11 +80,11 @@ CURVES: dict[str, list[tuple[str, str]]] = {
     ],
 }
 NOT_REPRODUCED = {
-    "obfuscation": "Absolute times, and §6.2: its Mondrian and taxonomies are not specified.",
-    "boundaries": "Figure 5 and Table 5: labels and everything above the boundaries are not in the text, so ours are our own.",
-    "versatile": "Absolute times; the Texas data, for which a table of the same shape stands.",
-    "multitype": "Figures are not in the texts and are compared by their words; Figure 5.6 on Adult.",
-    "sequential": "Figures are not in the texts and are compared by their words.",
+    "obfuscation": "Absolute times. §6.2: the paper does not specify its Mondrian and its taxonomies.",
+    "boundaries": "Figure 5 and Table 5: the text has no labels and nothing above the boundaries.",
+    "versatile": "Absolute times. The Texas data is replaced by a table of the same shape.",
+    "multitype": "The text at hand has no figures; results are compared with its sentences. Figure 5.6 on Adult.",
+    "sequential": "The text at hand has no figures; results are compared with its sentences.",
 }
 _CITED = re.compile(r"\[(" + "|".join(PAPERS) + r")[ ,]+([^\]]+)\]")
 _DECLARED = re.compile(r'paper: ClassVar\[str\] = "(' + "|".join(PAPERS) + r') ([^"]+)"')
@@ -116,7 +116,7 @@ def errata() -> dict[str, list[dict[str, str]]]:
 
 @cache
 def places_of_tests() -> dict[str, str]:
-    """Name of a test → the file it stands in."""
+    """Name of a test → its file."""
     found = {}
     for path in sorted((ROOT / "tests").rglob("test_*.py")):
         for name in re.findall(r"^\s*def (test_\w+)", path.read_text(encoding="utf-8"), re.MULTILINE):
@@ -129,8 +129,8 @@ def index_page() -> str:
     lines = [
         "# The papers",
         "",
-        "Five documents give the mathematics. For each: where its definitions, theorems and algorithms live in the code",
-        "(read from the citations in it), what was reproduced, what could not be, and where it errs, with the test that shows it.",
+        "Sfumato implements five documents. Each page says where a definition or algorithm is in the code.",
+        "It lists what was reproduced and what was not. It also lists errors of the document, each with the test that shows it.",
         "",
         "| paper | cited in | errata |",
         "| --- | --- | --- |",
@@ -144,7 +144,7 @@ def index_page() -> str:
 def paper_page(key: str) -> str:
     """One document."""
     title, authors, sentence = PAPERS[key]
-    lines = [f"# {title}", "", f"{authors}. {sentence} Cited as `{key}`.", "", "## What lives where", ""]
+    lines = [f"# {title}", "", f"{authors}. {sentence} Cited as `{key}`.", "", "## Places in the code", ""]
     lines += ["| place | code |", "| --- | --- |"]
     for place, files in citations()[key].items():
         links = ", ".join(f"[{_short(file)}]({REPOSITORY}{file})" for file in files)
@@ -154,8 +154,8 @@ def paper_page(key: str) -> str:
         lines += ["Table 6, all 21 rows of both columns, on 45,222 records of Adult (`tests/house/test_adult.py`).", ""]
     for name, words in CURVES[key]:
         lines += [f"![{words}](curves/{name}.svg)", "", f"*{words}.*", ""]
-    lines += ["The commands that repeat every figure stand in `benchmarks/README.md`.", ""]
-    lines += ["## What could not be", "", NOT_REPRODUCED[key], ""]
+    lines += ["`benchmarks/README.md` has the commands that repeat every figure.", ""]
+    lines += ["## What could not be reproduced", "", NOT_REPRODUCED[key], ""]
     lines += ["## Errata", "", "| place | printed | right | shown by |", "| --- | --- | --- | --- |"]
     for entry in errata()[key]:
         shown = _shown(entry["test"])

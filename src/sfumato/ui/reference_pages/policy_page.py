@@ -50,12 +50,12 @@ KEYS = {
     "key": "The private columns that identify a record in every release of a ledger. They are never published.",
     "person": "The columns that identify a person, if one person may have several rows. See [people](../explanation/people.md).",
     "population": "The population that the table samples, for `k-map`, `delta-presence` and journalist or marketer risk. "
-    "See [people](../explanation/people.md).",
+    "See [survey weights](../how-to/survey-weights.md).",
     "series": "How the releases of a ledger belong together. See [several releases](../explanation/releases.md).",
     "accept": "Warnings of `check` that the data holder has reviewed, by their identifiers, each with a reason if given. "
     "A sensitive column that no requirement names (`unprotected:NAME`) needs a reason.",
     "plugins": "Python code that constraints and domains call. It is off unless the environment allows it. "
-    "See [rules](../explanation/rules.md).",
+    "See [write a plugin](../how-to/plugin.md).",
 }
 ROLES = {
     "identifier": "names people; never published",

@@ -131,7 +131,7 @@ _BALANCE = 0.01
 
 
 class BasketBlocking(Method):
-    """Each set is published as one row of a block of alike sets; which row is whose, is drawn uniformly in every block."""
+    """Publish similar item sets as blocks; inside a block the rows are in a secret random order."""
 
     name: ClassVar[str] = "blocks"
     form: ClassVar[type[Form]] = BasketBlocks

@@ -484,7 +484,7 @@ class DrawnAssignment:
 
 
 class Nonreciprocal(Method):
-    """Each set is published as a vote of k neighbours on a ring; which of them it is, is drawn by secret walks."""
+    """Publish each item set as the majority of k neighbors on a ring, assigned by secret random walks."""
 
     name: ClassVar[str] = "nonreciprocal"
     form: ClassVar[type[Form]] = Basket

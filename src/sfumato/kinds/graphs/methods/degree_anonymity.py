@@ -153,7 +153,7 @@ UNCOVERED = (
 
 
 class DegreeAnonymity(Method):
-    """Add as few edges as possible until everybody shares the number of ties with k − 1 others; every edge stays."""
+    """Add as few edges as possible until every node shares its degree with k − 1 others; every edge stays."""
 
     name: ClassVar[str] = "degree-anonymity"
     form: ClassVar[type[Form]] = Edges

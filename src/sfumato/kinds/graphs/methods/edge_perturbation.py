@@ -97,7 +97,7 @@ UNCOVERED = "accounts that stand out by their number of ties to other people are
 
 
 class EdgePerturbation(Method):
-    """Flip every pair of people with a small probability; analysts undo the flip on average."""
+    """Flip every pair of nodes with a small probability; recipients estimate the original figures."""
 
     name: ClassVar[str] = "edge-perturbation"
     form: ClassVar[type[Form]] = Edges

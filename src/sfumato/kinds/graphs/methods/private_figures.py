@@ -96,7 +96,7 @@ _EDGES, _TRIANGLES = 0.1, 0.3
 
 
 class PrivateFigures(Method):
-    """Edges, triangles and degrees with edge-level differential privacy, and a graph drawn from the degrees."""
+    """Publish edges, triangles and degrees with edge-level differential privacy, and a graph drawn from the degrees."""
 
     name: ClassVar[str] = "private-figures"
     form: ClassVar[type[Form]] = NoisyFigures
@@ -213,7 +213,7 @@ _NODE_PRIVATE_FIGURES_EDGES = 0.3
 
 
 class NodePrivateFigures(Method):
-    """Ties and degrees with node-level differential privacy: all ties of a person are protected, not one."""
+    """Publish the number of edges and the degrees with node-level differential privacy."""
 
     name: ClassVar[str] = "node-private-figures"
     form: ClassVar[type[Form]] = NoisyFigures

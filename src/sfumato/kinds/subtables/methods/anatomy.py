@@ -42,7 +42,7 @@ _LONGEST_NAME = 200
 
 
 class Anatomy(Method):
-    """Exact quasi-identifiers in one table, sensitive values in another, linked by buckets only."""
+    """Publish exact quasi-identifiers and sensitive values in two tables, linked by bucket numbers only."""
 
     name: ClassVar[str] = "anatomy"
     form: ClassVar[type[Form]] = AnatomyForm

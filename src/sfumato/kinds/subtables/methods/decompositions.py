@@ -42,7 +42,7 @@ from sfumato.release.method import Task
 
 
 class UtilityAware(SubTableMethod):
-    """Any set of privacy rules: few sub-tables without common columns, one hidden column in each; linear in the records."""
+    """Satisfy any set of privacy rules by few sub-tables without common columns, in linear time."""
 
     name: ClassVar[str] = "utility-aware"
     paper: ClassVar[str] = "versatile Alg. 2"
@@ -73,7 +73,7 @@ class UtilityAware(SubTableMethod):
 
 
 class MultiSensitive(SubTableMethod):
-    """One table that hides every right side from all other columns at once; a baseline by integer programming."""
+    """Protect every sensitive column in one table by integer programming; a baseline."""
 
     name: ClassVar[str] = "multi-sensitive"
     paper: ClassVar[str] = "versatile App. B"
@@ -150,7 +150,7 @@ def _kept_by_different_values(model: Model) -> bool:
 
 
 class SingleAttribute(SubTableMethod):
-    """Every column in a table of its own: keeps any rules, loses every correlation; a baseline."""
+    """Publish every column in its own table: satisfies any rules and loses all correlations; a baseline."""
 
     name: ClassVar[str] = "single-attribute"
     paper: ClassVar[str] = "versatile §1.3"

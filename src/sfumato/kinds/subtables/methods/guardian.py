@@ -78,7 +78,7 @@ from sfumato.policy.privacy_rules import PrivacyRule
 
 
 class Guardian(SubTableMethod):
-    """Any set of privacy rules: overlapping sub-tables that lose as little as possible of the joint distribution."""
+    """Satisfy any set of privacy rules by overlapping sub-tables that keep most of the joint distribution."""
 
     name: ClassVar[str] = "guardian"
     paper: ClassVar[str] = "versatile Alg. 1"

@@ -98,7 +98,7 @@ from sfumato.release.release import Release
 
 
 class Global(RecodingMethod):
-    """Full-domain recoding: one level per column for everybody, the cheapest there is, with a budget of suppressed records."""
+    """Generalize every column to one level (full-domain recoding), with the least loss and limited suppression."""
 
     name: ClassVar[str] = "global"
     on_classes: ClassVar[bool] = True

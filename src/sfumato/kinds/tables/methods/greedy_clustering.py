@@ -64,7 +64,7 @@ if TYPE_CHECKING:
 
 
 class Clustering(RecodingMethod):
-    """Greedy clustering within boundaries: the most diverse record that costs least joins the cluster (GreedyCPKA)."""
+    """Build clusters greedily within the boundaries, record by record (GreedyCPKA)."""
 
     name: ClassVar[str] = "clustering"
     on_classes: ClassVar[bool] = True

@@ -72,7 +72,7 @@ _GIVEN_BACK = 20_000_000
 
 
 class LocalSuppression(Method):
-    """Suppress few cells, so that whoever knows up to m columns is left with k rows."""
+    """Suppress few cells until an adversary who knows up to m columns has k candidates."""
 
     name: ClassVar[str] = "local-suppression"
     form: ClassVar[type[Form]] = SuppressedCells

@@ -94,7 +94,7 @@ from sfumato.release.release import Part, Release
 
 
 class LinkedRows(Method):
-    """A pseudonym ties the rows of a person, and at least k people have the same published rows: a longitudinal file."""
+    """Publish a longitudinal file: a pseudonym links the rows of a person, and k people share all published rows."""
 
     name: ClassVar[str] = "linked"
     form: ClassVar[type[Form]] = LinkedTable
@@ -212,7 +212,7 @@ def _labels(policy: Policy, table: Table, name: str, told: Sequence[WrittenRows]
 
 
 class RelatedPeople(LinkedRows):
-    """A table of people and one of their rows, tied by a pseudonym: at least k people have the same line and the same rows."""
+    """Publish a table of people and a table of their rows, linked by a pseudonym that k people could have."""
 
     name: ClassVar[str] = "related"
     form: ClassVar[type[Form]] = RelatedTables

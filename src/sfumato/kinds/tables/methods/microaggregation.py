@@ -75,7 +75,7 @@ _DIGITS = 8
 
 
 class Microaggregation(Method):
-    """Groups of near records, published with their means, medians or modes: numbers stay numbers."""
+    """Publish groups of similar records with their means, medians or modes; numbers stay numbers."""
 
     name: ClassVar[str] = "microaggregation"
     form: ClassVar[type[Form]] = Microaggregated

@@ -26,7 +26,7 @@ from sfumato.release.method import Task
 
 
 class Mondrian(RecodingMethod):
-    """Cut the table again and again where it saves most, as long as every part is safe: fast on millions of records."""
+    """Split the table recursively while every part satisfies the requirements; fast on millions of records."""
 
     name: ClassVar[str] = "mondrian"
     on_classes: ClassVar[bool] = True

@@ -115,7 +115,7 @@ _RELAXED = 0.2
 
 
 class Optimal(RecodingMethod):
-    """A recoding with a proven bound: no release of the policy loses less than the private report says; the optimum when small."""
+    """Search a recoding with a proven lower bound of the loss; the optimum for small tables."""
 
     name: ClassVar[str] = "optimal"
     paper: ClassVar[str] = "obfuscation §3.3, §6.2"

@@ -134,7 +134,7 @@ def normal_numbers(randomness: Randomness, count: int) -> FloatArray:
 
 
 class CorrelatedNoise(Perturbing):
-    """Numbers get correlated noise of a published covariance; nothing is promised."""
+    """Add correlated noise of a published covariance to numbers; no privacy model is promised."""
 
     name: ClassVar[str] = "noise"
     paper: ClassVar[str] = "Kim 1986"
@@ -163,7 +163,7 @@ class CorrelatedNoise(Perturbing):
 
 
 class PostRandomization(Perturbing):
-    """Categories change by a published matrix that keeps their shares on average; nothing is promised."""
+    """Change categories by a published matrix that keeps their shares on average; no privacy model is promised."""
 
     name: ClassVar[str] = "pram"
     paper: ClassVar[str] = "Gouweleeuw, Kooiman, Willenborg, de Wolf 1998"
@@ -188,7 +188,7 @@ class PostRandomization(Perturbing):
 
 
 class Swapping(Perturbing):
-    """Values change places with values of nearby rank: every column keeps its values, nothing is promised."""
+    """Exchange values of similar rank; every column keeps its values, and no privacy model is promised."""
 
     name: ClassVar[str] = "swapping"
     paper: ClassVar[str] = "Moore 1996"
@@ -237,7 +237,7 @@ def swap_partners(ranked: IntArray, window: int, randomness: Randomness) -> IntA
 
 
 class Shuffling(Perturbing):
-    """Values of some columns are dealt anew in the order that the other columns predict; nothing is promised."""
+    """Reassign values of some columns in the order that the other columns predict; no privacy model is promised."""
 
     name: ClassVar[str] = "shuffling"
     paper: ClassVar[str] = "Muralidhar, Sarathy 2006"

@@ -84,7 +84,7 @@ _MOST = 3000
 
 
 class SampledRecords(Method):
-    """Differential privacy by drawing records and publishing those with k look-alikes in every column."""
+    """Publish a random sample of the records in k-anonymous classes, with differential privacy."""
 
     name: ClassVar[str] = "sampled"
     form: ClassVar[type[Form]] = DrawnTable

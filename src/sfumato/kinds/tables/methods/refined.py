@@ -57,7 +57,7 @@ CLUSTERED = 40_000
 
 
 class Refined(RecodingMethod):
-    """The quality method: the best of mondrian, a lattice sweep and clustering, improved by local search."""
+    """Improve the best of mondrian, a lattice search and clustering by local search; the default for least loss."""
 
     name: ClassVar[str] = "refined"
     on_classes: ClassVar[bool] = True

@@ -126,7 +126,7 @@ _SEARCHED, _MANY = 2.0, 100_000
 
 
 class Sequential(RecodingMethod):
-    """One more release of a table: joint classes by construction, or single cells by the paper's search."""
+    """Publish one more release of a series: joint equivalence classes, or cells by the paper's search."""
 
     name: ClassVar[str] = "sequential"
     form: ClassVar[type[Form]] = Recoded

@@ -63,7 +63,7 @@ _ALONE = "publish without a ledger"
 
 
 class Obfuscation(Method):
-    """New values for the replaced columns, obeying every rule, by exact samplers or solver blocks."""
+    """Draw new values for replaced columns under all constraints, by exact samplers or solver blocks."""
 
     name: ClassVar[str] = "obfuscation"
     form: ClassVar[type[Form]] = Replaced

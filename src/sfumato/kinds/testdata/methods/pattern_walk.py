@@ -94,7 +94,7 @@ ORDERED = "rows stand in the order of the source: whoever knows that order knows
 
 
 class PatternWalk(Method):
-    """New numbers at random in which every kept linear property is still true; privacy is measured, not guaranteed."""
+    """Draw random numbers that satisfy every kept linear property; privacy is measured, not promised."""
 
     name: ClassVar[str] = "pattern-walk"
     form: ClassVar[type[Form]] = Replaced

@@ -134,7 +134,7 @@ from sfumato.release.release import Part, Provenance, Release
 
 
 class Relational(Method):
-    """All tables of a database anew: keys by one-to-one maps, other columns by exact samplers under every rule."""
+    """Draw all replaced columns of a database: keys by one-to-one maps, others by exact samplers under all constraints."""
 
     name: ClassVar[str] = "relational"
     form: ClassVar[type[Form]] = DatabaseForm

@@ -1,0 +1,129 @@
+"""The documentation as a whole: links, anchors, reachability, sizes and prose."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+import yaml
+
+from sfumato.core.registry import catalogue
+from sfumato.models.base import Model
+from sfumato.release.method import Method
+from sfumato.ui.reference_pages import DOCS, PAGES
+from sfumato.ui.reference_pages.catalogue_page import METHODS, MODELS
+from sfumato.ui.reference_pages.folder_pages import FINDING, KEYS, MANIFEST, folder_example
+from tests.pages.page_runner import ROOT
+
+PROSE = ROOT.parent / "shared" / "tools" / "prose"
+WRITTEN = [ROOT / "README.md", ROOT / "CHANGELOG.md", ROOT / "benchmarks" / "README.md", *sorted(DOCS.rglob("*.md"))]
+
+
+class _Loader(yaml.SafeLoader):
+    """A reader of mkdocs.yml, whose tags mean nothing here."""
+
+
+_Loader.add_multi_constructor("", lambda loader, suffix, node: None)
+
+
+@cache
+def site() -> dict[str, object]:
+    tree: dict[str, object] = yaml.load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"), Loader=_Loader)
+    return tree
+
+
+def named(nav: object) -> Iterator[str]:
+    if isinstance(nav, str):
+        yield nav
+    elif isinstance(nav, dict):
+        for part in nav.values():
+            yield from named(part)
+    elif isinstance(nav, list):
+        for part in nav:
+            yield from named(part)
+
+
+def test_the_site_is_built_without_a_warning(tmp_path: Path) -> None:
+    """Strict: no broken link, no missing anchor, no page outside the navigation."""
+    pytest.importorskip("mkdocs", reason="the site needs mkdocs")
+    environment = os.environ | {"NO_MKDOCS_2_WARNING": "1", "PYTHONPATH": str(ROOT / "src")}
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(tmp_path / "site")]
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert "WARNING" not in done.stderr
+
+
+def test_every_page_is_in_the_navigation() -> None:
+    assert set(named(site()["nav"])) == {page.relative_to(DOCS).as_posix() for page in DOCS.rglob("*.md")}
+
+
+def links(page: Path) -> set[Path]:
+    targets = re.findall(r"\]\(([^)#:\s]+\.md)(?:#[^)]*)?\)", page.read_text(encoding="utf-8"))
+    return {(page.parent / target).resolve() for target in targets}
+
+
+def test_every_page_is_two_clicks_from_the_home_page() -> None:
+    first = links(DOCS / "index.md")
+    second = {target for page in first if page.is_file() for target in links(page)}
+    far = {page.resolve() for page in DOCS.rglob("*.md")} - first - second - {(DOCS / "index.md").resolve()}
+    assert sorted(page.name for page in far) == []
+
+
+def test_links_of_files_outside_the_site_lead_somewhere() -> None:
+    lost = []
+    for page in (*WRITTEN, ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md"):
+        for target in re.findall(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
+            if not (page.parent / target).exists():
+                lost.append(f"{page.name}: {target}")
+    assert lost == []
+
+
+def test_sizes() -> None:
+    prose = sum(page.stat().st_size for page in DOCS.rglob("*.md") if page.relative_to(DOCS).as_posix() not in PAGES)
+    assert prose <= 180_000
+    assert (DOCS / "explanation" / "limits.md").stat().st_size <= 15_000
+    assert (ROOT / "benchmarks" / "README.md").stat().st_size <= 12_000
+    assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) <= 120
+    newest = re.split(r"^## ", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), flags=re.MULTILINE)[1]
+    assert len(newest.encode()) <= 10_000
+    assert len(newest.splitlines()) <= 120
+
+
+def test_the_prose_is_plain() -> None:
+    if not PROSE.exists():
+        pytest.skip("the prose count is not beside this repository (../shared/tools/prose)")
+    places = ("README.md", "docs", "CHANGELOG.md", "benchmarks/README.md")
+    done = subprocess.run([sys.executable, str(PROSE), *places], cwd=ROOT, capture_output=True, text=True, check=True)
+    rows = [line.split(maxsplit=6) for line in done.stdout.splitlines()[1:]]
+    figures = {row[5]: (float(row[1]), float(row[2].rstrip("%")), float(row[4])) for row in rows}
+    mean, long, coined = figures.pop("ALL")
+    assert (mean <= 15, long <= 10, coined <= 0.2) == (True, True, True), (mean, long, coined)
+    assert {page: figure for page, figure in figures.items() if figure[0] > 18 or figure[1] > 18} == {}
+
+
+def test_every_model_and_method_has_its_facts_in_the_catalogue() -> None:
+    assert set(catalogue("models", Model)) == set(MODELS)
+    assert set(catalogue("methods", Method)) == set(METHODS)
+
+
+def test_every_key_of_a_folder_is_described() -> None:
+    certificate, manifest = folder_example()
+    assert set(certificate) <= set(KEYS)
+    assert {key for finding in certificate["findings"] for key in finding} <= set(FINDING)
+    assert set(manifest) <= set(MANIFEST)
+
+
+def test_messages_name_pages_that_exist() -> None:
+    lost = [
+        (path.name, page)
+        for path in (ROOT / "src").rglob("*.py")
+        for page in re.findall(r"docs/[a-z_/-]+\.md", path.read_text(encoding="utf-8"))
+        if not (ROOT / page).is_file()
+    ]
+    assert lost == []
