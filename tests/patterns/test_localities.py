@@ -1,12 +1,16 @@
 """Localities: the worked example, completeness by brute force, pruning, sampling."""
 
-from itertools import combinations, pairwise, product
+from itertools import combinations, pairwise, permutations, product
+from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.secret import secret
+from tests.trust.every_form import read, redo, write
 
+import sfumato as sf
 from sfumato.core.randomness import Randomness
 from sfumato.kinds.testdata.methods.kernels.pattern_walk import NARROW, WIDE, extract, plain_extract
 from sfumato.kinds.testdata.methods.linear_properties import localities, points_of, runs, sampled
@@ -108,3 +112,67 @@ def test_nothing_to_keep_below_three_values():
     assert pattern.triples.shape == (0, 4)
     assert pattern.order.tolist() == [[0, 1]]
     assert localities(np.array([], dtype=np.int64), runs(0, 20), 0.5, Randomness(1)).triples.size == 0
+
+
+class TestOrderOfLocalities:
+    """Localities keep the order of their three values, and the audit finds one that does not."""
+
+    ORIGINAL = ("26", "1", "3", "20", "12")
+
+    def made(self, tmp_path: Path, **settings: str) -> Path:
+        columns = {"v": {"role": "replaced", "domain": {"integers": [0, 40]}}}
+        tree = {"version": 1, "columns": columns, "keep": ["localities(v)"], "method": {"pattern-walk": settings}}
+        made = sf.publish(sf.Policy.parse(tree), data={"v": list(self.ORIGINAL)}, seed=secret(4))
+        return made.write(tmp_path / "out", report=False)
+
+    def test_a_value_above_the_next_one_is_found(self, tmp_path: Path) -> None:
+        """Every published value set to every number: found unless order and wider gap of all triples are as before."""
+        folder = self.made(tmp_path, rows="ordered")
+        original = {"v": list(self.ORIGINAL)}
+        published = [int(row["v"]) for row in read(folder / "data.csv")]
+        before = [int(value) for value in self.ORIGINAL]
+        triples = [t for t in permutations(range(5), 3) if before[t[0]] < before[t[1]] < before[t[2]]]
+        found = {True: 0, False: 0}
+        for place, value in product(range(5), range(41)):
+            after = [*published[:place], value, *published[place + 1 :]]
+            write(folder / "data.csv", [{"v": str(each)} for each in after])
+            redo(folder)
+            kept = all(_kept([before[i] for i in triple], [after[i] for i in triple]) for triple in triples)
+            localities = next(one for one in sf.verify(folder, original=original).findings if one.model == "localities")
+            assert localities.holds == kept, (place, value)
+            found[kept] += 1
+        assert min(found.values()) > 5, found
+
+    def test_rows_in_the_order_of_the_source_need_provenance(self, tmp_path: Path) -> None:
+        folder = self.made(tmp_path, rows="ordered")
+        alone = next(one for one in sf.verify(folder).findings if one.model == "named records")
+        assert alone.open and "moved" not in alone.achieved
+        known = next(one for one in sf.verify(folder, original={"v": list(self.ORIGINAL)}).findings if one.model == "named records")
+        assert known.verdict is True and known.achieved["moved"] == 0
+
+    def test_what_is_told_is_judged_on_the_rows_and_the_rest_is_left_out(self, tmp_path: Path) -> None:
+        folder = self.made(tmp_path, tell="kept")
+        alone = next(one for one in sf.verify(folder).findings if one.model == "named records")
+        assert alone.verdict is True and set(alone.achieved) == {"properties", "broken"}
+        assert "provenance" in alone.reason
+
+    def test_nothing_to_tell(self, tmp_path: Path) -> None:
+        columns = {"v": {"role": "replaced", "domain": {"integers": [0, 40]}}}
+        tree = {
+            "version": 1,
+            "columns": columns,
+            "keep": ["localities(v) partition 3"],
+            "method": {"pattern-walk": {"tell": "kept"}},
+        }
+        data = {"v": ["10", "15", "15", "9", "26"]}
+        for format in ("csv", "parquet"):
+            folder = sf.publish(sf.Policy.parse(tree), data=data, format=format).write(tmp_path / format, report=False)
+            assert not sf.verify(folder).violated
+            assert sf.verify(folder, original=data).holds
+
+
+def _kept(old: list[int], new: list[int]) -> bool:
+    """The order of three values and which of their gaps is wider, neither reversed."""
+    wide = (old[1] - old[0]) - (old[2] - old[1])
+    now = (new[1] - new[0]) - (new[2] - new[1])
+    return new[0] <= new[1] <= new[2] and (now >= 0 if wide > 0 else now <= 0)

@@ -13,13 +13,13 @@ from sfumato.core.errors import DataError
 _FRAMES = "give a path, or a polars, pandas or pyarrow frame"
 
 
-def from_frame(data: Any) -> pa.Table:
-    """The frame as an Arrow table, or an error that names what was given."""
+def from_frame(data: Any, *, empty: bool = False) -> pa.Table:
+    """The frame as an Arrow table, or an error that names what was given; without rows only where it may be `empty`."""
     table = _convert(data)
     if table is None:
         raise DataError(f"a {type(data).__name__} is no table", hint=_FRAMES)
     _require_names(table.column_names)
-    if table.num_rows == 0:
+    if table.num_rows == 0 and not empty:
         raise DataError("the frame has no rows", hint="give a table with at least one record")
     columns = [_plain_column(table.column(place), name) for place, name in enumerate(table.column_names)]
     return pa.table(columns, names=table.column_names)

@@ -106,21 +106,24 @@ class FileLayout:
 _USUAL = FileLayout()
 
 
-def read_file(path: Path, *, line_breaks: bool = True, written: FileLayout = _USUAL, coded: bool = False) -> pa.Table:
+def read_file(
+    path: Path, *, line_breaks: bool = True, written: FileLayout = _USUAL, coded: bool = False, empty: bool = False
+) -> pa.Table:
     """The table in a file, chosen by its ending; `line_breaks` says whether values of a text file may hold them.
 
-    With `coded`, columns of a long text file whose values repeat are codes with a dictionary (`data.table.IN_ORDER`).
+    With `coded`, columns of a long text file whose values repeat are codes with a dictionary (`data.table.IN_ORDER`). A table
+    without rows is refused as data of people, and read as what it is with `empty`: a part of a release may list nothing.
     """
     if not is_there(path):
         raise DataError(f"no such file: {path.name}", where=str(path), hint="paths in a policy are relative to the policy file")
     if is_text(path):
-        return read_csv(path, line_breaks=line_breaks, written=written, coded=coded)
+        return read_csv(path, line_breaks=line_breaks, written=written, coded=coded, empty=empty)
     if _ending(path) in EXCEL:
         return read_excel(path, written)
     if _ending(path) in STATISTICS:
         return read_statistics(path, _ending(path))
     if _ending(path) in {"parquet", "pq"}:
-        return _read_parquet(path)
+        return _read_parquet(path, empty=empty)
     raise DataError(f"cannot tell the format of {path.name}", where=str(path), hint="use .csv, .csv.gz, .parquet or .xlsx")
 
 
@@ -133,19 +136,21 @@ def _ending(path: Path) -> str:
     return path.name.lower().removesuffix(".gz").rpartition(".")[2]
 
 
-def read_csv(path: Path, *, line_breaks: bool = True, written: FileLayout = _USUAL, coded: bool = False) -> pa.Table:
+def read_csv(
+    path: Path, *, line_breaks: bool = True, written: FileLayout = _USUAL, coded: bool = False, empty: bool = False
+) -> pa.Table:
     """Every column as text; refuses other encodings, stray quotes, ragged rows, repeated or empty headers and empty tables."""
     content = _usual(read_bytes(path, encoding=written.encoding), written, path)
     above = max(written.header_row - 1, 0)
     try:
-        return _read_text(_without_lines(content, above, path), path, line_breaks, written, coded)
+        return _read_text(_without_lines(content, above, path), path, line_breaks, written, coded, empty)
     except DataError as error:  # lines were counted from the header on
         place, _, line = error.where.rpartition(":")
         where = f"{place}:{int(line) + above}" if place and line.isdecimal() else error.where
         raise DataError(error.what, where=where, hint=error.hint) from None
 
 
-def _read_text(content: bytes, path: Path, line_breaks: bool, written: FileLayout, coded: bool) -> pa.Table:
+def _read_text(content: bytes, path: Path, line_breaks: bool, written: FileLayout, coded: bool, empty: bool) -> pa.Table:
     header, separator = _header(content, path, written.separator)
     require_quotes(content, separator, path)
     convert = pa_csv.ConvertOptions(column_types=dict.fromkeys(header, pa.string()), strings_can_be_null=False, check_utf8=True)
@@ -153,7 +158,7 @@ def _read_text(content: bytes, path: Path, line_breaks: bool, written: FileLayou
     if in_pieces and (found := read_as_codes(content, header, separator)) is not None and found.num_rows:
         return found  # I1: every line that is not empty is one
     table = _parsed(content, path, header, convert, in_pieces, delimiter=separator, ignore_empty_lines=len(header) > 1)
-    if table.num_rows == 0:
+    if table.num_rows == 0 and not empty:
         raise DataError(f"{path.name} has a header and no rows", where=str(path), hint="give a table with at least one record")
     require_records(content, table.num_rows + 1, path, line_breaks=line_breaks, blanks=len(header) > 1)  # I1
     return table
@@ -293,11 +298,11 @@ def _unreadable(path: Path, error: Exception) -> DataError:
     return DataError(f"{path.name} cannot be read as CSV", where=str(path), hint="check quotes and separators")
 
 
-def _read_parquet(path: Path) -> pa.Table:
+def _read_parquet(path: Path, *, empty: bool) -> pa.Table:
     table = _parquet(path)
-    if table.num_rows == 0:
+    if table.num_rows == 0 and not empty:
         raise DataError(f"{path.name} has no rows", where=str(path), hint="give a table with at least one record")
-    return from_frame(table)
+    return from_frame(table, empty=empty)
 
 
 def _parquet(path: Path) -> pa.Table:

@@ -99,8 +99,8 @@ class Form(BaseModel):
         return type(self).model_validate(self.to_public() | changes)
 
     def read_part(self, file: Path) -> pa.Table:
-        """One part from its file."""
-        return read_file(file, coded=True)
+        """Return one part from its file; a part may list nothing."""
+        return read_file(file, coded=True, empty=True)
 
     def lists(self, parts: Sequence[str]) -> dict[str, tuple[str, ...]]:
         """Its tables, each with the parts that list what its buckets hide."""

@@ -1,10 +1,11 @@
-"""Localities: every sampled exhibit of two distances comes out in the release as it does in the original.
+"""Localities: no sampled comparison of two distances, and no order of its three values, is reversed in the release.
 
-For every sampled triple of records (a, b, c) the audit compares |a − b| with |b − c| in both tables, with absolute values and
-exactly (tolerance 0). It also asks that the triples lie inside one partition or (`across`) in three (in several, where partitions
-are the classes of a column), that as many different ones of each kind were sampled as the policy says, that records of a partition
-that shared a value share one still, and that partitions of near records have as many as asked. Of `distances` it compares |a − b|
-with |c − d| in both tables, for as many choices of two pairs of four values of a partition as the policy says.
+For every sampled triple of records (a, b, c) with a < b < c the audit asks that a ≤ b ≤ c in the release, too, and that the wider
+of the gaps b − a and c − b is not the narrower one there (exactly, tolerance 0; the paper's relations are ≥ and <, so that a
+strict relation may become a tie). It also asks that the triples lie inside one partition or (`across`) in three (in several, where
+partitions are the classes of a column), that as many different ones of each kind were sampled as the policy says, that records of a
+partition that shared a value share one still, and that partitions of near records have as many as asked. Of `distances` it
+compares |a − b| with |c − d| in both tables, for as many choices of two pairs of four values of a partition as the policy says.
 
 Paper
     [multitype Def. 5, §5.5]
@@ -142,13 +143,14 @@ class KeptLocalities(Check):
 
 
 def broken_triples(before: IntArray, after: IntArray, triples: IntArray, placed: BoolArray) -> int:
-    """Triples neither inside a partition nor across (not `placed`), or whose exhibit is not that of the original."""
+    """Triples neither inside a partition nor across (not `placed`), whose order is reversed, or the comparison of their gaps."""
     a, b, c = triples[:, :3].T
     old = abs(before[a] - before[b]) - abs(before[b] - before[c])
     new = abs(after[a] - after[b]) - abs(after[b] - after[c])
     between = (before[a] < before[b]) & (before[b] < before[c])
+    ordered = (after[a] <= after[b]) & (after[b] <= after[c])
     kept = np.where(old > 0, new >= 0, new <= 0)
-    return int((~(placed & between & kept)).sum())
+    return int((~(placed & between & ordered & kept)).sum())
 
 
 def broken_pairs(before: IntArray, after: IntArray, pairs: IntArray, home: IntArray) -> int:
@@ -510,6 +512,9 @@ _SIDES = ("high", "low")
 """The wider gap, by the number that the trace has for it."""
 
 
+_UNCOMPARED = "what was true of the original, and in which order its records stood, needs the original and the private provenance"
+
+
 class NamedRows(Check):
     """What is said about single published rows is true."""
 
@@ -521,17 +526,20 @@ class NamedRows(Check):
         return exhibit.of(Replaced).told or exhibit.of(Replaced).ordered
 
     def examine(self, exhibit: ReleaseView) -> Finding:
-        wrong = {"broken": 0, "untrue": 0, "moved": 0}
-        lines: list[tuple[str, ...]] = []
-        if exhibit.of(Replaced).told:
-            lines = _lines(exhibit)
+        form, wrong = exhibit.of(Replaced), dict[str, int]()
+        lines = _lines(exhibit) if form.told else []
+        if form.told:
             wrong["broken"] = _broken(exhibit, lines)
-            wrong["untrue"] = _untrue(exhibit, lines) if exhibit.private and exhibit.behind is not None else 0
-        if exhibit.of(Replaced).ordered and exhibit.behind is not None:
+        if exhibit.private and exhibit.behind is not None:
             behind = exhibit.behind["data"]
-            wrong["moved"] = int((behind != np.arange(behind.size)).sum())
+            wrong["untrue"] = _untrue(exhibit, lines) if form.told else 0
+            wrong["moved"] = int((behind != np.arange(behind.size)).sum()) if form.ordered else 0
+        if not wrong:
+            return Finding(self.name, True, {"moved": 0}, {}, grade=NOT_JUDGED, reason=_UNCOMPARED)
         reason = ", ".join(f"{count} {what}" for what, count in wrong.items() if count)
-        return Finding(self.name, not reason, dict.fromkeys(wrong, 0), {"properties": len(lines), **wrong}, reason=reason)
+        known = "" if "untrue" in wrong else _UNCOMPARED
+        achieved = {"properties": len(lines), **wrong}
+        return Finding(self.name, not reason, dict.fromkeys(wrong, 0), achieved, reason=reason or known)
 
 
 def _lines(exhibit: ReleaseView) -> list[tuple[str, ...]]:
