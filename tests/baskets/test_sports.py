@@ -110,3 +110,19 @@ def test_labels_travel_with_the_drawn_assignment(shared: Path) -> None:
 def test_a_seed_repeats_a_release_and_no_seed_does_not(shared: Path, seed: int) -> None:
     once, again = (sf.publish(shared / "policies" / "sports.yaml", seed=secret(seed)).release.parts["data"] for _ in range(2))
     assert once == again
+
+
+def test_three_labels_are_shown_by_rings_arranged_by_label(sports: Baskets, tmp_path: Path) -> None:
+    """Table 3.1 with k = 3 and l = 3: nothing can be withheld, so labels are arranged, and the release says so."""
+    asked = {
+        "version": 1, "data": {"kind": "baskets", "source": "x"}, "columns": {"religion": "sensitive"},
+        "protect": [{"k-anonymity": {"k": 3}}, {"l-diversity": {"l": 3}}], "method": "nonreciprocal",
+    }  # fmt: skip
+    made = sf.publish(sf.Policy.parse(asked), data=sports, seed=secret(4))
+    assert made.certificate.holds
+    assert any("rings are arranged by label" in said for said in made.certificate.assumptions)
+    folder = made.write(tmp_path / "out")
+    assert "labels: shift" in (folder / "policy.yaml").read_text()
+    assert sf.verify(folder, original=sports).holds
+    with pytest.raises(sf.Infeasible, match="not found: no ring shows 3 different labels"):
+        sf.publish(sf.Policy.parse(asked | {"method": {"nonreciprocal": {"labels": "guarded"}}}), data=sports, seed=secret(4))

@@ -88,9 +88,13 @@ def test_nothing_on_the_lattice_loses_less(seed: int) -> None:
     budget = rng.choice([0.0, 0.2, 0.5])
     least = best(table, ladders, kinds, budget)
     policy = sf.Policy.parse(tree(ladders, kinds, budget))
-    if least is None:
-        with pytest.raises(sf.Infeasible):
-            sf.publish(policy, data=table)
+    if least is None:  # records of frequent values may still be left out one by one, which no combination of levels does
+        try:
+            made = sf.publish(policy, data=table)
+        except sf.Infeasible:
+            return
+        assert any("frequent sensitive values" in said for said in made.certificate.assumptions)
+        assert made.release.trace.optimality is None
         return
     made = sf.publish(policy, data=table)
     assert made.certificate.holds

@@ -89,6 +89,17 @@ class Infeasible(SfumatoError):
     exit_code = 4
 
 
+class NotFound(Infeasible):
+    """The method found no release, and nothing proves that there is none; another method or another run may find one.
+
+    >>> print(NotFound("3 rows fit into no bucket", hint="use utility-aware"))
+    not found: 3 rows fit into no bucket — use utility-aware
+    """
+
+    def __init__(self, what: str, *, where: str = "", hint: str = "") -> None:
+        super().__init__(what if what.startswith("not found: ") else f"not found: {what}", where=where, hint=hint)
+
+
 class AuditRefused(SfumatoError):
     """The audit found that a release does not keep what the policy promises; nothing was published."""
 

@@ -19,7 +19,7 @@ Invariants
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -82,6 +82,11 @@ class AverageRisk(Model):  # I1
     def by_group(self) -> Model:
         fewest = max(self.k, math.ceil(1 / self.risk - 1e-9))
         return KMap(k=fewest) if self.of_population else KAnonymity(k=fewest)
+
+    def weaker_by_group(self) -> Sequence[Model]:
+        if self.of_population:
+            return ()
+        return [KAnonymity(k=fewest) for fewest in range(self.k, max(self.k, math.ceil(1 / self.risk - 1e-9)))]
 
     def covers(self, other: Any) -> bool:
         return isinstance(other, AverageRisk) and self.attacker == other.attacker and self.risk <= other.risk and self.k >= other.k

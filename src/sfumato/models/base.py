@@ -29,7 +29,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
@@ -80,6 +80,11 @@ class Demand(NamedTuple):
     def of_values(self) -> bool:
         """Whether something is asked of the hidden values themselves."""
         return self.distinct > 0 or self.largest_share < 1
+
+    @property
+    def only_counts(self) -> bool:
+        """Whether numbers of candidates and of different values are all that is asked: fewer records never have more of them."""
+        return self.sufficient and self.largest_share == 1
 
     @property
     def counts_values(self) -> bool:
@@ -156,6 +161,10 @@ class Model(BaseModel):
     def by_group(self) -> Model:
         """A model on single groups that implies this one, for methods that look at one group at a time."""
         return self
+
+    def weaker_by_group(self) -> Sequence[Model]:
+        """Models on single groups below `by_group`, the weakest first, with which a whole release may still satisfy this one."""
+        return ()
 
     @property
     def of_population(self) -> bool:

@@ -105,3 +105,5 @@ class Release:
     trace: Provenance = field(default_factory=Provenance, repr=False)
     notes: tuple[str, ...] = ()
     """Assumptions and remarks of the method for the certificate."""
+    method: Mapping[str, Any] | None = None
+    """The method as the published policy names it, where it had to choose parameters that the policy leaves open."""

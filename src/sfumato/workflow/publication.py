@@ -181,7 +181,7 @@ def certify_draft(
 ) -> Publication:
     """Write the draft, look at it with the audit's own eyes, and refuse whatever does not hold."""
     release_memory_of_rows(max(map(len, release.parts.values()), default=0))
-    draft = DraftFolder.of(release, policy, chosen.declaration, format)
+    draft = DraftFolder.of(release, policy, release.method or chosen.declaration, format)
     exhibit = replace(draft.read(), original=dataset, trace=release.trace, told=told)
     exhibit = replace(exhibit, population=policy.everybody(), population_file=policy.everybody_file())
     return publication_of_draft(policy, chosen, release, draft, exhibit, earlier, book, place, seed)

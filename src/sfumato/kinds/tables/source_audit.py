@@ -43,8 +43,10 @@ from sfumato.kinds.tables.form import Recoded
 from sfumato.policy.constraint_language import IntegrityRule, columns_of
 from sfumato.policy.constraint_language.evaluation import ConstraintEvaluator
 from sfumato.policy.constraint_language.syntax_tree import Localities, References
+from sfumato.policy.generalizations import generalization_of
 from sfumato.policy.kept_constraints import integrity_rules, replacements_of
 from sfumato.policy.policy import Policy
+from sfumato.policy.sections import values_of
 from sfumato.policy.value_domains import Like
 from sfumato.release.certificate import NOT_JUDGED, Finding
 from sfumato.release.evidence import (
@@ -65,6 +67,7 @@ class TableAudit(SourceAudit):
 
     def require_sound(self, policy: Policy, dataset: Any, *, rules_stay: bool) -> None:
         require_columns(policy, dataset)
+        require_boundaries(policy, dataset)
         require_said(policy, dataset)
         if policy.keep and rules_stay:
             hint = "clean the data, drop the rule, or replace its columns with a method that keeps rules"
@@ -82,6 +85,7 @@ class TableAudit(SourceAudit):
 
     def examine(self, policy: Policy, dataset: Any, since: str | None = None, form: type[Form] | None = None) -> SourceReport:
         require_columns(policy, dataset)
+        require_boundaries(policy, dataset)
         recoded = form is None or issubclass(form, Recoded)
         named = [*unprotected_columns(policy), *risky_columns_by_name(policy)]
         warnings = [*named, *risky_columns_by_values(policy, dataset, recoded=recoded)]
@@ -95,6 +99,13 @@ def require_columns(policy: Policy, table: Table) -> None:
         if name not in table.names:
             where = policy.document.where("columns", name)
             raise DataError(f"the data has no column '{name}'", where=where, hint=nearest(name, table.names))
+
+
+def require_boundaries(policy: Policy, table: Table) -> None:
+    """Every boundary must be a node or a level of its hierarchy, whether the method generalizes or not: `PolicyError` otherwise."""
+    for name, column in policy.columns.items():
+        if column.boundary is not None:
+            generalization_of(policy, name, values_of(policy.everybody(), table, name))
 
 
 def require_said(policy: Policy, table: Table) -> None:

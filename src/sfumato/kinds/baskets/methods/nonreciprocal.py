@@ -131,7 +131,7 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -139,7 +139,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from sfumato.core.arrays import IntArray
-from sfumato.core.errors import Infeasible
+from sfumato.core.errors import Infeasible, NotFound
 from sfumato.core.randomness import Randomness
 from sfumato.data.baskets import Baskets
 from sfumato.data.item_sets import Sets
@@ -549,10 +549,23 @@ class Nonreciprocal(Method):
         needs = RingRequirements.of(claim.model for claim in task.policy.claims)
         hide = tuple(dict.fromkeys(name for claim in task.policy.claims for name in claim.hide))
         _check_labels(baskets, task.policy, hide, needs, excess=1.0 if self.labels == "guarded" else 2.0)
-        drawn = self._shifted(task, needs, hide[0]) if self.labels == "shift" and hide else self._ringed(task, needs, hide)
+        try:
+            drawn = self._shifted(task, needs, hide[0]) if self.labels == "shift" and hide else self._ringed(task, needs, hide)
+        except NotFound:
+            if "labels" in self.model_fields_set or len(hide) != 1:
+                raise
+            return self._arranged_by_label(task)
         task.progress(0.8, "voting")
         known = _FEW_KNOWN if self.labels == "shift" and hide else _ALL_KNOWN
         return _release(task, drawn, self.allowance(needs), (known, _HINT if self.labels == "withhold" else _NO_HINT))
+
+    def _arranged_by_label(self, task: Task) -> Release:
+        """Rings arranged by label, where the policy leaves `labels` open and no label can be withheld: published as what it is.
+
+        The release names the weaker adversary in its notes and the arrangement in its policy.
+        """
+        other = type(self)(**{**self.model_dump(exclude_unset=True), "labels": "shift"})
+        return replace(other.run(task), method={self.name: other.model_dump(exclude_defaults=True)})
 
     def allowance(self, needs: RingRequirements) -> float:
         """The bit error rate that the vote may spend on true counts."""
@@ -570,7 +583,8 @@ class Nonreciprocal(Method):
             if degree > len(task.data):
                 break
         what = f"no ring shows {needs.different} different labels to everybody"
-        raise Infeasible(what, where="protect", hint="lower l, or ask for 'kind: frequency', which bounds the chance of a guess")
+        hint = "lower l, ask for 'kind: frequency', which bounds the chance of a guess, or for 'labels: shift', which trusts more"
+        raise NotFound(what, where="protect", hint=hint)
 
     def _degree(self, needs: RingRequirements) -> int:
         """Candidates per record; a guarded ring needs room for the chances behind withheld labels."""

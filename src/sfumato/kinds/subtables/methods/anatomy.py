@@ -21,8 +21,8 @@ from typing import ClassVar, TypeVar
 import numpy as np
 import pyarrow as pa
 
-from sfumato.core.arrays import IntArray
-from sfumato.core.errors import Infeasible
+from sfumato.core.arrays import BoolArray, IntArray
+from sfumato.core.errors import Infeasible, NotFound
 from sfumato.data.linkage import Linkage, ValueDistribution
 from sfumato.data.table import TextColumn
 from sfumato.history.constrain.constraints import buckets_per_class, constrain_task, require_few_withheld
@@ -121,9 +121,18 @@ def _dealt(task: Task, hidden: dict[str, TextColumn]) -> IntArray:
     if found is not None:
         return found
     everyone = _everyone(hidden)
-    if apart is not None and apart.broken(everyone).any():
+    if apart is None or not apart.broken(everyone).any():
+        return everyone
+
+    def holds(bucket: IntArray) -> BoolArray:
+        verdict: BoolArray = np.logical_and.reduce([claim.model.satisfied(_linkage(bucket, claim, hidden)) for claim in claims])
+        return verdict
+
+    numbers = range(len(everyone) // max(_least_rows(claim.model) for claim in claims), 1, -1)
+    found = apart.searched(holds, numbers, task.randomness.child("people"))
+    if found is None:
         raise person_share_error()
-    return everyone
+    return found
 
 
 def most_buckets(
@@ -140,7 +149,8 @@ def most_buckets(
         what = " and ".join(str(claim) for claim, _ in failing)
         hint = "; ".join(claim.model.suggestion(seen) for claim, seen in failing)
         verb = "fails" if len(failing) == 1 else "fail"
-        raise Infeasible(f"{what} {verb} even when all records share one bucket", where=failing[0][0].where, hint=hint)
+        refuse = Infeasible if all(claim.model.demand().only_counts for claim, _ in failing) else NotFound
+        raise refuse(f"{what} {verb} even when all records share one bucket", where=failing[0][0].where, hint=hint)
     rarest = min(hidden, key=lambda name: _largest_l(hidden[name]))
     records = int(hidden[rarest].counts().sum())
     buckets, attempt = max(1, records // max(_least_rows(claim.model) for claim in claims)), 0

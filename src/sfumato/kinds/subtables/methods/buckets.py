@@ -99,15 +99,16 @@ Cost
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.core.arrays import BoolArray, IntArray
-from sfumato.core.errors import Infeasible
+from sfumato.core.errors import Infeasible, NotFound
 from sfumato.core.randomness import Randomness
 from sfumato.data.equivalence_classes import equivalence_classes_of
 from sfumato.data.linkage import Linkage
@@ -223,9 +224,18 @@ def buckets_for(
             if traded is not None:
                 return traded
     everybody = np.zeros(len(codes), dtype=np.int64)
-    if apart is not None and apart.broken(everybody).any():
+    if apart is None or not apart.broken(everybody).any():
+        return everybody
+
+    def holds(bucket: IntArray) -> BoolArray:
+        seen = Linkage.of_groups(bucket, {name: (text.codes, text.labels)})
+        verdict: BoolArray = np.logical_and.reduce([model.satisfied(seen) for model in models])
+        return verdict
+
+    found = apart.searched(holds, bucket_numbers(models, len(codes)), randomness.child("people"))
+    if found is None:
         raise person_share_error()
-    return everybody
+    return found
 
 
 def bucket_numbers(models: Sequence[Model], records: int) -> Iterator[int]:
@@ -248,6 +258,8 @@ def bucket_size(models: Sequence[Model]) -> float:
 
 
 _TURNS = 60
+_SEARCHED, _NUMBERS, _STARTS, _STEPS = 300, 6, 4, 150
+"""Rows up to which any exchange is tried; numbers of buckets, starts for each, and exchanges after each start."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -293,6 +305,30 @@ class PersonBuckets:
             verdict |= buckets_disclosing_value(rows, frequent, most, asked.share)
         return verdict
 
+    def searched(self, holds: Callable[[IntArray], BoolArray], numbers: Iterable[int], randomness: Randomness) -> IntArray | None:
+        """Buckets of a small table, found by exchanging any two rows as long as no more buckets break something; or nothing.
+
+        `holds` says for every bucket whether its values keep the claims, `numbers` how many buckets to try.
+        """
+        rows = len(self.person)
+        if rows > _SEARCHED:
+            return None
+        for number in islice((many for many in numbers if many > 1), _NUMBERS):
+            for start in range(_STARTS):
+                chance = randomness.child(f"search {number} {start}").generator()
+                bucket = chance.permutation(rows) % number
+                bad = self.broken(bucket) | ~holds(bucket)
+                for _ in range(_STEPS):
+                    if not bad.any():
+                        return bucket.astype(np.int64)
+                    one, other = chance.choice(np.flatnonzero(bad[bucket])), chance.integers(rows)
+                    other_way = bucket.copy()
+                    other_way[[one, other]] = bucket[[other, one]]
+                    now = self.broken(other_way) | ~holds(other_way)
+                    if now.sum() <= bad.sum():
+                        bucket, bad = other_way, now
+        return None
+
     def traded(self, bucket: IntArray, randomness: Randomness) -> IntArray | None:
         """The buckets after trades that make everything hold; nothing when some turns were not enough (I1)."""
         order = np.argsort(self.profile, kind="stable")
@@ -334,10 +370,10 @@ def _require_alone(text: TextColumn, person: IntArray, share: float) -> None:
         raise person_share_error()
 
 
-def person_share_error() -> Infeasible:
+def person_share_error() -> NotFound:
     """What is said when no buckets keep people apart."""
-    hint = "ask for less, or leave rows of people with very many out"
-    return Infeasible("somebody has too large a part of every bucket that could be made", where="person", hint=hint)
+    hint = "ask for less, leave rows of people with very many out, or try single-attribute, which needs no buckets"
+    return NotFound("somebody has too large a part of every bucket that could be made", where="person", hint=hint)
 
 
 # Joint buckets

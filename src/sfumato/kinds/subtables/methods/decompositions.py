@@ -30,7 +30,7 @@ import numpy as np
 from pydantic import Field
 
 from sfumato.core.arrays import IntArray
-from sfumato.core.errors import Infeasible
+from sfumato.core.errors import Infeasible, NotFound
 from sfumato.kinds.subtables.guardian_normal_form import SubTable
 from sfumato.kinds.subtables.methods.buckets import PersonBuckets, joint_buckets, least_rows, person_share_error
 from sfumato.kinds.subtables.methods.subtable_method import Hidden, SubTableMethod, guarded_table, utility_aware
@@ -112,7 +112,7 @@ class MultiSensitive(SubTableMethod):
         codes = [data.table.text(name).codes.astype(np.int64) for name in hidden]
         dealt = joint_buckets(codes, levels, task.randomness.child("buckets"), self.grids)
         if (dealt < 0).all():
-            raise Infeasible(
+            raise NotFound(
                 f"no group of records keeps {join_names(hidden)} diverse for whoever knows the others",
                 hint="lower the levels, or use utility-aware, which hides them in different tables",
             )

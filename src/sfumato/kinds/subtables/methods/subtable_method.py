@@ -64,7 +64,7 @@ import pyarrow as pa
 from pydantic import Field
 
 from sfumato.core.arrays import IntArray
-from sfumato.core.errors import Infeasible, SfumatoError
+from sfumato.core.errors import Infeasible, NotFound, SfumatoError
 from sfumato.core.registry import find
 from sfumato.data.linkage import Linkage, ValueDistribution
 from sfumato.data.table import Table
@@ -163,7 +163,8 @@ def _safe_in(bucket: IntArray, table: Table, column: str, model: Any) -> bool:
 
 def _ineligible(table: Table, column: str, rule: PrivacyRule) -> Infeasible:
     assert isinstance(rule.by, Model)
-    return Infeasible(
+    refuse = Infeasible if rule.by.demand().only_counts else NotFound  # fewer records may have better shares
+    return refuse(
         f"column '{column}' breaks {rule.by} even when it is published alone",
         where=f"rule {rule}",
         hint=f"{rule.by.suggestion(_alone(table, column))}; lower the level, or do not publish the column",
@@ -230,6 +231,7 @@ class SubTableMethod(Method):
     def run(self, task: Task) -> Release:
         going = constrain_task(task, may_stand_in=False)
         release = self._made(replace(task, data=going.table), going.apart)
+        _require_few_withheld(task.policy, release.suppressed + going.withheld, task.data.records)
         behind = {part: going.behind[rows] for part, rows in release.trace.rows.items()}
         return replace(release, suppressed=release.suppressed + going.withheld, trace=Provenance(behind, lasting=True))
 
@@ -237,9 +239,17 @@ class SubTableMethod(Method):
         return super().rows_for(policy) or ("" if self.inner == "anatomy" else f"{self.inner} inside sub-tables needs rows")
 
     def tables_of(
-        self, policy: Policy, table: Table, apart: IntArray | None = None, combined: bool | None = None
+        self,
+        policy: Policy,
+        table: Table,
+        apart: IntArray | None = None,
+        combined: bool | None = None,
+        *,
+        guarded: bool = True,
     ) -> tuple[list[SubTable], Hidden]:
         """The tables to be published, over columns, and what the rules ask; of classes with counts as of rows.
+
+        Without `guarded` no table hides a column behind buckets: hidden columns stand in tables of their own.
 
         `combined` says whether columns of a combination that is parted from what is known may stand in one table. Whoever does not
         say it does not look at what was made of them, and gets `Infeasible` where a combination must be parted.
@@ -248,7 +258,7 @@ class SubTableMethod(Method):
         separation = one_sided(_binding(rule_set), table, combined=combined is not False)
         if separation.parted and combined is None:
             raise _unkept_combination(separation.parted[0])
-        guardable = rule_set.guardable - {rule_set.unit[name] for name in separation.columns}
+        guardable = rule_set.guardable - {rule_set.unit[name] for name in separation.columns} if guarded else set[str]()
         together = np.zeros(table.rows, dtype=np.int64) if apart is None else apart
         data = Hidden(table, rule_set.over_units(separation.rules), rule_set.members, together, tuple(separation.parted))
         tables = self.decompose(list(rule_set.members), data.rules, guardable, data)
@@ -259,9 +269,18 @@ class SubTableMethod(Method):
     def _made(self, task: Task, apart: IntArray) -> Release:
         task.progress(0.1, "choosing the tables")
         alone = self.hides_combinations and task.policy.person is None and not task.history
-        ways = (True, False) if alone else (None,)
+        if alone:
+            return self._with_combinations(task, apart)
+        try:
+            return self._published(task, *self.tables_of(task.policy, task.data, apart))
+        except NotFound as error:
+            if task.policy.person is None:
+                raise
+            return self._without_buckets(task, apart, error)
+
+    def _with_combinations(self, task: Task, apart: IntArray) -> Release:
         unkept: PrivacyRule | None = None
-        for combined in ways:
+        for combined in (True, False):
             tables, data = self.tables_of(task.policy, task.data, apart, combined)
             release = self._published(task, tables, data)
             unkept = next((rule for rule in data.parted if not _hides_combination(release, rule)), None)
@@ -269,6 +288,13 @@ class SubTableMethod(Method):
                 return release
         assert unkept is not None
         raise _unkept_combination(unkept)
+
+    def _without_buckets(self, task: Task, apart: IntArray, error: NotFound) -> Release:
+        """Tables that hide nothing behind buckets, where no buckets keep people apart; else what was said of the buckets."""
+        try:
+            return self._published(task, *self.tables_of(task.policy, task.data, apart, guarded=False))
+        except Infeasible:
+            raise error from None
 
     def _published(self, task: Task, tables: Sequence[SubTable], data: Hidden) -> Release:
         parts: dict[str, Part] = {}
@@ -345,9 +371,19 @@ def _hides_combination(release: Release, rule: PrivacyRule) -> bool:
     return bool(rule.by.satisfied(Linkage(everybody + tables.people, everybody + tables.people, {"": spread})).all())
 
 
-def _unkept_combination(rule: PrivacyRule) -> Infeasible:
-    return Infeasible(
-        f"no tables were found that hide the combination of {join_names(rule.hide)} as {rule.by} asks",
+def _require_few_withheld(policy: Policy, withheld: int, records: int) -> None:
+    limit = policy.utility.suppress_at_most
+    if limit is not None and withheld > limit * records + 1e-9:
+        raise NotFound(
+            f"{withheld} of {records} records fit into no bucket, and the policy allows {limit:.3%}",
+            where="utility.suppress_at_most",
+            hint="raise utility.suppress_at_most, lower the levels, or use utility-aware, which hides one column in each table",
+        )
+
+
+def _unkept_combination(rule: PrivacyRule) -> NotFound:
+    return NotFound(
+        f"no tables hide the combination of {join_names(rule.hide)} as {rule.by} asks",
         where=f"rule {rule}",
         hint="lower the level, write a rule for one of the columns, or do not publish one of them",
     )

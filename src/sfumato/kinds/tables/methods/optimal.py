@@ -87,6 +87,8 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from sfumato.core.arrays import BoolArray, FloatArray, IntArray, positions_in_runs
+from sfumato.data.hierarchy import encode
+from sfumato.data.table import Table
 from sfumato.kinds.tables.form import Optimality, RecodedProvenance
 from sfumato.kinds.tables.methods.class_merging import Entries, join_until_satisfied
 from sfumato.kinds.tables.methods.integer_program import TOLERANCE, Arrangement, Neighbourhood, part_of, solve, states
@@ -104,7 +106,9 @@ from sfumato.kinds.tables.methods.recoding_costs import columns_of
 from sfumato.kinds.tables.methods.recoding_history import HISTORY
 from sfumato.kinds.tables.methods.recoding_problem import Grouping, RecodingProblem
 from sfumato.kinds.tables.methods.refined import starts
+from sfumato.policy.generalizations import generalization_of
 from sfumato.policy.policy import Policy
+from sfumato.policy.sections import values_of
 from sfumato.release.method import Task
 from sfumato.release.release import Release
 
@@ -143,7 +147,7 @@ class Optimal(RecodingMethod):
             return super().release(task, problem)
         spare = suppression_budget(policy, problem)  # I2
         proofs = [self._proven(part.problem, task, self.seconds / len(parts), spare) for part in parts]
-        said = _statement(policy, problem, proofs)
+        said = _statement(policy, problem, proofs, coding_loss(policy, task.data))
         made = publish_recoding(task, problem, [(part, proof.now.grouping()) for part, proof in zip(parts, proofs, strict=True)])
         return replace(made, trace=RecodedProvenance(made.trace.rows, optimality=said, lasting=True))
 
@@ -201,10 +205,26 @@ def space_of(policy: Policy) -> str:
     return words + f", equal records also differently; suppressed are records whose region breaks a claim as a whole{rest}"
 
 
-def _statement(policy: Policy, problem: RecodingProblem, proofs: Sequence[ProvenArrangement]) -> Optimality:
-    """What the data holder is told: the bound, rounded down, with what it is about and how it is known."""
-    bound = max(_figure(policy, problem, proofs, [proof.bound for proof in proofs]), 0.0)
-    loss = _figure(policy, problem, proofs, [proof.total for proof in proofs])
+def coding_loss(policy: Policy, table: Table) -> float:
+    """The part of the figure that coding alone costs: bits about values that share a leaf (top, bottom, round, recode).
+
+    Every release of the space has it, and the search, which sees leaves, does not.
+    """
+    if policy.utility.minimize != "entropy_loss":
+        return 0.0
+    bits = 0.0
+    for name in policy.quasi_identifiers:
+        text, counts = table.text(name), table.text(name).counts().astype(np.float64)
+        domain = generalization_of(policy, name, values_of(policy.everybody(), table, name))
+        leaves = np.bincount(encode(domain, text.labels, column=name), weights=counts)
+        bits += float(sum((each * np.log2(np.maximum(each, 1.0))).sum() * sign for each, sign in ((leaves, 1), (counts, -1))))
+    return bits / max(table.records * len(policy.quasi_identifiers), 1)
+
+
+def _statement(policy: Policy, problem: RecodingProblem, proofs: Sequence[ProvenArrangement], beside: float) -> Optimality:
+    """What the data holder is told: the bound, rounded down, with what it is about and how it is known; `beside` every release."""
+    bound = max(_figure(policy, problem, proofs, [proof.bound for proof in proofs]), 0.0) + beside
+    loss = _figure(policy, problem, proofs, [proof.total for proof in proofs]) + beside
     if any(proof.solved for proof in proofs):
         how = "integer program, solved by HiGHS within its tolerance"
     else:

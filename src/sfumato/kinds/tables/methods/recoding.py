@@ -95,7 +95,8 @@ from __future__ import annotations
 
 import os
 from abc import abstractmethod
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from math import floor
 from typing import Any, ClassVar
@@ -104,7 +105,7 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.core.arrays import CodeArray, FloatArray, IntArray, narrow_codes
-from sfumato.core.errors import Infeasible, SfumatoError
+from sfumato.core.errors import Infeasible, NotFound, SfumatoError
 from sfumato.core.randomness import Randomness
 from sfumato.data.equivalence_classes import equivalence_classes_of, unit_weights
 from sfumato.data.generalization import Generalization
@@ -188,6 +189,35 @@ class RecodingMethod(Method):
         return [f"published as they are, because no claim gives them to an outsider: {', '.join(exact)}"] if exact else []
 
     def run(self, task: Task) -> Release:
+        try:
+            return self._recoded(task)
+        except NotFound:
+            found = next(self._other_ways(task), None)
+            if found is None:
+                raise
+            return found
+
+    def _other_ways(self, task: Task) -> Iterator[Release]:
+        """Releases that were not looked for at first: groups that keep a claim only together, fewer records of frequent values."""
+        policy = task.policy
+        if task.history or policy.person is not None or policy.of_population or task.data.counts is not None:
+            return
+        for claims in weaker_claims(policy.claims):
+            with suppress(Infeasible):
+                made = self._recoded(replace(task, policy=replace(policy, claims=claims)))
+                if all(claim.model.satisfied(linkage_of(made, claim)).all() for claim in policy.claims):
+                    yield _without_proof(made, made.suppressed, None, ())
+        kept = frequent_values_left_out(task)
+        if kept is not None:
+            with suppress(Infeasible):
+                out = task.data.rows - len(kept)
+                limit = (_allowed(policy, task.data.rows) - out) / max(len(kept), 1)
+                utility = policy.utility.model_copy(update={"suppress_at_most": limit})
+                fewer = Table(task.data.frame.take(pa.array(kept)))
+                made = self._recoded(replace(task, data=fewer, policy=replace(policy, utility=utility)))
+                yield _without_proof(made, made.suppressed + out, kept, (_BY_VALUE,))
+
+    def _recoded(self, task: Task) -> Release:
         going, problem = problem_with_history(task)
         if problem is None:
             return continue_release(task, empty_release(task, going), going)
@@ -216,6 +246,85 @@ class RecodingMethod(Method):
         costs = Costs.of(problem, objective)
         found = [specialize(problem, start, objective=objective) for start in starts]
         return enforce_person_requirements(problem, min(found, key=lambda grouping: costs.mean(problem, grouping)))
+
+
+_BY_VALUE = (
+    "records of frequent sensitive values were suppressed, because all records of a region together break a claim: whoever knows "
+    "that somebody is missing may guess a frequent value"
+)
+_RUNGS = 12
+"""So many weaker claims on single groups are tried where a claim is about a mean over all of them."""
+_TRIMMED = 20_000_000
+"""Rows that are looked at, one after the other, to leave out records of frequent values."""
+
+
+def _allowed(policy: Policy, records: int) -> int:
+    """How many records may be suppressed."""
+    limit = policy.utility.suppress_at_most
+    return records if limit is None else floor(limit * records + 1e-9)
+
+
+def weaker_claims(claims: Sequence[PrivacyRequirement]) -> Iterator[tuple[PrivacyRequirement, ...]]:
+    """The claims with weaker ones in the place of those that groups need not keep one by one (`Model.weaker_by_group`)."""
+    ladders = [claim.model.weaker_by_group() for claim in claims]
+    longest = max(map(len, ladders), default=0)
+    for rung in sorted({round(place) for place in np.linspace(0, longest - 1, min(longest, _RUNGS))}):
+        models = [
+            ladder[min(rung, len(ladder) - 1)] if ladder else claim.model for claim, ladder in zip(claims, ladders, strict=True)
+        ]
+        yield tuple(replace(claim, model=model) for claim, model in zip(claims, models, strict=True))
+
+
+def linkage_of(release: Release, claim: PrivacyRequirement) -> Linkage:
+    """What the outsider of a claim is left with by a published table."""
+    table = Table(release.parts["data"].table)
+    classes = equivalence_classes_of([table.text(name).codes for name in claim.given], rows=table.rows)
+    texts = {name: combination_of(table, columns) for name, columns in claim.hidden_columns(table.names).items()}
+    return Linkage.of_groups(classes.of, {name: (text.codes, text.labels) for name, text in texts.items()})
+
+
+def _without_proof(made: Release, suppressed: int, kept: IntArray | None, notes: tuple[str, ...]) -> Release:
+    """A release that was made under other claims, or of `kept` records: what was proved of it is not proved of the policy's."""
+    rows = {part: each if kept is None else kept[each] for part, each in made.trace.rows.items()}
+    trace = made.trace
+    if isinstance(trace, RecodedProvenance):
+        trace = replace(trace, optimality=None)
+    return replace(made, suppressed=suppressed, trace=replace(trace, rows=rows), notes=(*made.notes, *notes))
+
+
+def frequent_values_left_out(task: Task) -> IntArray | None:
+    """The records that are left when regions which break a claim lose records of their most frequent values, drawn by chance.
+
+    Nothing where that is not enough, takes more records than may be suppressed, or claims compare with the whole release.
+    """
+    problem, allowed = problem_of(task.policy, task.data), _allowed(task.policy, task.data.rows)
+    if not problem.uniform or any(one.model.compares for one in problem.requirements) or not allowed:
+        return None
+    region, broken = problem.regions.of[problem.row_point.of], problem.out[problem.row_point.of]
+    mixed = task.randomness.child("records left out").permutation(task.data.rows)
+    left, work = np.ones(task.data.rows, dtype=np.bool_), 0
+    for number in np.unique(region[broken]).tolist():
+        rows = mixed[region[mixed] == number]
+        while (column := _too_frequent(problem, rows)) is not None:
+            work += len(rows)
+            codes = column.codes[rows]
+            frequent = np.flatnonzero(codes == np.bincount(codes).argmax())
+            left[rows[frequent[0]]], rows = False, np.delete(rows, frequent[0])
+            if not len(rows) or work > _TRIMMED or int((~left).sum()) > allowed:
+                return None
+    return np.flatnonzero(left)
+
+
+def _too_frequent(problem: RecodingProblem, rows: IntArray) -> Sensitive | None:
+    """The hidden column that breaks a claim on these records as one group; nothing when every claim holds, or needs no values."""
+    everybody = np.zeros(len(rows), dtype=np.int64)
+    for requirement in problem.requirements:
+        hidden = [column for column in problem.sensitive if column.name in requirement.hide]
+        for column in hidden:
+            alone = Linkage.of_groups(everybody, {column.name: (column.codes[rows], column.labels)})
+            if not requirement.model.satisfied(alone).all():
+                return column
+    return None
 
 
 def _without_flaw(problem: RecodingProblem, grouping: Grouping) -> Grouping:
@@ -342,20 +451,32 @@ def known_quasi_identifiers(policy: Policy) -> tuple[str, ...]:
 def check_feasible(policy: Policy, problem: RecodingProblem) -> None:
     """Refuse before the work starts when the claims leave too few records to publish [boundaries Properties 5, 6]."""
     suppressed, limit = problem.suppressed, policy.utility.suppress_at_most
+    refuse = Infeasible if _regions_prove(policy) else NotFound
     if suppressed == problem.own:
         broken = _broken_claim(problem)
-        raise Infeasible(
+        raise refuse(
             "no record can be published: every group that the boundaries allow breaks a claim",
             where=broken.model.name,
             hint=f"{_offer(policy, problem)}; or widen the boundaries",
         )
     if limit is not None and suppressed > limit * problem.own + 1e-9:
         share = suppressed / problem.own
-        raise Infeasible(
+        raise refuse(
             f"{suppressed} of {problem.own} records ({share:.3%}) lie in groups that cannot satisfy the claims within the "
             f"boundaries, and the policy allows {limit:.3%}",
             hint=f"set utility.suppress_at_most to {np.ceil(share * 1e4) / 100:.2f}%, widen the boundaries, or lower the levels",
         )
+
+
+def _regions_prove(policy: Policy) -> bool:
+    """Whether a region that breaks a claim as a whole breaks it with fewer records, too: then no release publishes any of them.
+
+    So it is where claims count candidates and different values: fewer records have no more of either. Shares, entropy and
+    distances may be better among fewer records, unless nobody may be suppressed. A mean over all groups asks less of each.
+    """
+    plain, nobody = policy.person is None and not policy.of_population, policy.utility.suppress_at_most == 0
+    demands = [(claim.model.by_group() is claim.model, claim.model.demand()) for claim in policy.claims]
+    return plain and all(same and (nobody or demand.only_counts) for same, demand in demands)
 
 
 def suppression_budget(policy: Policy, problem: RecodingProblem, withheld: int = 0) -> int:
