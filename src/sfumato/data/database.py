@@ -124,6 +124,8 @@ class TableFacts:
     """Statements for indexes beyond the keys, unique ones too."""
     constraints: tuple[CheckConstraint, ...] = ()
     """Keys in the server's own SQL, by name, as far as it names them."""
+    partial_keys: tuple[ForeignKey, ...] = ()
+    """Foreign keys of some partitions, or to one partition: their columns refer, but a table in one piece cannot declare them."""
 
     @property
     def written(self) -> tuple[str, ...]:
@@ -234,7 +236,7 @@ class ServerFinding:
 # -----------
 
 
-_TABLE = ("name", "primary_key", "uniques", "foreign_keys", "checks")
+_TABLE = ("name", "primary_key", "uniques", "foreign_keys", "checks", "partial_keys")
 _COLUMN = ("name", "kind", "native", "nullable", "length", "places", "choices", "computed")
 
 
@@ -273,6 +275,7 @@ def _table(entry: Mapping[str, Any]) -> TableFacts:
         tuple(tuple(names) for names in entry.get("uniques", ())),
         tuple(_foreign_key(key) for key in entry.get("foreign_keys", ())),
         tuple(CheckConstraint(str(check.get("name", "")), str(check["sql"])) for check in entry.get("checks", ())),
+        partial_keys=tuple(_foreign_key(key) for key in entry.get("partial_keys", ())),
     )
 
 

@@ -28,7 +28,7 @@ from functools import cached_property
 
 from sfumato.core.errors import PolicyError
 from sfumato.core.registry import nearest
-from sfumato.data.database import ColumnFacts, Schema
+from sfumato.data.database import ColumnFacts, ForeignKey, Schema
 from sfumato.io.database_source import DatabaseSource
 from sfumato.policy import value_domains
 from sfumato.policy.constraint_language import IntegrityRule, RuleError, bind, conjuncts, parse
@@ -148,10 +148,19 @@ class BoundPolicy:
 
     @cached_property
     def references(self) -> list[References]:
-        """Foreign keys, and `references` rules of the policy."""
-        own = [rule.body for rule in self.keep if isinstance(rule.body, References)]
-        declared = [constraint.rule.body for constraint in self.constraints if constraint.kind == "foreign key" and constraint.rule]
-        return [*(body for body in declared if isinstance(body, References)), *own]
+        """Foreign keys, also those of partitions, and `references` rules of the policy."""
+        rules = [*(constraint.rule for constraint in self.constraints if constraint.rule), *self.keep]
+        return list(dict.fromkeys(rule.body for rule in rules if isinstance(rule.body, References)))
+
+    @cached_property
+    def linked_schema(self) -> Schema:
+        """The schema as if it declared every reference that is known, those under `keep` too."""
+        keys: dict[str, list[ForeignKey]] = {table.name: [] for table in self.schema.tables}
+        for one in self.references:
+            child, parent = (tuple(column.name for column in side) for side in (one.child, one.parent))
+            keys[str(one.child[0].table)].append(ForeignKey(str(one.child[0].table), child, str(one.parent[0].table), parent))
+        tables = (replace(table, foreign_keys=tuple(keys[table.name])) for table in self.schema.tables)
+        return replace(self.schema, tables=tuple(tables))
 
     def dealt(self, child: ColumnValue, parent: ColumnValue) -> bool:
         """Whether children are dealt to parents anew: the referring column is drawn from the parent's keys."""
@@ -292,7 +301,7 @@ class BoundPolicy:
     @cached_property
     def rules(self) -> list[IntegrityRule]:
         """Everything that must be true: the policy's rules and what the schema declares."""
-        return list({rule.text: rule for rule in (*self.keep, *(c.rule for c in self.constraints if c.rule is not None))}.values())
+        return list({rule.text: rule for rule in (*self.keep, *(c.rule for c in self.constraints if c.rule is not None and c.judged))}.values())
 
 
 def _without_wider_keys(rules: list[IntegrityRule], bound: BoundPolicy) -> list[IntegrityRule]:

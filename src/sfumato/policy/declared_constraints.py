@@ -37,18 +37,27 @@ from sfumato.policy.constraint_language import IntegrityRule, bind, parse
 from sfumato.policy.constraint_language.syntax_tree import ColumnValue, References, Unique
 
 
+PARTIAL = "partial reference"
+"""What some partitions declare: rows that refer to a row still do, and rows that do not are allowed."""
+
+
 @dataclass(frozen=True, slots=True)
 class Constraint:
     """One thing the schema declares."""
 
     identifier: str
     kind: str
-    """primary key, unique, foreign key, not null, value list or check"""
+    """primary key, unique, foreign key, partial reference, not null, value list or check"""
     table: str
     columns: tuple[str, ...]
     text: str
     rule: IntegrityRule | None = None
     """What the rule language makes of it; a check without one is left to the server."""
+
+    @property
+    def judged(self) -> bool:
+        """Whether all rows must keep it and rules can say it."""
+        return self.kind != PARTIAL and (self.kind != "check" or self.rule is not None)
 
 
 def constraints_of(schema: Schema, kinds: dict[str, str | None]) -> list[Constraint]:
@@ -63,7 +72,9 @@ def _table(table: TableFacts, kinds: dict[str, str | None]) -> Iterator[Constrai
         if columns != table.primary_key:
             yield _unique("unique", table.name, columns)
     for key in table.foreign_keys:
-        yield _reference(key)
+        yield _reference(key, "foreign key")
+    for key in table.partial_keys:
+        yield _reference(key, PARTIAL)
     for column in table.columns:
         where = f"{table.name}.{column.name}"
         if not column.nullable:
@@ -81,13 +92,13 @@ def _unique(kind: str, table: str, columns: tuple[str, ...]) -> Constraint:
     return Constraint(f"{kind.replace(' ', '-')}:{table}({','.join(columns)})", kind, table, columns, text, rule)
 
 
-def _reference(key: ForeignKey) -> Constraint:
+def _reference(key: ForeignKey, kind: str) -> Constraint:
     child = tuple(ColumnValue(name, key.table) for name in key.columns)
     parent = tuple(ColumnValue(name, key.parent) for name in key.parent_columns)
     sides = (", ".join(qualified_name(column.table or "", column.name) for column in side) for side in (child, parent))
     text = " references ".join(sides)
-    identifier = f"foreign-key:{key.table}({','.join(key.columns)})"
-    return Constraint(identifier, "foreign key", key.table, key.columns, text, IntegrityRule(text, References(child, parent)))
+    identifier = f"{kind.replace(' ', '-')}:{key.table}({','.join(key.columns)})"
+    return Constraint(identifier, kind, key.table, key.columns, text, IntegrityRule(text, References(child, parent)))
 
 
 def _check(table: TableFacts, name: str, sql: str, kinds: dict[str, str | None]) -> Constraint:

@@ -14,6 +14,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from dataclasses import replace as changed_to
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +22,10 @@ from sfumato.core.errors import AuditRefused, DataError, PolicyError, ReleaseErr
 from sfumato.data.database import Database, Schema, ServerFinding
 from sfumato.io.database_source import DatabaseSource, given_url
 from sfumato.io.plain_files import files_of, read_plain, read_tree
-from sfumato.io.sql import dialect_of, load, read_back, read_schema, server_findings
-from sfumato.kinds.testdata.database_checks import judge_target
+from sfumato.io.sql import connect, dialect_of, load, read_back, read_schema, server_findings
+from sfumato.io.sql.rows import RowCounter
+from sfumato.kinds.testdata.database_checks import JoinSize, join_sizes, judge_target
+from sfumato.kinds.testdata.database_view import DatabaseView
 from sfumato.kinds.testdata.form import DatabaseForm, schema_of, tables_of
 from sfumato.kinds.testdata.leaked_values import Originals, original_values
 from sfumato.policy.database_policy import BoundPolicy
@@ -44,6 +47,8 @@ class Loading:
     rows: Mapping[str, int]
     resumed: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
+    joins: tuple[JoinSize, ...] = ()
+    """For every reference how many rows find the row that they refer to, in the release and in the target."""
 
     @property
     def holds(self) -> bool:
@@ -51,7 +56,9 @@ class Loading:
 
     def to_json(self) -> dict[str, Any]:
         findings = [finding.to_json() for finding in self.findings]
-        return {"holds": self.holds, "findings": findings, "rows": dict(self.rows), "left_out": list(self.left_out)}
+        joins = [one.to_json() for one in self.joins]
+        told = {"holds": self.holds, "findings": findings, "rows": dict(self.rows), "left_out": list(self.left_out)}
+        return told | ({"joins": joins} if joins else {})
 
 
 def release_name(folder: Path) -> str:
@@ -137,7 +144,8 @@ def load_target(policy: Policy, folder: Path, *, progress: Progress = no_progres
             raise
     progress(_LOADING, "judging the target")
     old = original_values(BoundPolicy.of(policy, schema), _replaced_columns(source, policy, schema))
-    found = Loading(judge_load(release, target, schema, namespace, old, progress), rows, resumed, left_out)
+    findings, joins = judge_load(release, target, schema, namespace, old, progress)
+    found = Loading(findings, rows, resumed, left_out, joins)
     _record(found, folder)
     if not found.holds:
         wrong = "; ".join(f"{finding.model}: {finding.reason}" for finding in found.findings if not finding.holds)
@@ -146,9 +154,10 @@ def load_target(policy: Policy, folder: Path, *, progress: Progress = no_progres
 
 
 def _complete(release: ReleaseView, target: str, schema: Schema, namespace: str | None) -> bool:
-    """Whether an earlier run had loaded everything and was cut off before it could say so."""
+    """Whether an earlier run had loaded everything, keys too, and was cut off before it could say so."""
     try:
-        return judge_load(release, target, schema, namespace)[0].holds
+        rows, server, *_ = judge_load(release, target, schema, namespace)[0]
+        return rows.holds and server.holds
     except DataError:  # what cannot even be asked is not complete; the reason of the load itself is told
         return False
 
@@ -169,8 +178,8 @@ def judge_load(
     namespace: str | None,
     originals: Originals | None = None,
     progress: Progress = no_progress,
-) -> tuple[Finding, ...]:
-    """The audit of a target against the release it was loaded from; the first finding is about the rows."""
+) -> tuple[tuple[Finding, ...], tuple[JoinSize, ...]]:
+    """Judge a target against the release it was loaded from: findings, the first about the rows, and join sizes."""
     there = read_schema(target, namespace)
     known = {table.name for table in schema.tables}
     mine = changed_to(there, tables=tuple(table for table in there.tables if table.name in known))
@@ -178,7 +187,30 @@ def judge_load(
     complaints = [_complaint(found) for found in asked if _wrong(found, schema, there)]
     rest = (1 - _LOADING) / 2
     back = read_back(target, mine, progress=lambda done, what: progress(_LOADING + rest * done, what))
-    return judge_target(release, back, complaints, originals, lambda done, what: progress(1 - rest + rest * done, what))
+    joins = _count_joins(release, target, there, namespace)
+    told = partial(_last_part, progress, rest)
+    return judge_target(release, back, complaints, originals, told, joins), joins
+
+
+def _last_part(progress: Progress, rest: float, done: float, what: str) -> None:
+    progress(1 - rest + rest * done, what)
+
+
+def _count_joins(release: ReleaseView, target: str, there: Schema, namespace: str | None) -> tuple[JoinSize, ...]:
+    """The join size of every reference in the release, and as the target's server counts it."""
+    found = []
+    kinds = {(table.name, column.name): column.native for table in there.tables for column in table.columns}
+    with connect(target, namespace=namespace) as link:
+        counter = RowCounter(link)
+        for size in join_sizes(release.once(DatabaseView)):
+            child, parent = ([(str(c.table), c.name) for c in side] for side in (size.reference.child, size.reference.parent))
+            if not {*child, *parent} <= kinds.keys():
+                continue  # a table or a column is missing, and the finding about rows says so
+            unlike = any(kinds[one] != kinds[other] for one, other in zip(child, parent, strict=True))
+            names = {one[1]: other[1] for one, other in zip(child, parent, strict=True)}
+            after = counter.joined(child[0][0], names, parent[0][0], as_text=unlike)
+            found.append(changed_to(size, before=size.after, after=after, lost=max(0, size.after - after)))
+    return tuple(found)
 
 
 def _wrong(found: ServerFinding, schema: Schema, there: Schema) -> bool:
@@ -200,7 +232,7 @@ def verify_target(release: ReleaseView, target: str) -> tuple[Finding, ...]:
     url, form = given_url(target), release.of(DatabaseForm)
     shown = release.as_published()
     namespace = form.namespace if form.namespace and dialect_of(url) == "postgresql" else None
-    return judge_load(shown, url, Schema(shown.once(schema_of).tables, form.dialect), namespace)
+    return judge_load(shown, url, Schema(shown.once(schema_of).tables, form.dialect), namespace)[0]
 
 
 def _record(found: Loading, folder: Path) -> None:

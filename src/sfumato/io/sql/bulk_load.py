@@ -299,7 +299,7 @@ class _Target:
     """Tables with an index or a row that the server itself calls broken."""
 
     def count(self, table: str, condition: str) -> int:
-        return int(self.link.rows(f"SELECT count(*) FROM {self.link.relation(table)} AS c WHERE {condition}")[0][0])
+        return int(self.link.rows(f"SELECT count(*) FROM {self.link.rows_of(table)} AS c WHERE {condition}")[0][0])
 
 
 def server_findings(target: str, schema: Schema, *, namespace: str | None = None) -> tuple[ServerFinding, ...]:
@@ -360,7 +360,7 @@ def _examine(asked: _Target, schema: Schema, table: TableFacts, there: TableFact
 def _repeated(asked: _Target, table: str, columns: tuple[str, ...]) -> int:
     """Groups of rows that share a key; a null is never the same as another."""
     known = " AND ".join(f"{quoted(name)} IS NOT NULL" for name in columns)
-    groups = f"SELECT 1 FROM {asked.link.relation(table)} WHERE {known} GROUP BY {listed(columns)} HAVING count(*) > 1"
+    groups = f"SELECT 1 FROM {asked.link.rows_of(table)} WHERE {known} GROUP BY {listed(columns)} HAVING count(*) > 1"
     return int(asked.link.rows(f"SELECT count(*) FROM ({groups}) AS g")[0][0])
 
 
@@ -370,7 +370,7 @@ def _required(asked: _Target, table: TableFacts, there: TableFacts, sound: bool)
     if not names:
         return
     counts = ", ".join(f"count(*) - count({quoted(name)})" for name in names)
-    for name, nulls in zip(names, asked.link.rows(f"SELECT {counts} FROM {asked.link.relation(table.name)}")[0], strict=True):
+    for name, nulls in zip(names, asked.link.rows(f"SELECT {counts} FROM {asked.link.rows_of(table.name)}")[0], strict=True):
         yield ServerFinding(table.name, "not null", (name,), "", not there.column(name).nullable, sound, int(nulls))
 
 
@@ -380,7 +380,7 @@ def _foreign(asked: _Target, key: ForeignKey, there: TableFacts, sound: bool) ->
     known = " AND ".join(f"c.{quoted(name)} IS NOT NULL" for name in key.columns)
     pairs = zip(key.columns, key.parent_columns, strict=True)
     same = " AND ".join(f"p.{quoted(parent)} = c.{quoted(child)}" for child, parent in pairs)
-    orphans = asked.count(key.table, f"{known} AND NOT EXISTS (SELECT 1 FROM {asked.link.relation(key.parent)} AS p WHERE {same})")
+    orphans = asked.count(key.table, f"{known} AND NOT EXISTS (SELECT 1 FROM {asked.link.rows_of(key.parent)} AS p WHERE {same})")
     validated = sound and found is not None and (key.table, found.name) not in asked.unchecked
     return ServerFinding(
         key.table, "foreign key", key.columns, found.name if found else key.name, found is not None, validated, orphans

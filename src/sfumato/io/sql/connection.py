@@ -52,6 +52,13 @@ class Session:
         schema, dot, table = name.partition(".")
         return f"{quoted(schema)}.{quoted(table)}" if dot and schema in self.others else quoted(name)
 
+    def rows_of(self, name: str) -> str:
+        """What a query names to get the rows of a table: all partitions, but no rows of tables that inherit from it."""
+        if self.dialect != "postgresql":
+            return self.relation(name)
+        kind = self.rows("SELECT relkind FROM pg_class WHERE oid = %s::regclass", self.relation(name))
+        return self.relation(name) if kind and kind[0][0] == "p" else f"ONLY {self.relation(name)}"
+
     def inside(self, column: str) -> str:
         """The condition that a catalogue's column names one of our schemas."""
         listed = ", ".join(map(literal, sorted(self.others)))

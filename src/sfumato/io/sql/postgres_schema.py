@@ -46,10 +46,14 @@ SELECT k.conrelid, k.conname, k.contype, pg_get_constraintdef(k.oid, true), {par
              JOIN pg_attribute a ON a.attrelid = k.conrelid AND a.attnum = u.n ORDER BY u.i),
        ARRAY(SELECT a.attname::text FROM unnest(k.confkey) WITH ORDINALITY u(n, i)
              JOIN pg_attribute a ON a.attrelid = k.confrelid AND a.attnum = u.n ORDER BY u.i),
-       k.confdeltype, k.confupdtype, k.condeferrable, k.condeferred
+       k.confdeltype, k.confupdtype, k.condeferrable, k.condeferred, k.confrelid
 FROM pg_constraint k JOIN pg_class c ON c.oid = k.conrelid LEFT JOIN pg_class p ON p.oid = k.confrelid
-WHERE {inside} AND k.contype IN ('p', 'u', 'f', 'c', 'x') AND k.conparentid = 0
+WHERE ({inside} OR c.relispartition) AND k.contype IN ('p', 'u', 'f', 'c', 'x') AND k.conparentid = 0
 ORDER BY k.conrelid, k.contype, k.conname"""
+
+_PARTITIONS = """
+SELECT i.inhparent, i.inhrelid FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
+WHERE c.relispartition AND c.relkind IN ('r', 'p', 'f') ORDER BY 1, 2"""
 
 _INDEXES = """
 SELECT i.indrelid, pg_get_indexdef(i.indexrelid, 0, true), i.indisunique AND i.indpred IS NULL AND NOT 0 = ANY (i.indkey::int2[]),
@@ -85,9 +89,10 @@ def postgres_schema(link: Session) -> Schema:
     found = link.rows(_asked(link, _TABLES))
     types = Types(link)
     columns, keys, indexes = _by_table(link, _COLUMNS), _by_table(link, _CONSTRAINTS), _by_table(link, _INDEXES)
+    partial = _settle_partition_keys({row[0]: str(row[1]) for row in found}, keys, link.rows(_PARTITIONS))
     sequences: dict[str, SequenceFacts] = {}
     tables = [
-        _table(str(name), [_column(link, row, types, sequences) for row in columns[oid]], keys[oid], indexes[oid])
+        _table(str(name), [_column(link, row, types, sequences) for row in columns[oid]], keys[oid], indexes[oid], partial[oid])
         for oid, name, kind, *_ in found
         if kind in ("r", "p")
     ]
@@ -100,7 +105,7 @@ def postgres_schema(link: Session) -> Schema:
         namespace,
         types.declared(),
         tuple(sequences.values()),
-        tuple(_left_out(found, keys)),
+        tuple(_left_out(found, keys, partial)),
         tuple(TypeFacts(str(name), str(sql)) for name, sql in link.rows(_asked(link, _FUNCTIONS))),
         used,
     )
@@ -160,7 +165,58 @@ def _sequence(link: Session, spelt: str) -> SequenceFacts:
     return SequenceFacts(str(name), sql, (str(table), str(column)) if table else ("", ""))
 
 
-def _table(name: str, columns: list[ColumnFacts], keys: list[tuple[Any, ...]], indexes: list[tuple[Any, ...]]) -> TableFacts:
+Rows = list[tuple[Any, ...]]
+
+
+def _settle_partition_keys(names: dict[int, str], keys: dict[int, Rows], pairs: Rows) -> defaultdict[int, Rows]:
+    """Give every table the foreign keys that all of its partitions declare, and return those that only some of them declare.
+
+    A key that refers to a single partition refers to rows of the whole table, and is returned as well. `pairs` are
+    partitioned tables with their partitions, `names` the tables that are read.
+    """
+    above = {part: whole for whole, part in pairs}
+    below: defaultdict[int, list[int]] = defaultdict(list)
+    for whole, part in pairs:
+        below[whole].append(part)
+    partial: defaultdict[int, Rows] = defaultdict(list)
+    for oid in names:
+        declared: dict[tuple[Any, ...], tuple[tuple[Any, ...], set[int]]] = {}
+        for part in _parts_of(oid, below):
+            for key in keys.get(part, ()):
+                if key[1] == "f" and (part != oid or key[11] in above):
+                    parent = _top(key[11], above)
+                    moved = (*key[:3], names.get(parent, key[3]), parent in names, *key[5:])
+                    _, leaves = declared.setdefault((*map(tuple, key[5:7]), key[11]), (moved, set()))
+                    leaves.update(one for one in _parts_of(part, below) if one not in below)
+        own = [key for key in keys.get(oid, ()) if not (key[1] == "f" and key[11] in above)]
+        known = {(tuple(key[5]), tuple(key[6]), key[11]) for key in own if key[1] == "f"}
+        taken = {key[0] for key in own}
+        everywhere = {one for one in _parts_of(oid, below) if one not in below}
+        for shape, (key, leaves) in declared.items():
+            if shape in known:
+                continue
+            if leaves == everywhere and shape[2] not in above:
+                own.append((key[0] if key[0] not in taken else "", *key[1:]))
+                taken.add(key[0])
+            else:
+                partial[oid].append(key)
+        keys[oid] = own
+    return partial
+
+
+def _parts_of(oid: int, below: dict[int, list[int]]) -> list[int]:
+    """A table and all of its partitions, those of partitions too."""
+    return [oid, *(one for part in below.get(oid, ()) for one in _parts_of(part, below))]
+
+
+def _top(oid: int, above: dict[int, int]) -> int:
+    """The table that a partition belongs to in the end."""
+    while oid in above:
+        oid = above[oid]
+    return oid
+
+
+def _table(name: str, columns: list[ColumnFacts], keys: Rows, indexes: Rows, partial: Rows) -> TableFacts:
     primary = next((tuple(key[5]) for key in keys if key[1] == "p"), ())
     uniques = [tuple(key[5]) for key in keys if key[1] == "u"] + [tuple(index[2]) for index in indexes if index[1]]
     return TableFacts(
@@ -173,6 +229,7 @@ def _table(name: str, columns: list[ColumnFacts], keys: list[tuple[Any, ...]], i
         "",
         tuple(str(index[0]) for index in indexes),
         tuple(CheckConstraint(str(key[0]), str(key[2]).removesuffix(" NOT VALID")) for key in keys if key[1] != "f" or key[4]),
+        tuple(_foreign_key(name, key) for key in partial if key[4]),
     )
 
 
@@ -182,14 +239,14 @@ def _inside_check(definition: str) -> str:
 
 
 def _foreign_key(table: str, key: tuple[Any, ...]) -> ForeignKey:
-    name, _, _, parent, _, columns, targets, on_delete, on_update, deferrable, deferred = key
+    name, _, _, parent, _, columns, targets, on_delete, on_update, deferrable, deferred, _ = key
     options = {"on delete": _ACTIONS[on_delete], "on update": _ACTIONS[on_update]}
     if deferrable:
         options["deferrable"] = "INITIALLY DEFERRED" if deferred else "INITIALLY IMMEDIATE"
     return ForeignKey(table, tuple(columns), str(parent), tuple(targets), str(name), options)
 
 
-def _left_out(found: list[tuple[Any, ...]], keys: dict[int, list[tuple[Any, ...]]]) -> list[str]:
+def _left_out(found: Rows, keys: dict[int, Rows], partial: dict[int, Rows]) -> list[str]:
     sentences = []
     for oid, name, kind, secured, triggers, heir in found:
         what = {"v": "is a view", "m": "is a materialized view", "f": "is a foreign table"}.get(kind)
@@ -203,9 +260,12 @@ def _left_out(found: list[tuple[Any, ...]], keys: dict[int, list[tuple[Any, ...]
             sentences.append(f"the row security of table '{name}' is not copied")
         if triggers:
             sentences.append(f"the triggers of table '{name}' are not copied")
-        for key in keys[oid]:
+        for key in (*keys[oid], *partial[oid]):
             if key[1] == "f" and not key[4]:
                 sentences.append(f"foreign key '{key[0]}' of table '{name}' leaves the schema and is not copied")
+        for key in partial[oid]:
+            if key[4]:
+                sentences.append(f"foreign key '{key[0]}' is about some partitions of '{name}' or '{key[3]}'; the copy lacks it")
     return sentences
 
 

@@ -114,9 +114,7 @@ def _joined(pieces: Iterable[pa.Table], names: Sequence[str]) -> pa.Table:
 
 def _postgres(link: Session, table: TableFacts, clause: str) -> pa.Table:
     columns = ", ".join(f"{quoted(c.name)}::text" if c.kind == "boolean" else quoted(c.name) for c in table.columns)
-    divided = link.rows("SELECT relkind = 'p' FROM pg_class WHERE oid = %s::regclass", link.relation(table.name))[0][0]
-    rows_of = link.relation(table.name) if divided else f"ONLY {link.relation(table.name)}"
-    query = f"SELECT {columns} FROM {rows_of}{clause}"
+    query = f"SELECT {columns} FROM {link.rows_of(table.name)}{clause}"
     return _joined((_parsed(piece, table) for piece in _pieces(link, f"COPY ({query}) TO STDOUT (FORMAT csv)")), table.names)
 
 
@@ -224,7 +222,7 @@ def sampled_tables(url: str, schema: Schema, most: int) -> dict[str, float]:
             if own or table.name not in alone or len(keys) > 1 or any(len(key) > 1 for key in keys):
                 continue
             with plain_server_errors(f"counting table '{table.name}'"):
-                count = int(link.rows(f"SELECT count(*) FROM {link.relation(table.name)}")[0][0])
+                count = int(link.rows(f"SELECT count(*) FROM {link.rows_of(table.name)}")[0][0])
             if count > most:
                 found[table.name] = most / count
     return found
@@ -235,7 +233,7 @@ def sample_condition(link: Session, table: TableFacts, share: float) -> str:
     largest = ""
     if len(table.primary_key) == 1 and table.column(table.primary_key[0]).kind == "integer":
         key = quoted(table.primary_key[0])
-        largest = f" OR {key} = (SELECT max({key}) FROM {link.relation(table.name)})"
+        largest = f" OR {key} = (SELECT max({key}) FROM {link.rows_of(table.name)})"
     return f" WHERE {_CHANCE[link.dialect].format(share)}{largest}"
 
 
@@ -262,19 +260,19 @@ class RowCounter:
 
     def broken(self, table: str, condition: str) -> int:
         """Rows in which a condition is false; where it is unknown it is not broken."""
-        return self._one(f"SELECT count(*) FROM {self.link.relation(table)} WHERE NOT ({condition})")
+        return self._one(f"SELECT count(*) FROM {self.link.rows_of(table)} WHERE NOT ({condition})")
 
     def repeated(self, table: str, columns: Sequence[str]) -> int:
         """Combinations that stand in several rows; a missing value is a value."""
         names = ", ".join(map(quoted, columns))
-        inner = f"SELECT 1 AS one FROM {self.link.relation(table)} GROUP BY {names} HAVING count(*) > 1"
+        inner = f"SELECT 1 AS one FROM {self.link.rows_of(table)} GROUP BY {names} HAVING count(*) > 1"
         return self._one(f"SELECT count(*) FROM ({inner}) r")
 
     def undetermined(self, table: str, left: Sequence[str], right: str) -> int:
         """Combinations that go with several values; a missing value is a value."""
         names, value = ", ".join(map(quoted, left)), quoted(right)
         several = f"count(DISTINCT {value}) + CASE WHEN count(*) > count({value}) THEN 1 ELSE 0 END > 1"
-        inner = f"SELECT 1 AS one FROM {self.link.relation(table)} GROUP BY {names} HAVING {several}"
+        inner = f"SELECT 1 AS one FROM {self.link.rows_of(table)} GROUP BY {names} HAVING {several}"
         return self._one(f"SELECT count(*) FROM ({inner}) r")
 
     def outside(self, table: str, column: str, values: Sequence[str]) -> int:
@@ -282,14 +280,22 @@ class RowCounter:
         kind = "char" if self.link.dialect == "mariadb" else "text"
         text = f"CAST({quoted(column)} AS {kind})"
         listed = ", ".join(map(literal, values))
-        return self._one(f"SELECT count(*) FROM {self.link.relation(table)} WHERE {text} <> '' AND {text} NOT IN ({listed})")
+        return self._one(f"SELECT count(*) FROM {self.link.rows_of(table)} WHERE {text} <> '' AND {text} NOT IN ({listed})")
 
     def dangling(self, child: str, columns: Mapping[str, str], parent: str) -> int:
         """Rows that refer to nothing; `columns` maps the child's columns to the parent's."""
         same = " AND ".join(f"p.{quoted(there)} = c.{quoted(here)}" for here, there in columns.items())
         full = " AND ".join(f"c.{quoted(here)} IS NOT NULL" for here in columns)
-        above = f"SELECT 1 FROM {self.link.relation(parent)} p WHERE {same}"
-        return self._one(f"SELECT count(*) FROM {self.link.relation(child)} c WHERE {full} AND NOT EXISTS ({above})")
+        above = f"SELECT 1 FROM {self.link.rows_of(parent)} p WHERE {same}"
+        return self._one(f"SELECT count(*) FROM {self.link.rows_of(child)} c WHERE {full} AND NOT EXISTS ({above})")
+
+    def joined(self, child: str, columns: Mapping[str, str], parent: str, *, as_text: bool = False) -> int:
+        """Rows that find the row they refer to; `as_text` compares columns of different types."""
+        kind = "char" if self.link.dialect == "mariadb" else "text"
+        spelt = f"CAST({{}} AS {kind})" if as_text else "{}"
+        pairs = [(spelt.format(f"p.{quoted(there)}"), spelt.format(f"c.{quoted(here)}")) for here, there in columns.items()]
+        above = f"SELECT 1 FROM {self.link.rows_of(parent)} p WHERE {' AND '.join(f'{one} = {two}' for one, two in pairs)}"
+        return self._one(f"SELECT count(*) FROM {self.link.rows_of(child)} c WHERE EXISTS ({above})")
 
     def _one(self, query: str) -> int:
         with plain_server_errors("counting rows"):

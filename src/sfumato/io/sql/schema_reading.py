@@ -464,6 +464,7 @@ def _selected(schema: Schema, names: list[str]) -> Schema:
 
 
 def _without(table: TableFacts, names: list[str]) -> TableFacts:
+    table = replace(table, partial_keys=tuple(key for key in table.partial_keys if key.parent in names))
     gone = [key for key in table.foreign_keys if key.parent not in names]
     if not gone:
         return table

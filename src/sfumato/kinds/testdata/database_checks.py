@@ -30,10 +30,10 @@ included.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from decimal import Decimal, InvalidOperation
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -49,6 +49,7 @@ from sfumato.kinds.testdata.database_view import (
     DatabaseView,
     count_differing_rows,
     count_distinct,
+    dangling,
     iterate_in_pieces,
     label_combinations,
     mentions_original,
@@ -136,11 +137,88 @@ class Constraints(Check):
 
     def examine(self, exhibit: ReleaseView) -> Finding:
         seen = exhibit.once(DatabaseView)
-        judged = [constraint for constraint in seen.bound.constraints if constraint.kind != "check" or constraint.rule is not None]
+        judged = [constraint for constraint in seen.bound.constraints if constraint.judged]
         broken = {constraint.identifier: count_violations(seen, constraint) for constraint in judged}
         wrong = [f"{identifier} is broken {count} time(s)" for identifier, count in broken.items() if count]
         achieved = {"constraints": len(judged), "broken": len(wrong)}
         return Finding(self.name, not wrong, {"broken": 0}, achieved, reason="; ".join(wrong))
+
+
+class JoinSizes(Check):
+    """As many rows find the row that they refer to as in the original, by every reference that is declared or under `keep`."""
+
+    name: ClassVar[str] = "join sizes"
+    forms: ClassVar[tuple[type[Form], ...]] = (DatabaseForm,)
+
+    def ready(self, exhibit: ReleaseView) -> bool:
+        return exhibit.private and bool(exhibit.once(DatabaseView).bound.references)
+
+    def examine(self, exhibit: ReleaseView) -> Finding:
+        seen = exhibit.once(DatabaseView)
+        return finding_of_joins(self.name, [_beside_original(seen, one) for one in join_sizes(seen)])
+
+
+@dataclass(frozen=True, slots=True)
+class JoinSize:
+    """How many rows of a reference find the row that they refer to."""
+
+    reference: References
+    after: int
+    before: int = 0
+    lost: int = 0
+    """Rows that found one before and find none now; in a subset at least so many."""
+
+    def __str__(self) -> str:
+        sides = (", ".join(map(str, side)) for side in (self.reference.child, self.reference.parent))
+        return " references ".join(sides)
+
+    def to_json(self) -> dict[str, Any]:
+        return {"reference": str(self), "before": self.before, "after": self.after}
+
+
+def join_sizes(seen: DatabaseView) -> list[JoinSize]:
+    """The join size of every reference among the published rows."""
+    return [JoinSize(one, _complete(seen.column, one) - seen.judge(IntegrityRule("", one))) for one in seen.bound.references]
+
+
+def _complete(column: Callable[[ColumnValue], pa.ChunkedArray], reference: References) -> int:
+    """Rows that refer to something."""
+    child = [column(one) for one in reference.child]
+    return len(child[0]) - _count_incomplete(child)
+
+
+def _count_incomplete(columns: Sequence[pa.ChunkedArray]) -> int:
+    """Rows in which some of the columns are null."""
+    if len(columns) == 1:
+        return int(columns[0].null_count)
+    gone = pc.is_null(columns[0])
+    for column in columns[1:]:
+        gone = pc.or_(gone, pc.is_null(column))
+    return int(pc.sum(gone).as_py() or 0)
+
+
+def _beside_original(seen: DatabaseView, size: JoinSize) -> JoinSize:
+    """The join size with that of the original, which is counted only where rows could have been lost."""
+    tables = seen.exhibit.original.tables
+
+    def original(column: ColumnValue) -> pa.ChunkedArray:
+        found: pa.ChunkedArray = tables[str(column.table)].column(column.name)
+        return found
+
+    table = str(size.reference.child[0].table)
+    before, single = _complete(original, size.reference), seen.tables[table].rows - size.after
+    if single > tables[table].rows - before:
+        before -= dangling([original(c) for c in size.reference.child], [original(c) for c in size.reference.parent])
+    return replace(size, before=before, lost=max(0, single - (tables[table].rows - before)))
+
+
+def finding_of_joins(name: str, sizes: Sequence[JoinSize]) -> Finding:
+    """Holds when no row lost the row that it refers to."""
+    wrong = [
+        f"{one}: {one.lost:,} rows no longer find their row ({one.after:,} do, {one.before:,} did)" for one in sizes if one.lost
+    ]
+    achieved = {"references": len(sizes), "rows that join": sum(one.after for one in sizes), "lost": sum(one.lost for one in sizes)}
+    return Finding(name, not wrong, {"lost": 0}, achieved, reason="; ".join(wrong))
 
 
 class ConstraintsLeft(Check):
@@ -480,13 +558,18 @@ def judge_target(
     server: Sequence[str],
     originals: Originals | None = None,
     told: Callable[[float, str], None] = lambda *_: None,
+    joins: Sequence[JoinSize] = (),
 ) -> tuple[Finding, ...]:
-    """`there` was read back from the target; `server` are its own complaints; `originals` are old values, if at hand."""
+    """Judge a target: `there` was read back from it, `server` are its own complaints, `joins` what it counts for every reference.
+
+    `originals` are old values, if at hand.
+    """
     seen = exhibit.once(DatabaseView)
     parts = {part: Part(_written(seen, table, there)) for part, table in seen.names.items() if table in there.tables}
     target = replace(exhibit.as_published(), parts=parts, damage=None)
     told(0.0, "comparing rows")
     findings = [_rows(seen, there), _server(server)]
+    findings += [finding_of_joins("target: join sizes", joins)] if joins else []
     for place, check in enumerate(cls() for cls in _CHECKS):
         told((place + 1) / (len(_CHECKS) + 2), check.name)
         if check.applies(target):

@@ -109,7 +109,7 @@ def require_sound(policy: Policy, database: Database) -> None:
     seen = source_seen(policy, database)
     free = set(seen.bound.free)
     for constraint in seen.bound.constraints:
-        if constraint.rule is None or any(ColumnValue(name, constraint.table) in free for name in constraint.columns):
+        if constraint.rule is None or not constraint.judged or any(ColumnValue(name, constraint.table) in free for name in constraint.columns):
             continue
         count = count_violations(seen, constraint)
         if count:
@@ -143,7 +143,7 @@ def _constraints(seen: DatabaseView) -> Iterator[tuple[Finding, Warning | None]]
             said = f"{constraint.identifier}: left to the server: {constraint.text}"
             yield Finding(constraint.identifier, True, grade=NOT_JUDGED, reason=said), None
             continue
-        count = count_violations(seen, constraint)
+        count = count_violations(seen, constraint) if constraint.judged else 0
         if count:
             text = f"the source breaks {constraint.text} {count} time(s)"
             yield _broken(constraint.identifier, count), Warning(f"broken-constraint:{constraint.identifier}", text)

@@ -106,7 +106,7 @@ def _asked(bound: BoundPolicy) -> Iterator[Hashable]:
     """All that is looked at besides the rows: a policy and a schema out of files ask the same as those they were written from."""
     for column in bound.changed:
         yield column, bound.domain(column)
-    for table in bound.schema.tables:
+    for table in bound.linked_schema.tables:
         yield table.name
         yield from ((column.name, column.kind, column.computed) for column in table.columns)
         yield from ((key.table, key.columns, key.parent, key.parent_columns) for key in table.foreign_keys)
@@ -131,7 +131,7 @@ def _derived(bound: BoundPolicy, database: Database) -> Iterator[LeakedColumn]:
         if replaced:
             yield from derived_columns(name, table.frame, replaced, kept)
             yield from _from_two(bound, table, name, replaced, kept)
-        for key in facts.foreign_keys:
+        for key in bound.linked_schema.table(name).foreign_keys:
             if key.parent in database.tables and key.parent != name:
                 yield from _from_parent(bound, database, key, kept)
 

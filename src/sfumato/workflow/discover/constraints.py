@@ -102,7 +102,7 @@ def _rules(table: TableFacts) -> Iterator[tuple[str, str]]:
     for key in dict.fromkeys(key for key in (table.primary_key, *table.uniques) if key):
         if all(map(can_be_named, (table.name, *key))):
             yield "keys", f"unique({_names(table.name, key)})"
-    for link in table.foreign_keys:
+    for link in (*table.foreign_keys, *table.partial_keys):
         if all(map(can_be_named, (table.name, *link.columns, link.parent, *link.parent_columns))):
             yield "foreign keys", f"{_names(table.name, link.columns)} references {_names(link.parent, link.parent_columns)}"
     for column in table.columns:

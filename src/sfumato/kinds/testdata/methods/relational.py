@@ -171,7 +171,8 @@ class Relational(Method):
     def selected(self, bound: BoundPolicy, database: Database, random: Randomness) -> Selected:
         """The rows that will be published: all, or a subset that is closed under references."""
         wanted = bound.source.subset
-        rows = subset(database, wanted, bound.kinds, random.child("subset")) if wanted else None
+        linked = Database(bound.linked_schema, database.tables)
+        rows = subset(linked, wanted, bound.kinds, random.child("subset")) if wanted else None
         found = Selected(database, rows, bound.emptied)
         require_memory(bound, found)
         return found
