@@ -301,7 +301,11 @@ class BoundPolicy:
     @cached_property
     def rules(self) -> list[IntegrityRule]:
         """Everything that must be true: the policy's rules and what the schema declares."""
-        return list({rule.text: rule for rule in (*self.keep, *(c.rule for c in self.constraints if c.rule is not None and c.judged))}.values())
+        return list(
+            {
+                rule.text: rule for rule in (*self.keep, *(c.rule for c in self.constraints if c.rule is not None and c.judged))
+            }.values()
+        )
 
 
 def _without_wider_keys(rules: list[IntegrityRule], bound: BoundPolicy) -> list[IntegrityRule]:

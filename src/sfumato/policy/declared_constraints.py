@@ -36,7 +36,6 @@ from sfumato.io.sql.sql_syntax import condition
 from sfumato.policy.constraint_language import IntegrityRule, bind, parse
 from sfumato.policy.constraint_language.syntax_tree import ColumnValue, References, Unique
 
-
 PARTIAL = "partial reference"
 """What some partitions declare: rows that refer to a row still do, and rows that do not are allowed."""
 

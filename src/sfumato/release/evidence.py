@@ -143,6 +143,8 @@ class Warning:
 
     identifier: str
     text: str
+    final: bool = False
+    """Whether publishing is refused because of it, whatever the policy accepts."""
 
     def __str__(self) -> str:
         return f"{self.text} [{self.identifier}]"
@@ -205,7 +207,8 @@ def without_accepted_warnings(
     accept: Iterable[str], warnings: Sequence[Warning], findings: tuple[Finding, ...] = (), notes: tuple[str, ...] = ()
 ) -> SourceReport:
     """A report without the warnings that the policy accepts by name; what was accepted becomes a note."""
-    accepted, met = set(accept), {warning.identifier for warning in warnings}
+    met = {warning.identifier for warning in warnings}
+    accepted = set(accept) - {warning.identifier for warning in warnings if warning.final}
     told = [f"accepted: {warning}" for warning in warnings if warning.identifier in accepted]
     told += [f"accepted but no longer there: {identifier}" for identifier in sorted(accepted - met)]
     kept = tuple(warning for warning in warnings if warning.identifier not in accepted)

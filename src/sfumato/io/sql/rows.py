@@ -277,25 +277,32 @@ class RowCounter:
 
     def outside(self, table: str, column: str, values: Sequence[str]) -> int:
         """Rows whose text is none of these; what is missing is not counted."""
-        kind = "char" if self.link.dialect == "mariadb" else "text"
-        text = f"CAST({quoted(column)} AS {kind})"
+        text = f"CAST({quoted(column)} AS {self._text})"
         listed = ", ".join(map(literal, values))
         return self._one(f"SELECT count(*) FROM {self.link.rows_of(table)} WHERE {text} <> '' AND {text} NOT IN ({listed})")
 
     def dangling(self, child: str, columns: Mapping[str, str], parent: str) -> int:
         """Rows that refer to nothing; `columns` maps the child's columns to the parent's."""
         same = " AND ".join(f"p.{quoted(there)} = c.{quoted(here)}" for here, there in columns.items())
-        full = " AND ".join(f"c.{quoted(here)} IS NOT NULL" for here in columns)
+        full = " AND ".join(self._refers(here) for here in columns)
         above = f"SELECT 1 FROM {self.link.rows_of(parent)} p WHERE {same}"
         return self._one(f"SELECT count(*) FROM {self.link.rows_of(child)} c WHERE {full} AND NOT EXISTS ({above})")
 
     def joined(self, child: str, columns: Mapping[str, str], parent: str, *, as_text: bool = False) -> int:
         """Rows that find the row they refer to; `as_text` compares columns of different types."""
-        kind = "char" if self.link.dialect == "mariadb" else "text"
-        spelt = f"CAST({{}} AS {kind})" if as_text else "{}"
+        spelt = f"CAST({{}} AS {self._text})" if as_text else "{}"
         pairs = [(spelt.format(f"p.{quoted(there)}"), spelt.format(f"c.{quoted(here)}")) for here, there in columns.items()]
         above = f"SELECT 1 FROM {self.link.rows_of(parent)} p WHERE {' AND '.join(f'{one} = {two}' for one, two in pairs)}"
-        return self._one(f"SELECT count(*) FROM {self.link.rows_of(child)} c WHERE EXISTS ({above})")
+        full = " AND ".join(self._refers(here) for here in columns)
+        return self._one(f"SELECT count(*) FROM {self.link.rows_of(child)} c WHERE {full} AND EXISTS ({above})")
+
+    @property
+    def _text(self) -> str:
+        return "char" if self.link.dialect == "mariadb" else "text"
+
+    def _refers(self, column: str) -> str:
+        """The condition that a row says something there; an empty text says nothing."""
+        return f"CAST(c.{quoted(column)} AS {self._text}) <> ''"
 
     def _one(self, query: str) -> int:
         with plain_server_errors("counting rows"):

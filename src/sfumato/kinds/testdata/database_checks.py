@@ -30,7 +30,7 @@ included.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal, InvalidOperation
 from typing import Any, ClassVar
@@ -50,6 +50,7 @@ from sfumato.kinds.testdata.database_view import (
     count_differing_rows,
     count_distinct,
     dangling,
+    empty_as_null,
     iterate_in_pieces,
     label_combinations,
     mentions_original,
@@ -183,8 +184,7 @@ def join_sizes(seen: DatabaseView) -> list[JoinSize]:
 
 def _complete(column: Callable[[ColumnValue], pa.ChunkedArray], reference: References) -> int:
     """Rows that refer to something."""
-    child = [column(one) for one in reference.child]
-    return len(child[0]) - _count_incomplete(child)
+    return len(column(reference.child[0])) - _count_incomplete([empty_as_null(column(one)) for one in reference.child])
 
 
 def _count_incomplete(columns: Sequence[pa.ChunkedArray]) -> int:
@@ -368,10 +368,15 @@ def _domain_at_hand(seen: DatabaseView, domain: ValueDomain) -> ValueDomain | No
 def _outside(seen: DatabaseView, column: ColumnValue, domain: ValueDomain) -> int:
     cells, outside = seen.column(column), 0
     for rows in slices(len(cells)):
-        found = pc.value_counts(cells[rows].drop_null())
+        found = pc.value_counts(_filled(cells[rows]))
         texts, counts = found.field("values").to_pylist(), found.field("counts").to_numpy(zero_copy_only=False)
         outside += int(counts[~domain.contains(texts)].sum()) if texts else 0
     return outside
+
+
+def _filled(cells: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Without nulls and empty texts, which stay as they are."""
+    return pc.filter(cells, pc.greater(pc.binary_length(cells), 0), null_selection_behavior="drop")
 
 
 class KeptCells(Check):
@@ -456,7 +461,7 @@ def _pairs(seen: DatabaseView, columns: tuple[ColumnValue, ...]) -> tuple[pa.Chu
     pairs = MappedTableBuilder(["old", "new"])
     for column in columns:
         for new, old in seen.beside(column):
-            both = pc.and_(pc.is_valid(old), pc.is_valid(new))
+            both = pc.fill_null(pc.and_(pc.greater(pc.binary_length(old), 0), pc.is_valid(new)), False)
             pairs.put(pa.table([pc.filter(old, both), pc.filter(new, both)], names=pairs.names))
     found = pairs.table()
     return found.column("old"), found.column("new")

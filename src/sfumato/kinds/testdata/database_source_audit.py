@@ -1,6 +1,7 @@
 """The source of a database policy before anything is made: which constraints and rules hold there, and what deserves a warning.
 
-A warning has an identifier that stays the same as long as policy and schema do, so that a policy can accept it by name.
+A warning has an identifier that stays the same as long as policy and schema do, so that a policy can accept it by name. Of what is
+broken only that can be accepted which new values will mend; publishing refuses the rest, and so does `check --strict`.
 
     plain-column:T.C       published as it is although its name looks personal
     broken-constraint:ID   a constraint of the schema that the source itself breaks
@@ -29,9 +30,10 @@ from sfumato.kinds.testdata.database_checks import columns_with_original_constra
 from sfumato.kinds.testdata.database_view import DatabaseView
 from sfumato.kinds.testdata.form import DatabaseForm, PublishedTable
 from sfumato.kinds.testdata.leaked_values import find_leaked_values
-from sfumato.policy.constraint_language import columns_of
+from sfumato.policy.constraint_language import IntegrityRule, columns_of
 from sfumato.policy.constraint_language.syntax_tree import ColumnValue, Localities
 from sfumato.policy.database_policy import BoundPolicy
+from sfumato.policy.declared_constraints import Constraint
 from sfumato.policy.policy import Policy
 from sfumato.release.certificate import NOT_JUDGED, Finding
 from sfumato.release.evidence import SourceAudit, SourceReport, Warning, without_accepted_warnings
@@ -41,6 +43,7 @@ from sfumato.release.release import Part, Provenance
 from sfumato.release.view import ReleaseView
 
 _SHOWN, _LOOKED_AT = 8, 2_000
+_REFUSED = "; new values would not mend it, and publishing refuses it"
 _STANDS = "'{}' stands in the target already; publishing needs an empty target, or --replace"
 
 
@@ -107,20 +110,26 @@ def source_seen(policy: Policy, database: Database) -> DatabaseView:
 def require_sound(policy: Policy, database: Database) -> None:
     """What is broken in the source and will not be made anew would be broken in the target; refused before the work."""
     seen = source_seen(policy, database)
-    free = set(seen.bound.free)
     for constraint in seen.bound.constraints:
-        if constraint.rule is None or not constraint.judged or any(ColumnValue(name, constraint.table) in free for name in constraint.columns):
-            continue
-        count = count_violations(seen, constraint)
+        count = count_violations(seen, constraint) if _stays(seen.bound, constraint) else 0
         if count:
             hint = "clean the source, or leave the table out with 'tables:'"
             raise DataError(f"the source breaks {constraint.identifier} {count} time(s)", hint=hint)
     for rule in seen.bound.keep:
-        if not any(column in free and not column.original for column in columns_of(rule)):
-            count = seen.judge(rule)
-            if count:
-                hint = "clean the source, drop the rule, or replace one of its columns"
-                raise DataError(f'the source breaks the rule "{rule}" {count} time(s), and new values would not mend it', hint=hint)
+        count = seen.judge(rule) if _rule_stays(seen.bound, rule) else 0
+        if count:
+            hint = "clean the source, drop the rule, or replace one of its columns"
+            raise DataError(f'the source breaks the rule "{rule}" {count} time(s), and new values would not mend it', hint=hint)
+
+
+def _stays(bound: BoundPolicy, constraint: Constraint) -> bool:
+    """Whether what breaks a constraint in the source breaks it in the target: none of its columns gets new values by itself."""
+    free = any(ColumnValue(name, constraint.table) in bound.free for name in constraint.columns)
+    return constraint.judged and constraint.rule is not None and not free
+
+
+def _rule_stays(bound: BoundPolicy, rule: IntegrityRule) -> bool:
+    return not any(column in bound.free and not column.original for column in columns_of(rule))
 
 
 def require_replaced(policy: Policy, database: Database) -> None:
@@ -146,7 +155,9 @@ def _constraints(seen: DatabaseView) -> Iterator[tuple[Finding, Warning | None]]
         count = count_violations(seen, constraint) if constraint.judged else 0
         if count:
             text = f"the source breaks {constraint.text} {count} time(s)"
-            yield _broken(constraint.identifier, count), Warning(f"broken-constraint:{constraint.identifier}", text)
+            final = not seen.bound.source.subset and _stays(seen.bound, constraint)
+            text += _REFUSED if final else ""
+            yield _broken(constraint.identifier, count), Warning(f"broken-constraint:{constraint.identifier}", text, final)
         elif constraint.kind == "not null":
             required[constraint.table] = required.get(constraint.table, 0) + 1
         else:
@@ -170,10 +181,9 @@ def _rules(seen: DatabaseView) -> Iterator[tuple[Finding, Warning | None]]:
             continue
         count = seen.judge(rule)
         if count:
-            yield (
-                _broken(f'rule "{rule}"', count),
-                Warning(f"broken-rule:{place}", f'rule "{rule}" is broken {count} time(s) in the original'),
-            )
+            final = not seen.bound.source.subset and _rule_stays(seen.bound, rule)
+            text = f'rule "{rule}" is broken {count} time(s) in the original' + (_REFUSED if final else "")
+            yield _broken(f'rule "{rule}"', count), Warning(f"broken-rule:{place}", text, final)
         else:
             yield _sound(f'rule "{rule}"', f'rule "{rule}" holds in the original'), None
 

@@ -282,14 +282,26 @@ def count_distinct(columns: Sequence[pa.ChunkedArray]) -> int:
 
 
 def dangling(child: Sequence[pa.ChunkedArray], parent: Sequence[pa.ChunkedArray]) -> int:
-    """Child rows whose combination has no null and does not occur in the parent."""
+    """Child rows whose combination has no null, no empty text, and does not occur in the parent.
+
+    Where a schema declares no key, an empty text says that a row refers to nothing.
+    """
     found = 0
+    child = [empty_as_null(column) for column in child]
     for mine, theirs in iterate_in_pieces(child, parent):
         ((own, known), (missing, gone)) = label_combinations(mine, theirs)
         there = np.zeros(max(int(own.max(initial=-1)), int(known.max(initial=-1))) + 1, dtype=bool)
         there[known[~gone]] = True
         found += int((~missing & ~there[own]).sum()) if len(own) else 0
     return found
+
+
+def empty_as_null(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """The column with nulls instead of empty texts."""
+    if not pa.types.is_string(column.type):
+        return column
+    empty = pc.equal(pc.binary_length(column), 0)
+    return pc.if_else(empty, pa.scalar(None, pa.string()), column) if pc.any(empty).as_py() else column
 
 
 def count_differing_rows(one: Sequence[pa.ChunkedArray], other: Sequence[pa.ChunkedArray]) -> tuple[int, int]:

@@ -343,7 +343,7 @@ def evenly_spaced_rows(count: int) -> np.ndarray:
 
 
 def _derivation(old: list[_Text | None], cells: list[_Text | None], kind: str) -> tuple[str, float] | None:
-    """How the cells come from the old values, and in which share of the rows."""
+    """How the cells come from the old values, and in which share of all rows, those without a value too."""
     pairs = [(value, cell) for value, cell in zip(old, cells, strict=True) if value and cell]
     values, held = [value for value, _ in pairs], [cell for _, cell in pairs]
     if len(pairs) < _FEWEST or len(set(values)) < 2 or _running([value.text for value in values]):
@@ -361,10 +361,10 @@ def _derivation(old: list[_Text | None], cells: list[_Text | None], kind: str) -
             continue
         other = sum(map(made, shifted, held))
         if own == len(pairs) and not other:
-            return how, 1.0
+            return how, own / len(old)
         spread = math.sqrt(max(other, 1.0) * max(1 - other / len(pairs), 1 / len(pairs)))
         if own - other > _SIGMAS * spread:
-            return how, own / len(pairs)
+            return how, own / len(old)
     return None
 
 
@@ -377,7 +377,7 @@ def _running(values: list[str]) -> bool:
 
 
 def _slug(value: _Text, cell: _Text) -> bool:
-    return len(value.text) > 2 and value.signs == cell.slug
+    return len(value.signs) > 2 and value.signs == cell.slug
 
 
 def _initials(value: _Text, cell: _Text) -> bool:

@@ -37,7 +37,8 @@ SAMPLE = 2_000
 _DIGITS = 18
 """Digits that 64 bits hold; longer whole numbers are codes."""
 _NUMBER = re.compile(r"[+-]?(\d+)(?:\.(\d+))?")
-_CODE = re.compile(r"[+-]?0\d")
+_CODE = re.compile(r"[+-]?0\d|\+")
+"""Digits that are no quantity: leading zeros, and a plus sign as before the dialing code of a country."""
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(Z|[+-]\d\d(?::?\d\d)?)?")
 
 

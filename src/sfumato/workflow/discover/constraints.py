@@ -22,10 +22,12 @@ What a schema declares, as proposals: keys, unique columns, foreign keys and enu
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import ClassVar
 
+from sfumato.core.errors import PolicyError, SfumatoError
 from sfumato.core.registry import catalogue
 from sfumato.data.database import Database, Schema, TableFacts
 from sfumato.data.table import Table
@@ -44,7 +46,9 @@ class RuleFinder(Finder):
     order: ClassVar[int] = 40
 
     def find(self, table: Table, policy: Policy | None) -> Suggestion:
-        return Suggestion(proposals=tuple(rank_proposals(proposals(DataView.of({None: table})))))
+        failed = Counter[str]()
+        found = rank_proposals(proposals(DataView.of({None: table}), failed=failed))
+        return Suggestion(proposals=tuple(found), reasons=tuple(failure_remarks(failed)))
 
 
 def rules_that_hold(table: Table) -> list[Proposal]:
@@ -53,11 +57,16 @@ def rules_that_hold(table: Table) -> list[Proposal]:
 
 
 def rules_of_database(
-    database: Database, *, declared: bool = True, progress: Progress = no_progress, view: DataView | None = None
+    database: Database,
+    *,
+    declared: bool = True,
+    progress: Progress = no_progress,
+    view: DataView | None = None,
+    failed: Counter[str] | None = None,
 ) -> list[Proposal]:
     """Ranked proposals for all tables; with `declared` also what the schema says, first and marked."""
     view = view or view_of(database)
-    found = list(proposals(view, progress))
+    found = list(proposals(view, progress, failed))
     if declared:
         found = _merged(database, view, found)
     return rank_proposals(found)
@@ -68,12 +77,30 @@ def view_of(database: Database) -> DataView:
     return DataView.of({str(name): table for name, table in database.tables.items()})
 
 
-def proposals(view: DataView, progress: Progress = no_progress) -> Iterator[Proposal]:
-    """Everything that fits a template, is worth a line and holds."""
+def proposals(view: DataView, progress: Progress = no_progress, failed: Counter[str] | None = None) -> Iterator[Proposal]:
+    """Everything that fits a template, is worth a line and holds.
+
+    A template that fails on these values is left out, as is a rule that cannot be read; `failed` counts them by template.
+    """
+    failed = Counter() if failed is None else failed
     templates = sorted(catalogue("templates", Template).values(), key=lambda cls: cls.order)
     for place, cls in enumerate(templates):
         progress(place / len(templates), cls.name)
-        yield from (each for each in cls().propose(view) if each.listed and view.holds(each.rule))
+        try:
+            for each in cls().propose(view):
+                try:
+                    if each.listed and view.holds(each.rule):
+                        yield each
+                except PolicyError:
+                    failed[cls.name] += 1
+        except (ArithmeticError, LookupError, ValueError, TypeError, SfumatoError):
+            failed[cls.name] += 1
+
+
+def failure_remarks(failed: Mapping[str, int]) -> Iterator[str]:
+    """Sentences about templates that could not cope with the data."""
+    for name, count in failed.items():
+        yield f"{count} search(es) for {name} failed on these values and are left out; please report it"
 
 
 def _merged(database: Database, view: DataView, found: list[Proposal]) -> list[Proposal]:
@@ -84,7 +111,14 @@ def _merged(database: Database, view: DataView, found: list[Proposal]) -> list[P
         if each.rule in known:
             each = replace(known[each.rule], declared=True, off="")
         said.append(each if view.holds(each.rule) else replace(each, off="declared, but a missing value counts as a value here"))
-    return [*said, *(each for each in found if each.rule not in {one.rule for one in said})]
+    known_rules = {one.rule for one in said}
+    back = {_reversed(one.rule) for one in said if one.template == "foreign keys"}
+    return [*said, *(each for each in found if each.rule not in known_rules | back)]
+
+
+def _reversed(rule: str) -> str:
+    child, word, parent = rule.partition(" references ")
+    return parent + word + child
 
 
 # Declared

@@ -23,6 +23,7 @@ one block of it was solved for trial, as `check` will do. No large part goes to 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -57,7 +58,7 @@ from sfumato.policy.database_policy import BoundPolicy
 from sfumato.policy.policy import Policy
 from sfumato.release.method import Progress, no_progress
 from sfumato.workflow.discover.column_profiles import ColumnView, DataView
-from sfumato.workflow.discover.constraints import rules_of_database, view_of
+from sfumato.workflow.discover.constraints import failure_remarks, rules_of_database, view_of
 from sfumato.workflow.discover.discover import Suggestion
 from sfumato.workflow.discover.leak_remedies import add_remedies
 from sfumato.workflow.discover.numeric_templates import pattern_of
@@ -90,31 +91,50 @@ def discover_database(
     """
     where = where or {}
     view = view_of(database)
-    found = rules_of_database(database, declared=declared, progress=progress, view=view)
+    failed = Counter[str]()
+    found = rules_of_database(database, declared=declared, progress=progress, view=view, failed=failed)
     if sampled:
         schema = database.schema
         with connect(where["source"], namespace=None if schema.others else schema.namespace or None) as link:
             found = rank_proposals(confirm_on_server(found, schema, sampled, RowCounter(link)))
     proposed, left = _columns(database, found, view)
     data = {"kind": "database", "source": _shown("source", where), **_given(where)}
-    tree, remedies, refused = _tried(database, {"version": 1, "data": data, "columns": proposed}, view)
+    ties = [each.rule for each in found if each.active and each.template == "foreign keys"]
+    tree, remedies, refused = _tried(database, {"version": 1, "data": data, "columns": proposed}, view, ties)
     columns, equations = tree["columns"], [_equation(rule, database) for rule in tree.get("keep", ())]
     changed = columns | {name: {} for group in tree["data"].get("consistent", ()) for name in group if name not in columns}
     rules = without_refused_rules(database, tree, rank_proposals(_yielding(each, changed, database) for each in _leaner(found)))
-    accepted = remedies.accepted | _warnings(database, tree, [each.rule for each in rules if each.active], remedies.accepted)
+    told = _warnings(database, tree, [each.rule for each in rules if each.active], remedies.accepted)
+    rules = _without_broken(rules, tree, told)
+    accepted = remedies.accepted | {name: text for name, text in told.items() if not name.startswith("broken-")}
     tree, rules = {key: value for key, value in tree.items() if key != "keep"}, [*equations, *rules]
     reasons = [f"{len(columns)} columns look personal and are proposed as replaced; look at the others, free text above all"]
-    reasons += [*remedies.reasons, *_silent_tables(database), *_logins(where), *_samples(database, sampled)]
+    reasons += [*remedies.reasons, *failure_remarks(failed), *_silent_tables(database)]
+    reasons += [*_logins(where), *_samples(database, sampled)]
     return Suggestion(tree, tuple(reasons), tuple(_overlooked(policy, columns, rules)), tuple(rules), accepted, left | refused)
 
 
-def _tried(database: Database, tree: Mapping[str, Any], view: DataView) -> tuple[dict[str, Any], Any, dict[str, str]]:
-    """The policy without what the schema refuses, and with remedies for values that survive elsewhere."""
-    current, refused = without_refused_columns(database, tree)
+def _tried(
+    database: Database, tree: Mapping[str, Any], view: DataView, ties: Sequence[str]
+) -> tuple[dict[str, Any], Any, dict[str, str]]:
+    """The policy without what the schema refuses, and with remedies for values that survive elsewhere.
+
+    `ties` are references that will be kept: what refers to each other changes together.
+    """
+    ties = _possible(database, tree, ties)
+    current, refused = without_refused_columns(database, tree, ties)
     forms = {f"{column.table}.{column.name}": pattern_of(column) for column in view.columns if column.unit == "text"}
-    current, remedies = add_remedies(database, current, forms)
-    current, more = without_refused_columns(database, current)
+    current, remedies = add_remedies(database, current, forms, ties)
+    current, more = without_refused_columns(database, {**current, "keep": list(remedies.equations.values())}, ties)
     return current, remedies, refused | more
+
+
+def _possible(database: Database, tree: Mapping[str, Any], ties: Sequence[str]) -> list[str]:
+    """The references that can be kept while no column of theirs is replaced; one that binds to nothing is left out."""
+    bare = {**tree, "columns": {}}
+    if not policy_refusal(database, {**bare, "keep": list(ties)}):
+        return list(ties)
+    return [one for one in ties if not policy_refusal(database, {**bare, "keep": [one]})]
 
 
 def _warnings(database: Database, tree: Mapping[str, Any], rules: list[str], accepted: Mapping[str, str]) -> dict[str, str]:
@@ -125,6 +145,17 @@ def _warnings(database: Database, tree: Mapping[str, Any], rules: list[str], acc
     report = DatabaseAudit().examine(policy, database)
     told = {warning.identifier: warning.text for warning in report.warnings if warning.identifier not in accepted}
     return {identifier: text for identifier, text in told.items() if not identifier.startswith("surviving:")}
+
+
+def _without_broken(rules: list[Proposal], tree: Mapping[str, Any], told: Mapping[str, str]) -> list[Proposal]:
+    """The rules, those switched off that the audit finds broken: for it an empty text is a value."""
+    place = len(tree.get("keep", ()))
+    found = []
+    for each in rules:
+        place += each.active
+        broken = each.active and f"broken-rule:{place}" in told
+        found.append(replace(each, off="the data break it where a text is empty and not missing") if broken else each)
+    return found
 
 
 def _equation(rule: str, database: Database) -> Proposal:
@@ -340,14 +371,20 @@ def policy_refusal(database: Database, tree: Mapping[str, Any], rules: Sequence[
         return error.what
 
 
-def without_refused_columns(database: Database, tree: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
-    """The policy without the replaced columns that the schema refuses, and why they were left out."""
+def without_refused_columns(
+    database: Database, tree: Mapping[str, Any], ties: Sequence[str] = ()
+) -> tuple[dict[str, Any], dict[str, str]]:
+    """The policy without the replaced columns that the schema or the references `ties` refuse, and why they were left out."""
     left: dict[str, str] = {}
-    if not policy_refusal(database, tree):
+
+    def refusal(tried: Mapping[str, Any]) -> str:
+        return policy_refusal(database, {**tried, "keep": [*tried.get("keep", ()), *ties]})
+
+    if not refusal(tree):
         return dict(tree), left
     kept: dict[str, Any] = {}
     for name, entry in tree["columns"].items():
-        reason = policy_refusal(database, _among(tree, {**kept, name: entry}))
+        reason = refusal(_among(tree, {**kept, name: entry}))
         if reason:
             left[name] = reason
         else:

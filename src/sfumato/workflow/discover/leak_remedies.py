@@ -2,7 +2,8 @@
 
 A copy changes together with what it was copied from; what an equation gives exactly (initials, a slug, a search vector, a login
 made of names) is computed anew from the new values; a note or a document is emptied where the column allows it, or gets an invented
-form. What is left are coincidences (a composer who is called like a customer): accepted by name, with the count.
+form. Keys and references are never emptied: all columns that refer to each other get invented values together. What is left are
+coincidences (a composer who is called like a customer): accepted by name, with the count.
 
 
 Derivations
@@ -64,9 +65,14 @@ class Remedies:
     reasons: list[str] = field(default_factory=list)
 
 
-def add_remedies(database: Database, tree: Mapping[str, Any], forms: Mapping[str, str]) -> tuple[dict[str, Any], Remedies]:
-    """The proposed policy with a remedy for every column in which replaced values survive; `forms` are the columns' patterns."""
-    found, current = Remedies(), dict(tree)
+def add_remedies(
+    database: Database, tree: Mapping[str, Any], forms: Mapping[str, str], ties: Sequence[str] = ()
+) -> tuple[dict[str, Any], Remedies]:
+    """The proposed policy with a remedy for every column in which replaced values survive.
+
+    `forms` are the columns' patterns, `ties` the references that will be kept.
+    """
+    found, current = Remedies(), {**tree, "keep": list(ties)}
     for _ in range(_ROUNDS):
         bound = BoundPolicy(Policy.parse(current), database.schema)
         left: dict[ColumnValue, list[LeakedColumn]] = {}
@@ -75,16 +81,24 @@ def add_remedies(database: Database, tree: Mapping[str, Any], forms: Mapping[str
                 left.setdefault(one.kept, []).append(one)
         if not left:
             break
+        moved: set[ColumnValue] = set()  # one remedy for all columns that refer to each other
         for column, pairs in left.items():
-            _remedy(bound, database, column, pairs, forms.get(str(column), ""), found)
+            if column not in moved:
+                _remedy(bound, database, column, pairs, forms, found)
+                moved.update(_linked(bound, column))
         data = dict(current["data"]) | ({"consistent": found.consistent} if found.consistent else {})
         current |= {"columns": {**current["columns"], **found.columns}, "data": data}
-        current |= {"keep": list(found.equations.values())} if found.equations else {}
+        current |= {"keep": [*ties, *found.equations.values()]}
     return current, found
 
 
 def _remedy(
-    bound: BoundPolicy, database: Database, column: ColumnValue, pairs: list[LeakedColumn], form: str, found: Remedies
+    bound: BoundPolicy,
+    database: Database,
+    column: ColumnValue,
+    pairs: list[LeakedColumn],
+    forms: Mapping[str, str],
+    found: Remedies,
 ) -> None:
     facts, name = bound.facts(column), str(column)
     cells = len(database.tables[str(column.table)].column(column.name).drop_null())
@@ -102,13 +116,33 @@ def _remedy(
     elif not _must_differ(bound, column) and fits({"empty": True}, facts):
         found.columns[name] = {"role": "replaced", "domain": {"empty": True}}
         found.reasons.append(f"'{name}' is emptied: {told}")
+    elif _must_differ(bound, column) and all(str(one.replaced) in found.columns for one in pairs):
+        found.accepted.update({str(one): f"a key is kept, and '{one.replaced}' held such keys; {told}" for one in pairs})
     else:
-        domain = next((one for one in _invented(form, facts.length) if fits(one, facts)), None)
-        if domain is None:
-            found.accepted.update({str(one): f"nothing else can stand there; {told}" for one in pairs})
-        else:
-            found.columns[name] = {"role": "replaced", "domain": domain}
-            found.reasons.append(f"'{name}' gets invented values: {told}")
+        _invent(bound, column, pairs, forms, found, told)
+
+
+def _invent(
+    bound: BoundPolicy, column: ColumnValue, pairs: list[LeakedColumn], forms: Mapping[str, str], found: Remedies, told: str
+) -> None:
+    """Invented values for a column and for all that refer to it or that it refers to."""
+    group = _linked(bound, column)
+    lengths = [facts.length for facts in map(bound.facts, group) if facts.length is not None]
+    root = next((one for one in group if any(one in reference.parent for reference in bound.references)), column)
+    given = _invented(forms.get(str(root), "") or forms.get(str(column), ""), min(lengths, default=None))
+    domain = next((one for one in given if all(fits(one, bound.facts(member)) for member in group)), None)
+    if domain is None:
+        found.accepted.update({str(one): f"nothing else can stand there; {told}" for one in pairs})
+    else:
+        found.columns[str(root)] = {"role": "replaced", "domain": domain}
+        found.reasons.append(
+            f"'{root}' gets invented values: '{column}', {told}" if root != column else f"'{root}' gets invented values: {told}"
+        )
+
+
+def _linked(bound: BoundPolicy, column: ColumnValue) -> tuple[ColumnValue, ...]:
+    """The columns that change together with one, itself among them."""
+    return next((group for group in bound.components if column in group), (column,))
 
 
 def _derivation(bound: BoundPolicy, database: Database, column: ColumnValue) -> str:

@@ -39,6 +39,7 @@ Notation
 
 Departures
     For every column only the best parent is proposed. References of several columns are taken from the schema, never guessed.
+    Into a table of one row, and from the key of a table to a later column of another, only a name that says so is enough.
     A column without any value, or of an empty table, is proposed by its name and switched off: no row speaks for it.
 
 Cost: columns × keys of the same kind; most pairs end at the smallest and largest value, or at the first value that is no key.
@@ -228,7 +229,7 @@ def _crossing(columns: list[ColumnView], single: list[ColumnView]) -> Iterator[P
     Which of the two rules is meant no data can tell; the wider one is safe to keep when the narrower one is switched off.
     """
     ties = [column for column in columns if is_identifier_name(column.words)]
-    own = any("".join(stem(column.words)) in ("", "".join(words_of_name(column.table or ""))) for column in ties)
+    own = any("".join(stem(column.words)) in ("", "".join(words_of_name(_bare(column.table)))) for column in ties)
     if len(ties) == 2 and columns[:2] == ties and not own and set(ties) & set(single) and not any(c.missing for c in ties):
         yield Proposal(f"unique({ties[0]}, {ties[1]})", Keys.name, ties[0].rows, 0.0, SURE)
 
@@ -262,8 +263,9 @@ class ForeignKeys(Template):
     def propose(self, view: DataView) -> Iterator[Proposal]:
         if len(view.tables()) < 2 and None in view.tables():
             return
-        parents = [_Parent(key, _is_people(view, key)) for key in view.columns if _is_parent(key)]
-        best = [link for column in view.columns if (link := _best(column, parents))]
+        firsts = {columns[0] for columns in view.tables().values()}
+        parents = [_Parent(key, _is_people(view, key), key in firsts) for key in view.columns if _is_parent(key)]
+        best = [link for column in view.columns if (link := _best(column, parents, column in firsts))]
         main = {link.ends: link.parent.column for link in best if link.related <= HIGHER}
         for link in best:
             copy = link.related > HIGHER and main.get(link.ends) not in (None, link.parent.column)
@@ -279,6 +281,8 @@ class ForeignKeys(Template):
 class _Parent:
     column: ColumnView
     people: bool
+    first: bool = True
+    """Whether it is the first column of its table, where keys stand."""
 
 
 @dataclass(frozen=True)
@@ -314,18 +318,29 @@ def _is_people(view: DataView, key: ColumnView) -> bool:
     return any(names_people(column.words) for column in view.tables()[key.table])
 
 
-def _best(child: ColumnView, parents: list[_Parent]) -> _Link | None:
+def _best(child: ColumnView, parents: list[_Parent], first: bool) -> _Link | None:
     """The parent for which most speaks, if enough does."""
     if not usable(child) or not _counts_or_names(child) or _is_own_key(child):
         return None
     links = [_link(child, parent) for parent in parents if parent.column is not child and _contained(child, parent.column)]
+    links = [link for link in links if link.related <= HIGHER or not _needs_a_name(link, first)]
     found = min(links, key=lambda link: link.chance + link.weight, default=None)
     return found if found is not None and found.chance + found.weight <= _LISTED else None
 
 
+def _needs_a_name(link: _Link, first: bool) -> bool:
+    """Whether values alone prove nothing: a table of one row, or the key of a table found again in the rows that refer to it."""
+    return link.parent.column.rows == 1 or (first and link.child.is_key and not link.parent.first)
+
+
 def _is_own_key(child: ColumnView) -> bool:
     """`customer.customer_id`, `customer.id`: what numbers the rows of its own table points nowhere."""
-    return child.is_key and "".join(stem(child.words)) in ("", "".join(words_of_name(child.table or "")))
+    return child.is_key and "".join(stem(child.words)) in ("", "".join(words_of_name(_bare(child.table))))
+
+
+def _bare(table: str | None) -> str:
+    """The name of a table without the schema it stands in."""
+    return (table or "").rpartition(".")[2]
 
 
 def _contained(child: ColumnView, parent: ColumnView) -> bool:
@@ -338,7 +353,8 @@ def _contained(child: ColumnView, parent: ColumnView) -> bool:
 
 def _link(child: ColumnView, parent: _Parent) -> _Link:
     key = parent.column
-    related = reference_score(child.words, child.table or "", key.words, key.table or "", people=parent.people)
+    own = _bare(child.table) if child.table == key.table else child.table or ""
+    related = reference_score(child.words, own, key.words, _bare(key.table), people=parent.people)
     return _Link(child, parent, len(child.values) * math.log10(_share(child, key)) if child.values else 0.0, related)
 
 
@@ -366,7 +382,7 @@ def _unspoken(view: DataView) -> Iterator[Proposal]:
 
 
 def _names_itself(child: ColumnView) -> bool:
-    return "".join(stem(child.words)) == "".join(words_of_name(child.table or ""))
+    return "".join(stem(child.words)) == "".join(words_of_name(_bare(child.table)))
 
 
 # Dependencies

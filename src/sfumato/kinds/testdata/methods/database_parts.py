@@ -213,7 +213,7 @@ class FreeColumns:
                 continue
             for column in columns_of(clause.body):
                 kept = column.original or column not in self.bound.free
-                if kept and self.data.has_nulls(column):
+                if kept and self.data.has_missing(column):
                     what = f"the rule \"{clause.rule}\" mentions '{column}', which has nulls, beside a rule about whole columns"
                     raise PolicyError(what, where="keep", hint="state one of the two rules only")
 
@@ -260,7 +260,7 @@ class FreeColumns:
 
     def _segment(self, part: RulePart, rows: dict[str, IntArray]) -> Segment:
         problem = SamplingProblem(self._sources(rows, list(part.columns)), self.rules)
-        erased = any(self.data.has_nulls(column) for column in part.columns)
+        erased = any(self.data.has_missing(column) for column in part.columns)
         last = fallback("IG" if erased else self.heuristic, self.block)  # type: ignore[arg-type]
         return Segment(part, rows, Route(part, chosen_engine(problem, part, last)))
 
@@ -376,11 +376,15 @@ class Selected:
         return self._taken[key]
 
     def missing(self, column: ColumnValue) -> BoolArray:
-        found: BoolArray = np.asarray(pc.is_null(self.column(column)).to_numpy(zero_copy_only=False), dtype=bool)
+        """Rows without a value: null, or an empty text, which is the same to rules."""
+        found: BoolArray = np.asarray(pc.fill_null(self._empty(column), True).to_numpy(zero_copy_only=False), dtype=bool)
         return found
 
-    def has_nulls(self, column: ColumnValue) -> bool:
-        return bool(self.column(column).null_count)
+    def has_missing(self, column: ColumnValue) -> bool:
+        return bool(self.column(column).null_count) or bool(pc.any(self._empty(column)).as_py())
+
+    def _empty(self, column: ColumnValue) -> pa.Array:
+        return pc.equal(pc.binary_length(self.column(column)), 0)
 
     def texts(self, column: ColumnValue, rows: IntArray | None = None) -> NDArray[Any]:
         """Texts for rules; a null is the empty text."""
@@ -545,7 +549,7 @@ def parent_rows(child: list[pa.ChunkedArray], parent: list[pa.ChunkedArray]) -> 
 
 def null_patterns(data: Selected, columns: list[ColumnValue], table: str) -> list[tuple[frozenset[ColumnValue], IntArray]]:
     """The rows of a table by which of the columns are null."""
-    nullable = [column for column in columns if data.has_nulls(column)]
+    nullable = [column for column in columns if data.has_missing(column)]
     if not nullable:
         return [(frozenset(), np.arange(data.count(table), dtype=np.int64))]
     masks = np.stack([data.missing(column) for column in nullable], axis=1)

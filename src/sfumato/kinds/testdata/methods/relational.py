@@ -289,9 +289,10 @@ def _mapped(bound: BoundPolicy, link: LinkedColumns, data: Selected, conditions:
 
 
 def _nulled(column: pa.Array, data: Selected, of: ColumnValue) -> pa.Array:
-    if not data.has_nulls(of):
+    """New values where the original has some; nulls and empty texts stay."""
+    if not data.has_missing(of):
         return column
-    return pc.if_else(pc.is_valid(data.column(of)), column, pa.scalar(None, pa.string()))
+    return pc.if_else(pa.array(data.missing(of)), data.column(of), column)
 
 
 def _form(bound: BoundPolicy, data: Selected, made: NewTables) -> DatabaseForm:
@@ -370,8 +371,9 @@ class ValueMap:
     new: pa.Array
 
     def __call__(self, column: pa.Array) -> pa.Array:
-        """The image of a column; nulls stay."""
-        return self.new.take(pc.index_in(column, self.old))
+        """The image of a column; nulls and empty texts stay."""
+        image, empty = self.new.take(pc.index_in(column, self.old)), pc.equal(pc.binary_length(column), 0)
+        return pc.if_else(pc.fill_null(empty, False), column, image) if pc.any(empty).as_py() else image
 
     @property
     def collides(self) -> bool:
@@ -388,6 +390,7 @@ def _possible(
 ) -> tuple[pa.Array, Levels, Any]:
     """The old values, how the domain is numbered, and what the rules leave of it."""
     old = pc.unique(pa.concat_arrays([pc.drop_null(pc.unique(data.column(column))) for column in link.columns]))
+    old = old.filter(pc.greater(pc.binary_length(old), 0))
     narrowest = min(facts, key=lambda column: column.length or 1 << 30)
     levels = numbering(link.domain, narrowest, str(link.root))
     found = legal_space({link.root: levels}, conditions, {})
