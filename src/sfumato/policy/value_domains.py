@@ -231,12 +231,14 @@ class Fakes(ValueDomain):
     limits: ClassVar[bool] = False
     fake: str
     locale: str = "en_US"
+    case: str = ""
+    """upper or lower, where all letters are written so."""
 
     def holds(self, text: str) -> bool:
         return bool(text)
 
     def declared(self) -> dict[str, Any]:
-        return {"fakes": self.fake, "locale": self.locale}
+        return {"fakes": self.fake, "locale": self.locale} | ({"case": self.case} if self.case else {})
 
 
 @dataclass(frozen=True)
@@ -287,7 +289,7 @@ class Computed(ValueDomain):
 
 
 _OPTIONS = {
-    "decimals": {"places"}, "timestamps": {"step"}, "pattern": {"longest"}, "fakes": {"locale"}, "numbers": {"country"},
+    "decimals": {"places"}, "timestamps": {"step"}, "pattern": {"longest"}, "fakes": {"locale", "case"}, "numbers": {"country"},
     "plugin": {"size"},
 }  # fmt: skip
 _WEIGHED = ("integers", "decimals", "dates", "values", "like")
@@ -401,7 +403,10 @@ def _fakes(declared: Mapping[str, Any], where: str) -> ValueDomain:
         return FormedFakes(FORMED[fake], fake=fake)
     if fake not in FAKES:
         raise PolicyError(f"unknown fakes '{fake}'", where=where, hint=nearest(fake, [*FAKES, *FORMED]))
-    return Fakes(fake, str(declared.get("locale", "en_US")))
+    case = str(declared.get("case", ""))
+    if case not in ("", "upper", "lower"):
+        raise PolicyError(f"unknown case '{case}'", where=where, hint="upper or lower; without it names are written as usual")
+    return Fakes(fake, str(declared.get("locale", "en_US")), case)
 
 
 def _empty(declared: Mapping[str, Any], where: str) -> ValueDomain:

@@ -531,7 +531,7 @@ def _agreement(old: pa.ChunkedArray, new: pa.ChunkedArray) -> tuple[int, float, 
 
 def columns_with_original_constraints(bound: BoundPolicy) -> set[ColumnValue]:
     """Free columns whose rules mention the original or kept values; there agreement may be what the policy asks for."""
-    group = {column: {column} for column in bound.free}
+    group = {column: {column} for column in (*bound.free, *(one.column for one in bound.definitions))}
     tied: set[ColumnValue] = set()
     for rule in bound.rules:
         own = [column for column in columns_of(rule) if column in group and not column.original]
@@ -542,7 +542,7 @@ def columns_with_original_constraints(bound: BoundPolicy) -> set[ColumnValue]:
             tied |= set(own)
         elif own and not isinstance(rule.body, (Condition, Unique, References, Determines, AtLeast)):
             tied |= set(own)  # the values of the original, in another order
-    return {column for column, members in group.items() if members & tied}
+    return {column for column, members in group.items() if members & tied and column in bound.free}
 
 
 def _values(node: Condition) -> list[ColumnValue]:

@@ -234,7 +234,9 @@ def unchanged_columns(bound: BoundPolicy, frames: Mapping[str, pa.Table]) -> Kep
 _SAMPLE, _SCREEN, _REVERSED = 2_000, 300, 3
 _FEWEST = 3
 _SIGMAS = 5.0
-_SHARE_OF_TEXT, _SHARE_OF_NUMBERS = 0.01, 0.5
+_SHARE_OF_TEXT, _SHARE_OF_NUMBERS, _SHARE_OF_COPIES = 0.01, 0.5, 0.95
+_FEW_NUMBERS = 20
+"""Fewer different numbers than this agree often by their nature (amounts and line numbers); only a copy of them tells."""
 _VECTOR = re.compile(r"'((?:[^']|'')*)'")
 _BUT_LETTERS, _BUT_SIGNS, _BUT_DIGITS = re.compile(r"[^a-z]+"), re.compile(r"[^a-z0-9]+"), re.compile(r"[^0-9]+")
 _LONG = 6
@@ -356,6 +358,8 @@ def _derivation(old: list[_Text | None], cells: list[_Text | None], kind: str) -
         if step and not any(map(made, values[::step], held[::step])):
             continue
         least = _SHARE_OF_NUMBERS if kind in QUIET or how == _WEAK else _SHARE_OF_TEXT
+        if kind in QUIET and how == "the values" and len(set(values)) < _FEW_NUMBERS:
+            least = _SHARE_OF_COPIES
         own = sum(map(made, values, held))
         if own < max(_FEWEST, least * len(pairs)):
             continue

@@ -26,6 +26,7 @@ import math
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from sfumato.core.errors import DataError, Infeasible, PolicyError
@@ -56,11 +57,12 @@ from sfumato.policy.constraint_language.syntax_tree import (
 )
 from sfumato.policy.database_policy import BoundPolicy
 from sfumato.policy.policy import Policy
+from sfumato.policy.value_domains import FAKES
 from sfumato.release.method import Progress, no_progress
 from sfumato.workflow.discover.column_profiles import ColumnView, DataView
 from sfumato.workflow.discover.constraints import failure_remarks, rules_of_database, view_of
 from sfumato.workflow.discover.discover import Suggestion
-from sfumato.workflow.discover.leak_remedies import add_remedies
+from sfumato.workflow.discover.leak_remedies import add_remedies, find_equation
 from sfumato.workflow.discover.numeric_templates import pattern_of
 from sfumato.workflow.discover.personal_columns import (
     fits,
@@ -123,10 +125,28 @@ def _tried(
     """
     ties = _possible(database, tree, ties)
     current, refused = without_refused_columns(database, tree, ties)
+    current, equations = _with_equations(database, current, ties)
     forms = {f"{column.table}.{column.name}": pattern_of(column) for column in view.columns if column.unit == "text"}
-    current, remedies = add_remedies(database, current, forms, ties)
+    current, remedies = add_remedies(database, current, forms, ties, equations)
     current, more = without_refused_columns(database, {**current, "keep": list(remedies.equations.values())}, ties)
     return current, remedies, refused | more
+
+
+def _with_equations(database: Database, tree: Mapping[str, Any], ties: Sequence[str]) -> tuple[dict[str, Any], dict[str, str]]:
+    """The policy with columns computed that were made of others, as an e-mail address of names; and their equations."""
+    current, equations, used = dict(tree), dict[str, str](), set[ColumnValue]()
+    bound = BoundPolicy(Policy.parse({**tree, "keep": list(ties)}), database.schema)
+    for column in bound.free:
+        taken = {bound.columns[name] for name in equations}
+        rule = find_equation(bound, database, column, taken) if column not in used else ""
+        if not rule:
+            continue
+        entry = {"role": "replaced", "domain": {"computed": True}}
+        tried = {**current, "columns": {**current["columns"], str(column): entry}}
+        if not policy_refusal(database, {**tried, "keep": [*ties, *equations.values(), rule]}):
+            current, equations[str(column)] = tried, rule
+            used |= {ColumnValue(one.name, one.table) for one in columns_of(parse(rule))} - {column}
+    return current, equations
 
 
 def _possible(database: Database, tree: Mapping[str, Any], ties: Sequence[str]) -> list[str]:
@@ -216,13 +236,27 @@ def _columns(database: Database, rules: list[Proposal], view: DataView) -> tuple
             own = facts.get((str(column.table), column.name))
             if str(column) in following or (own is not None and own.computed):
                 continue
-            domain = next((one for one in _wanted(column, columns, people, own) if fits(one, own)), None)
+            domain = next(
+                (one for one in map(partial(_in_form, column), _wanted(column, columns, people, own)) if fits(one, own)), None
+            )
             name = f"{column.table}.{column.name}"
             if domain:
                 found[name] = {"role": "replaced", "domain": domain}
             elif own is not None and personal_kind_of(column, own):
                 left[name] = f"nothing fits the type {own.native}; it looks personal ({personal_kind_of(column, own)})"
     return found, left
+
+
+def _in_form(column: ColumnView, domain: dict[str, Any]) -> dict[str, Any]:
+    """The domain in the form of the old values: initials stay initials, upper case stays upper case."""
+    if domain.get("fakes") not in FAKES or not column.values:
+        return domain
+    if domain["fakes"] in ("name", "first_name", "last_name") and max(map(len, column.values)) <= 2:
+        return {"pattern": r"[A-Z]\." if all(value.endswith(".") for value in column.values) else "[A-Z]"}
+    cases = {"upper": str.isupper, "lower": str.islower}
+    lettered = [value for value in column.values if value.upper() != value.lower()]
+    case = next((name for name, holds in cases.items() if lettered and all(map(holds, lettered))), "")
+    return {**domain, "case": case} if case and (case == "upper" or domain["fakes"] != "email") else domain
 
 
 def _wanted(column: ColumnView, columns: list[ColumnView], people: bool, facts: ColumnFacts | None) -> Iterator[dict[str, Any]]:

@@ -26,32 +26,41 @@ Notation
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.compute as pc
+
 from sfumato.core.errors import DataError, PolicyError
-from sfumato.data.database import Database
+from sfumato.data.database import ColumnFacts, Database
 from sfumato.data.table import Table
 from sfumato.data.text_values import parse_timestamp
 from sfumato.kinds.testdata.leaked_values import LeakedColumn, find_leaked_values
+from sfumato.kinds.testdata.methods.database_parts import numbering, parent_rows
+from sfumato.kinds.testdata.methods.sampling.column_values import Composed
 from sfumato.policy.constraint_language import columns_of, parse
 from sfumato.policy.constraint_language.binding import bind
 from sfumato.policy.constraint_language.evaluation import ConstraintEvaluator
 from sfumato.policy.constraint_language.functions import call
 from sfumato.policy.constraint_language.syntax_tree import ColumnValue
-from sfumato.policy.database_policy import BoundPolicy
+from sfumato.policy.database_policy import BoundPolicy, width
 from sfumato.policy.policy import Policy
-from sfumato.policy.value_domains import Empty, Fakes, PatternDomain
+from sfumato.policy.value_domains import Empty, Fakes, PatternDomain, ValueDomain
 from sfumato.workflow.discover.personal_columns import fits
 from sfumato.workflow.discover.proposal import OFTEN, can_be_named, quoted
 
 _ROUNDS = 4
 _COPY, _COINCIDENCE = 0.5, 0.02
+_LOOKED_AT, _SHORT, _FEW_WORDS = 2_000, 60, 4
+"""Cells that are looked at, and what is short: signs of the longest cell, words of a cell on average."""
 _COMPUTED, _SOURCES = ("text", "tsvector", "integer"), ("text", "date", "timestamp")
 _ROOM, _MOST = 80, 8
-"""Signs that a computed text must find room for; columns that are tried as its sources."""
+"""Signs of a value of which no bound is known; columns that are tried as sources of a computed text."""
+_CONSTANT = re.compile(r'"([^"]*)"')
 
 
 @dataclass
@@ -66,13 +75,18 @@ class Remedies:
 
 
 def add_remedies(
-    database: Database, tree: Mapping[str, Any], forms: Mapping[str, str], ties: Sequence[str] = ()
+    database: Database,
+    tree: Mapping[str, Any],
+    forms: Mapping[str, str],
+    ties: Sequence[str] = (),
+    equations: Mapping[str, str] | None = None,
 ) -> tuple[dict[str, Any], Remedies]:
     """The proposed policy with a remedy for every column in which replaced values survive.
 
-    `forms` are the columns' patterns, `ties` the references that will be kept.
+    `forms` are the columns' patterns, `ties` the references that will be kept, `equations` how columns are computed already.
     """
-    found, current = Remedies(), {**tree, "keep": list(ties)}
+    found = Remedies(equations=dict(equations or {}))
+    current = {**tree, "keep": [*ties, *found.equations.values()]}
     for _ in range(_ROUNDS):
         bound = BoundPolicy(Policy.parse(current), database.schema)
         left: dict[ColumnValue, list[LeakedColumn]] = {}
@@ -113,31 +127,38 @@ def _remedy(
     elif best.whole >= _COPY * cells and _may_follow(bound, best.replaced, column):
         found.consistent.append([str(best.replaced), name])
         found.reasons.append(f"'{name}' changes together with '{best.replaced}': {told}")
+    elif facts.kind == "text" and _is_short(database, column) and _invent(bound, column, pairs, forms, found, told):
+        pass
     elif not _must_differ(bound, column) and fits({"empty": True}, facts):
         found.columns[name] = {"role": "replaced", "domain": {"empty": True}}
         found.reasons.append(f"'{name}' is emptied: {told}")
     elif _must_differ(bound, column) and all(str(one.replaced) in found.columns for one in pairs):
         found.accepted.update({str(one): f"a key is kept, and '{one.replaced}' held such keys; {told}" for one in pairs})
-    else:
-        _invent(bound, column, pairs, forms, found, told)
+    elif not _invent(bound, column, pairs, forms, found, told):
+        found.accepted.update({str(one): f"nothing else can stand there; {told}" for one in pairs})
+
+
+def _is_short(database: Database, column: ColumnValue) -> bool:
+    """Whether a column holds names, codes and the like rather than notes: a few words, for which others can stand."""
+    texts = [text for text in database.tables[str(column.table)].column(column.name)[:_LOOKED_AT].to_pylist() if text]
+    return bool(texts) and max(map(len, texts)) <= _SHORT and sum(len(text.split()) for text in texts) <= _FEW_WORDS * len(texts)
 
 
 def _invent(
     bound: BoundPolicy, column: ColumnValue, pairs: list[LeakedColumn], forms: Mapping[str, str], found: Remedies, told: str
-) -> None:
-    """Invented values for a column and for all that refer to it or that it refers to."""
+) -> bool:
+    """Invented values for a column and for all that refer to it or that it refers to, where some fit."""
     group = _linked(bound, column)
     lengths = [facts.length for facts in map(bound.facts, group) if facts.length is not None]
     root = next((one for one in group if any(one in reference.parent for reference in bound.references)), column)
     given = _invented(forms.get(str(root), "") or forms.get(str(column), ""), min(lengths, default=None))
     domain = next((one for one in given if all(fits(one, bound.facts(member)) for member in group)), None)
     if domain is None:
-        found.accepted.update({str(one): f"nothing else can stand there; {told}" for one in pairs})
-    else:
-        found.columns[str(root)] = {"role": "replaced", "domain": domain}
-        found.reasons.append(
-            f"'{root}' gets invented values: '{column}', {told}" if root != column else f"'{root}' gets invented values: {told}"
-        )
+        return False
+    found.columns[str(root)] = {"role": "replaced", "domain": domain}
+    about = f"'{column}', " if root != column else ""
+    found.reasons.append(f"'{root}' gets invented values: {about}{told}")
+    return True
 
 
 def _linked(bound: BoundPolicy, column: ColumnValue) -> tuple[ColumnValue, ...]:
@@ -145,18 +166,84 @@ def _linked(bound: BoundPolicy, column: ColumnValue) -> tuple[ColumnValue, ...]:
     return next((group for group in bound.components if column in group), (column,))
 
 
-def _derivation(bound: BoundPolicy, database: Database, column: ColumnValue) -> str:
+def find_equation(bound: BoundPolicy, database: Database, column: ColumnValue, taken: Collection[ColumnValue] = ()) -> str:
+    """The equation that gives a replaced column from others, where every cell of the original keeps it, or nothing.
+
+    A copy across a reference (the address on an invoice) comes before what is made of columns of the row (an e-mail address of
+    names). Columns in `taken` are no sources.
+    """
+    return _copy(bound, database, column, taken) or _derivation(bound, database, column, taken)
+
+
+def _copy(bound: BoundPolicy, database: Database, column: ColumnValue, taken: Collection[ColumnValue]) -> str:
+    """`invoice.address = customer.address`, where a reference says whose it is."""
+    cells = database.tables[str(column.table)].column(column.name)
+    met: set[str] = set()
+    for reference in bound.references:
+        child, parent = str(reference.child[0].table), str(reference.parent[0].table)
+        if child != column.table or parent in (child, *met) or _must_differ(bound, column):
+            continue
+        met.add(parent)  # rules follow the first reference between two tables
+        mine, theirs = database.tables[child], database.tables[parent]
+        place = parent_rows([mine.column(c.name) for c in reference.child], [theirs.column(c.name) for c in reference.parent])
+        rows = pa.array(place, mask=place < 0)
+        for source in _sources(bound, parent, taken):
+            same = bound.facts(source).kind == bound.facts(column).kind and can_be_named(source.name)
+            if same and _fits_into(bound, [source], 0, column) and _agree(cells, theirs.column(source.name).take(rows)):
+                return f"{_named(child, column.name)} = {_named(parent, source.name)}"
+    return ""
+
+
+def _agree(one: pa.ChunkedArray, other: pa.ChunkedArray) -> bool:
+    """Whether two columns are the same in every row, and different in some rows that have values."""
+    one, other = (pc.fill_null(side, "") for side in (one, other))
+    return bool(pc.all(pc.equal(one, other)).as_py()) and len(pc.unique(one)) > 2 and len(one) >= OFTEN
+
+
+def _sources(bound: BoundPolicy, table: str, taken: Collection[ColumnValue]) -> list[ColumnValue]:
+    """Columns of a table that get new values by themselves."""
+    given = {*bound.emptied, *(one.column for one in bound.definitions), *taken}
+    return [c for c in bound.changed if c.table == table and c not in given and bound.facts(c).kind in _SOURCES]
+
+
+def _fits_into(bound: BoundPolicy, sources: Sequence[ColumnValue], signs: int, column: ColumnValue) -> bool:
+    """Whether the longest new values of the sources, and some signs beside them, find room in a column."""
+    length = bound.facts(column).length
+    return length is None or sum(_longest(bound.domain(one), bound.facts(one)) for one in sources) + signs <= length
+
+
+def _longest(domain: ValueDomain, facts: ColumnFacts) -> int:
+    """How long new values of a column can be."""
+    found = _ROOM
+    if isinstance(domain, Fakes):
+        pieces = numbering(domain, facts, facts.name)
+        if isinstance(pieces, Composed):
+            found = sum(max(map(len, one)) for one in pieces.pieces) + len(pieces.join(*("" for _ in pieces.pieces)))
+    elif isinstance(domain, PatternDomain):
+        found = width(domain.pattern)[1]
+    return min(found, facts.length or found)
+
+
+def _derivation(bound: BoundPolicy, database: Database, column: ColumnValue, taken: Collection[ColumnValue] = ()) -> str:
     """The equation that gives the column from replaced ones of its row, where new values will fit, or nothing."""
     facts, table = bound.facts(column), database.tables[str(column.table)]
-    if facts.kind not in _COMPUTED or _must_differ(bound, column) or (facts.length or _ROOM) < _ROOM:
+    if facts.kind not in _COMPUTED or _must_differ(bound, column):
         return ""
-    given = {*bound.emptied, *(one.column for one in bound.definitions)}
-    known = [c for c in bound.changed if c.table == column.table and c not in given and bound.facts(c).kind in _SOURCES]
+    known = [one for one in _sources(bound, str(column.table), taken) if one != column]
     own = bound.schema.table(str(column.table))
     names = list(dict.fromkeys([*(c.name for c in known), *own.primary_key]))[:_MOST]
     texts = {name: table.column(name).to_pylist() for name in names if name != column.name}
     rule = equation(str(column.table), column.name, table.column(column.name).to_pylist(), texts, facts.kind) if known else ""
-    return rule if rule and _judged(rule, bound, table) else ""
+    if not rule or not _judged(rule, bound, table):
+        return ""
+    used = [ColumnValue(one.name, one.table) for one in columns_of(parse(rule))[1:]]
+    constants = sum(len(text) for text in _CONSTANT.findall(rule))
+    changed = [one for one in used if one in bound.changed]
+    return (
+        rule
+        if facts.kind != "text" or _fits_into(bound, changed, constants + _ROOM // 8 * (len(used) - len(changed)), column)
+        else ""
+    )
 
 
 def _judged(rule: str, bound: BoundPolicy, table: Table) -> bool:
@@ -203,7 +290,7 @@ def _invented(form: str, length: int | None) -> list[dict[str, Any]]:
 
 
 Texts = Sequence[str | None]
-_WITNESSES, _SCREEN, _TERMS, _STEPS, _LONGEST = 5, 300, 8, 5_000, 120
+_WITNESSES, _READINGS, _SCREEN, _TERMS, _STEPS, _LONGEST = 5, 6, 300, 8, 5_000, 120
 
 
 @dataclass(frozen=True)
@@ -226,6 +313,11 @@ def equation(table: str, column: str, cells: Texts, sources: Mapping[str, Texts]
             return f"{name} = {one.rule}"
     found = _put_together(_parts(pieces), cells, known) if kind == "text" else None
     return f"{name} = {found.rule}" if found is not None and _gives(found, cells, known) else ""
+
+
+def _against(piece: Piece, cells: Texts, known: Sequence[int]) -> int | None:
+    """A row in which a piece is not the cell."""
+    return next((row for row in known if piece.made(row) != cells[row]), None)
 
 
 def _named(table: str, column: str) -> str:
@@ -292,16 +384,26 @@ def _parts(pieces: Sequence[Piece]) -> list[Piece]:
 
 
 def _put_together(pieces: Sequence[Piece], cells: Texts, known: Sequence[int]) -> Piece | None:
-    """The cell read from left to right in a few rows at once, as pieces and signs that all of them share."""
-    step = max(1, len(known) // _WITNESSES)
-    rows = sorted(known[::step][:_WITNESSES], key=lambda row: -len(cells[row] or ""))
-    texts = [cells[row] or "" for row in rows]
-    if len(texts[0]) > _LONGEST:
-        return None
-    parts = [(piece, own) for piece in pieces if all(own := [piece.made(row) or "" for row in rows])]
-    reader = _CellReader(texts, sorted(parts, key=lambda part: -sum(map(len, part[1]))))
-    found = reader.read((0,) * len(rows), _TERMS)
-    return None if found is None else _sum(found)
+    """The cell read from left to right in a few rows at once, as pieces and signs that all of them share.
+
+    A row that speaks against what was read is looked at as well, and all are read again.
+    """
+    rows = list(known[:: max(1, len(known) // _WITNESSES)][:_WITNESSES])
+    for _ in range(_READINGS):
+        rows.sort(key=lambda row: -len(cells[row] or ""))
+        texts = [cells[row] or "" for row in rows]
+        if len(texts[0]) > _LONGEST:
+            return None
+        made = [(piece, [piece.made(row) or "" for row in rows]) for piece in pieces]
+        parts = [(piece, own) for piece, own in made if all(own) and len(set(own)) > 1]
+        reader = _CellReader(texts, sorted(parts, key=lambda part: -sum(map(len, part[1]))))
+        terms = reader.read((0,) * len(rows), _TERMS)
+        found = None if terms is None else _sum(terms)
+        other = None if found is None else _against(found, cells, known)
+        if other is None:
+            return found
+        rows.append(other)
+    return None
 
 
 class _CellReader:

@@ -98,7 +98,7 @@ import re
 import string
 from collections import Counter
 from collections.abc import Iterator
-from itertools import combinations, groupby, permutations
+from itertools import combinations, groupby, permutations, product
 from typing import Any, ClassVar
 
 import numpy as np
@@ -184,6 +184,8 @@ def _proposal(one: ColumnView, two: ColumnView, ties: bool) -> Proposal:
 _LARGEST = 100
 _TRIED = 64
 _WIDEST = 1 << 40
+_LEAST_TIED, _MOST_TIED, _ADDENDS = 4, 6, 18
+"""Columns of a long sum, and among how many it is looked for."""
 
 
 class LinearTemplate(Template):
@@ -201,6 +203,43 @@ class LinearTemplate(Template):
                     if not any(smaller <= set(chosen) for smaller in tied) and (found := _relation(chosen)):
                         tied.append(set(chosen))
                         yield found
+            yield from _long_sums(usable, tied)
+
+
+def _long_sums(usable: list[ColumnView], tied: list[set[ColumnView]]) -> Iterator[Proposal]:
+    """`total = net + tax + freight - discount`: columns added and subtracted, four to six of them, none missing anywhere.
+
+    A weighted sum over all rows, modulo 2^64, stands for a column; where the sums of some columns cancel out, the columns do, too,
+    and the audit's evaluator has the last word.
+    """
+    columns = [column for column in usable if column.unit == "number" and not column.missing][:_ADDENDS]
+    if len(columns) < _LEAST_TIED or not columns[0].rows:
+        return
+    scale = math.lcm(*(column.scale for column in columns))
+    weights = np.random.default_rng(columns[0].rows).integers(1, 1 << 62, columns[0].rows, dtype=np.uint64)
+    levels = [column.levels.astype(np.int64) * (scale // column.scale) for column in columns]
+    marks = np.array([(one.astype(np.uint64) * weights).sum(dtype=np.uint64) for one in levels], dtype=np.uint64)
+    for size in range(_LEAST_TIED, min(_MOST_TIED, len(columns)) + 1):
+        chosen = np.array(list(combinations(range(len(columns)), size)))
+        for signs in product((1, -1), repeat=size - 1):
+            if -1 not in signs:
+                continue
+            signed = np.array((1, *signs), dtype=np.int64).astype(np.uint64)
+            for places in chosen[(marks[chosen] * signed).sum(axis=1, dtype=np.uint64) == 0].tolist():
+                own = {columns[place] for place in places}
+                if any(smaller <= own for smaller in tied):
+                    continue
+                tied.append(own)
+                coefficients = dict(zip((columns[place] for place in places), (1, *signs), strict=True))
+                yield Proposal(_long_sum(coefficients), LinearTemplate.name, *_evidence(tuple(coefficients)))
+
+
+def _long_sum(coefficients: dict[ColumnView, int]) -> str:
+    """The relation with the largest quantity on the left, which others are added to or taken from."""
+    total = max(coefficients, key=lambda column: (column.magnitude, str(column)))
+    others = [(column, sign != coefficients[total]) for column, sign in coefficients.items() if column is not total]
+    (first, *rest), taken = [column for column, added in others if added], [column for column, added in others if not added]
+    return f"{total} = {first}" + "".join(f" + {one}" for one in rest) + "".join(f" - {one}" for one in taken)
 
 
 def _usable(column: ColumnView) -> bool:

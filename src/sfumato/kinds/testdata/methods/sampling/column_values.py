@@ -34,6 +34,7 @@ from __future__ import annotations
 import math
 import unicodedata
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from datetime import date
 from functools import cache
 from typing import Any, Protocol
@@ -353,6 +354,10 @@ _LISTS = {
 @cache
 def pieces(domain: Fakes) -> tuple[list[list[str]], Callable[..., str]]:
     """The lists behind a kind of fakes and how an element of each makes one value."""
+    if domain.case:
+        lists, join = pieces(replace(domain, case=""))
+        written = str.upper if domain.case == "upper" else str.lower
+        return [sorted(set(map(written, one))) for one in lists], lambda *parts: written(join(*parts))
     first, last = _single(_listed(domain, "first_name")), _single(_listed(domain, "last_name"))
     plain_first, plain_last = sorted(set(map(_plain, first))), sorted(set(map(_plain, last)))
     numbers = [str(number) for number in range(1, 1000)]
