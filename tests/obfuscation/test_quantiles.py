@@ -1,4 +1,4 @@
-"""Medians and quantiles per group: what is made has them by the definition, the audit counts the same, and phones are counted."""
+"""Medians and quantiles per group: what is made has them by the definition, and the audit counts the same."""
 
 from fractions import Fraction
 from statistics import median
@@ -8,7 +8,6 @@ import pytest
 
 from sfumato.core.errors import Infeasible, PolicyError
 from sfumato.core.randomness import Randomness
-from sfumato.data import phone_numbers
 from sfumato.data.table import Table
 from sfumato.kinds.testdata.methods.obfuscation import Obfuscation
 from sfumato.policy.constraint_language import parse
@@ -68,11 +67,3 @@ def test_the_audit_sees_a_wrong_quantile():
 def test_a_share_lies_between_nothing_and_all():
     with pytest.raises(PolicyError, match="between 0 and 1"):
         parse("quantile(x, 1.5) = 3")
-
-
-def test_phones_are_counted_and_belong_to_one_country():
-    for country in phone_numbers.PLANS:
-        ends = [phone_numbers.number(country, place) for place in (0, phone_numbers.size(country) - 1)]
-        assert all(phone_numbers.holds(text, country) for text in ends)
-        assert not any(phone_numbers.holds(text + "0", country) or phone_numbers.holds(text[1:]) for text in ends)
-        assert not any(phone_numbers.holds(text, other) for text in ends for other in phone_numbers.PLANS if other != country)

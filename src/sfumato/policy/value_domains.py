@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from sfumato.core.arrays import BoolArray
 from sfumato.core.errors import PolicyError
 from sfumato.core.registry import nearest
-from sfumato.data.check_digits import COUNTRIES, NUMBERS, is_valid, of_country
+from sfumato.data.check_digits import NUMBERS, countries_of, is_valid, of_country
 from sfumato.data.regular_expressions import matches_pattern, require_regular
 from sfumato.data.text_values import EXACT, format_timestamp, is_whole, parse_integer, parse_number, timestamp_steps
 
@@ -434,7 +434,7 @@ def _checked(declared: Mapping[str, Any], where: str) -> ValueDomain:
     system = declared["numbers"]
     if system not in NUMBERS:
         raise PolicyError(f"there is no numbering system '{system}'", where=where, hint="known: " + ", ".join(NUMBERS))
-    known, country = COUNTRIES.get(system, ()), str(declared.get("country", "DE" if system == "iban" else ""))
+    known, country = countries_of(system), str(declared.get("country", "DE" if system == "iban" else ""))
     if (known or country) and country not in known:
         what = f"there is no '{system}' of country '{country}'" if country else f"'{system}' needs a country"
         raise PolicyError(what, where=where, hint=f"known for {system}: {', '.join(known) or 'none'}")

@@ -45,20 +45,29 @@ from numpy.typing import NDArray
 from sfumato.core.arrays import IntArray
 from sfumato.core.errors import DataError, Infeasible, PolicyError
 from sfumato.core.extras import require
-from sfumato.data import phone_numbers
 from sfumato.data.check_digits import (
     BANKS,
+    CZECH_ACCOUNT,
+    CZECH_PREFIX,
+    NORWEGIAN,
+    belgian_account_digits,
     dutch_digit_holds,
     ean_digit,
+    french_account_digits,
     german_tax_digit,
     iban_digits,
+    italian_account_letter,
     luhn_digit,
     pesel_digit,
+    polish_bank_digit,
+    portuguese_account_digits,
+    spanish_account_digits,
     spanish_letter,
+    weighted,
 )
 from sfumato.data.text_values import EXACT, parse_number, parse_timestamp
 from sfumato.kinds.testdata.methods.sampling.constraint_vectors import Vector, texts
-from sfumato.kinds.testdata.methods.sampling.text_patterns import NumberedTexts, automaton
+from sfumato.kinds.testdata.methods.sampling.text_patterns import NumberedTexts, automaton, read_pattern
 from sfumato.policy import value_domains
 from sfumato.policy.custom_code import OwnTexts, own_text
 from sfumato.policy.value_domains import Fakes
@@ -174,7 +183,7 @@ def levels(domain: value_domains.ValueDomain) -> Levels:
     if isinstance(domain, value_domains.CheckedNumbers):
         pass
 
-        return Checked(domain.system, domain.country)
+        return _phones(domain.country) if domain.system == "phone" else Checked(domain.system, domain.country)
     if isinstance(domain, OwnTexts):
         pass
 
@@ -214,6 +223,8 @@ def _numbers(values: Sequence[str]) -> Vector | None:
 
 
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+_LONGEST_PLAN = 4_000
+"""Characters of a pattern of telephone numbers."""
 _FIRST_DAY, _LAST_DAY = date(1940, 1, 1).toordinal(), date(1999, 12, 31).toordinal()
 Body = Callable[[int], str]
 
@@ -224,8 +235,7 @@ class Checked:
     kind = "text"
 
     def __init__(self, system: str, country: str = "") -> None:
-        by_country = {"iban": _iban, "phone": _phone}
-        self.size, self.body = by_country[system](country) if system in by_country else SYSTEMS[system]
+        self.size, self.body = _iban(country) if system == "iban" else SYSTEMS[system]
 
     def vector(self, codes: IntArray) -> Vector:
         return texts(self.texts(codes))
@@ -249,13 +259,70 @@ class OwnNumbering:
         return np.array([own_text(self.domain.code, self.domain.name, int(code)) for code in codes], dtype=np.str_)
 
 
-def _phone(country: str) -> tuple[int, Body]:
-    return phone_numbers.size(country), lambda code: phone_numbers.number(country, code)
+@cache
+def _phones(country: str) -> Spelled:
+    """All mobile numbers of a country."""
+    from sfumato.data.phone_numbers import LONGEST_NUMBER, mobile_pattern
+
+    pattern = mobile_pattern(country)
+    return Spelled(NumberedTexts(automaton([read_pattern(pattern, _LONGEST_PLAN)]), LONGEST_NUMBER), pattern)
+
+
+def _digits_before(count: int, behind: Callable[[str], str]) -> tuple[int, Body]:
+    """So many free digits, which decide about the rest."""
+    return 10**count, lambda code: behind(f"{code:0{count}d}")
+
+
+def _to_eleven(head: str, place: int, weights: Sequence[int]) -> str:
+    """The head and two digits more that make the weighted sum a multiple of eleven: one of the first nine such pairs.
+
+    The last weight is 1 and the one before it 2, so of ten digits at most one asks for a last digit that does not exist.
+    """
+    sums = [(one, -weighted(f"{head}{one}", weights[:-1]) % 11) for one in range(10)]
+    return head + [f"{one}{last}" for one, last in sums if last < 10][place]
+
+
+def _czech(code: int) -> str:
+    code, last = divmod(code, 9 * 10**8)
+    bank, first = divmod(code, 9 * 10**4)
+    prefix = _to_eleven(f"{first // 9:04d}", first % 9, CZECH_PREFIX)
+    return f"{bank:04d}{prefix}{_to_eleven(f'{last // 9:08d}', last % 9, CZECH_ACCOUNT)}"
+
+
+def _norwegian(code: int) -> str:
+    """Without accounts that begin with two zeros, which have a sum of their own."""
+    head, place = divmod(code, 9)
+    bank, rest = divmod(head, 99 * 10**3)
+    return _to_eleven(f"{bank + 10**3:04d}{rest // 10**3 + 1:02d}{rest % 10**3:03d}", place, NORWEGIAN)
+
+
+_NATIONAL: dict[str, tuple[int, Body]] = {
+    "BE": _digits_before(10, lambda free: free + belgian_account_digits(free)),
+    "CZ": (10**4 * 9 * 10**4 * 9 * 10**8, _czech),
+    "ES": _digits_before(18, lambda free: free[:8] + spanish_account_digits(free[:8], free[8:]) + free[8:]),
+    "FI": _digits_before(13, lambda free: free + luhn_digit(free)),
+    "FR": _digits_before(21, lambda free: free + french_account_digits(free)),
+    "IT": _digits_before(22, lambda free: italian_account_letter(free) + free),
+    "NO": (9 * 10**3 * 99 * 10**3 * 9, _norwegian),
+    "PL": _digits_before(23, lambda free: free[:7] + polish_bank_digit(free[:7]) + free[7:]),
+    "PT": _digits_before(19, lambda free: free + portuguese_account_digits(free)),
+}
+"""How many accounts there are in a country with check digits of its own, and the account of a number."""
 
 
 def _iban(country: str) -> tuple[int, Body]:
+    """All IBANs of a country, with the check digits of its banks where they have some."""
+    size, account = _NATIONAL[country] if country in _NATIONAL else _account(BANKS[country])
+
+    def body(code: int) -> str:
+        own = account(code)
+        return country + iban_digits(country, own) + own
+
+    return size, body
+
+
+def _account(form: tuple[tuple[str, int], ...]) -> tuple[int, Body]:
     """The bank's part by its form, as in `a4n10`: letters, then digits."""
-    form = BANKS[country]
     size = 1
     for kind, length in form:
         size *= (26 if kind == "a" else 10) ** length
@@ -266,8 +333,7 @@ def _iban(country: str) -> tuple[int, Body]:
             for _ in range(length):
                 code, place = divmod(code, 26 if kind == "a" else 10)
                 signs.append(_LETTERS[place] if kind == "a" else str(place))
-        account = "".join(reversed(signs))
-        return country + iban_digits(country, account) + account
+        return "".join(reversed(signs))
 
     return size, body
 
@@ -301,8 +367,42 @@ def _polish(code: int) -> str:
 
 
 def _german_tax(code: int) -> str:
-    text = str(code + 10**9)
-    return text + german_tax_digit(text)
+    """Ten digits, the first no zero, of which one occurs twice, one never and the others once; then the check digit."""
+    for twice in range(10):
+        for never in (digit for digit in range(10) if digit != twice):
+            left = [2 if digit == twice else 0 if digit == never else 1 for digit in range(10)]
+            count = _arrangements(left) - (_arrangements([left[0] - 1, *left[1:]]) if left[0] else 0)
+            if code < count:
+                text = _arranged(left, code)
+                return text + german_tax_digit(text)
+            code -= count
+    raise IndexError("there are fewer numbers")
+
+
+def _arrangements(left: Sequence[int]) -> int:
+    """How many texts have so many of each digit."""
+    return math.factorial(sum(left)) // math.prod(map(math.factorial, left))
+
+
+def _arranged(left: list[int], code: int) -> str:
+    """The text of a number among those with so many of each digit, the first of them no zero."""
+    text = ""
+    while any(left):
+        for digit in range(0 if text else 1, 10):
+            if not left[digit]:
+                continue
+            left[digit] -= 1
+            count = _arrangements(left)
+            if code < count:
+                text += str(digit)
+                break
+            left[digit] += 1
+            code -= count
+    return text
+
+
+_GERMAN_TAX = 9 * 1_814_400 + 9 * 1_451_520 + 72 * 1_632_960
+"""Pairs of digits without a zero among those that stand there, with two, and with one; each with its arrangements."""
 
 
 def _german_vat(code: int) -> str:
@@ -331,7 +431,7 @@ SYSTEMS: dict[str, tuple[int, Body]] = {
     "luhn": (9 * 10**8, _luhn),
     "ean": (10**12, _ean),
     "isbn": (2 * 10**9, _isbn),
-    "german_tax": (9 * 10**9, _german_tax),
+    "german_tax": (_GERMAN_TAX, _german_tax),
     "german_vat": (9 * 10**7, _german_vat),
     "bsn": (9 * 10**6 * 9, _dutch),
     "pesel": ((_LAST_DAY - _FIRST_DAY + 1) * 10_000, _polish),

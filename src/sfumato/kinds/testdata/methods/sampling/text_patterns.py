@@ -91,9 +91,9 @@ class _PatternReader(TokenReader):
             raise self.wrong("the pattern ends too early")
         return self.take().text
 
-    def read(self) -> Syntax:
-        if len(self.text) > LONGEST:
-            raise self.wrong(f"patterns of more than {LONGEST} characters are not supported", LONGEST)
+    def read(self, longest: int = LONGEST) -> Syntax:
+        if len(self.text) > longest:
+            raise self.wrong(f"patterns of more than {longest} characters are not supported", longest)
         strange = next((at for at, sign in enumerate(self.text) if not sign.isascii()), None)
         if strange is not None:
             raise self.wrong("only ASCII characters can be drawn", strange, hint="list other texts with 'values: […]'")
@@ -282,6 +282,11 @@ class Automaton:
             after = tuple(frozenset(rest for chars, rest in step if sign in chars) for step in steps)
             found.setdefault(after, []).append(sign)
         return {after: "".join(signs) for after, signs in found.items()}
+
+
+def read_pattern(pattern: str, longest: int = LONGEST) -> Syntax:
+    """The syntax of a pattern; one of many short alternatives may be longer than what people write."""
+    return _PatternReader(pattern).read(longest)
 
 
 def automaton(patterns: Sequence[str | Syntax], accept: Accept = all) -> Automaton:
