@@ -71,6 +71,9 @@ def seen(name: str, policy: str) -> None:
     """What was called personal when the schema was written is replaced; besides it, keys aside, hardly anything."""
     tree = yaml.safe_load(policy)
     replaced = {*tree["columns"], *(column for group in tree["data"].get("consistent", ()) for column in group)}
+    pairs = [set(rule.replace("`", "").split(" references ")) for rule in tree["keep"] if " references " in rule]
+    for _ in pairs:  # what refers to a replaced column follows it, and the other way round
+        replaced |= {column for pair in pairs if pair & replaced for column in pair}
     personal, _ = personal_columns(name)
     others = {column for column in replaced - personal if not column.endswith(KEYS)}
     assert personal - replaced == set()

@@ -237,6 +237,8 @@ def _derivation(bound: BoundPolicy, database: Database, column: ColumnValue, tak
     if not rule or not _judged(rule, bound, table):
         return ""
     used = [ColumnValue(one.name, one.table) for one in columns_of(parse(rule))[1:]]
+    if column in bound.changed and not any(one in known for one in used):
+        return ""  # made of a key and the same signs in every row: invented values say less
     constants = sum(len(text) for text in _CONSTANT.findall(rule))
     changed = [one for one in used if one in bound.changed]
     return (
