@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+import sfumato
 from sfumato.core.registry import catalogue
 from sfumato.models.base import Model
 from sfumato.release.method import Method
@@ -117,6 +118,13 @@ def test_every_key_of_a_folder_is_described() -> None:
     assert set(certificate) <= set(KEYS)
     assert {key for finding in certificate["findings"] for key in finding} <= set(FINDING)
     assert set(manifest) <= set(MANIFEST)
+
+
+def test_every_public_name_has_an_example() -> None:
+    page = (DOCS / "reference" / "python.md").read_text(encoding="utf-8")
+    assert [name for name in sfumato.__all__ if f"[`{name}`]" not in page] == []
+    plain = [name for name in sfumato.__all__ if ">>>" not in (getattr(sfumato, name).__doc__ or "")]
+    assert plain == []
 
 
 def test_messages_name_pages_that_exist() -> None:

@@ -13,7 +13,17 @@ from typing import ClassVar
 
 
 class SfumatoError(Exception):
-    """The common ancestor; catch this to catch everything Sfumato raises on purpose."""
+    """Base class of all errors that Sfumato raises on purpose.
+
+    Examples
+    --------
+    >>> import sfumato as sf
+    >>> try:
+    ...     sf.Policy.parse({"version": 2})
+    ... except sf.SfumatoError as error:
+    ...     error.exit_code
+    2
+    """
 
     exit_code: ClassVar[int] = 1
 
@@ -35,7 +45,17 @@ def one_line(text: str) -> str:
 
 
 class PolicyError(SfumatoError):
-    """The policy cannot be understood, or asks for something that no method can do."""
+    """The policy cannot be understood, or asks for something that no method can do.
+
+    Examples
+    --------
+    >>> import sfumato as sf
+    >>> try:
+    ...     sf.Policy.parse({"version": 1, "metod": "mondrian"})
+    ... except sf.PolicyError as error:
+    ...     error.what
+    "unknown key 'metod'"
+    """
 
     exit_code = 2
     others: tuple[PolicyError, ...] = ()
@@ -78,13 +98,33 @@ class PolicyErrors:
 
 
 class DataError(SfumatoError):
-    """The data cannot be read, or does not fit the policy."""
+    """The data cannot be read, or does not fit the policy.
+
+    Examples
+    --------
+    >>> import sfumato as sf
+    >>> try:
+    ...     sf.check({"age": ["30"]}, qi=["town"])
+    ... except sf.DataError as error:
+    ...     error.what
+    "the data has no column 'town'"
+    """
 
     exit_code = 3
 
 
 class Infeasible(SfumatoError):
-    """No release of the wanted kind exists; the reason and a suggestion travel with the exception."""
+    """No release was found that satisfies the policy; the message has the reason and a suggestion.
+
+    Examples
+    --------
+    >>> import sfumato as sf
+    >>> try:
+    ...     sf.k_anonymize({"age": ["30", "31"]}, k=3, qi=["age"])
+    ... except sf.Infeasible as error:
+    ...     error.exit_code
+    4
+    """
 
     exit_code = 4
 
@@ -101,7 +141,14 @@ class NotFound(Infeasible):
 
 
 class AuditRefused(SfumatoError):
-    """The audit found that a release does not keep what the policy promises; nothing was published."""
+    """The audit found that a release does not satisfy the policy; nothing was published.
+
+    Examples
+    --------
+    >>> import sfumato as sf
+    >>> sf.AuditRefused("k is 2 where 5 is required").exit_code
+    5
+    """
 
     exit_code = 5
 

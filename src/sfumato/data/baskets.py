@@ -40,7 +40,14 @@ from sfumato.data.table import TextColumn
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Baskets:
-    """Records as `sets` over the item `names`, with one array of text per label column."""
+    """Set-valued records: item sets over named items, with one array of text per label column.
+
+    Examples
+    --------
+    >>> import sfumato as sf
+    >>> sf.Baskets.of([["tea", "milk"], ["tea"]], labels={"illness": ["flu", "gout"]}).names
+    ('tea', 'milk')
+    """
 
     sets: Sets
     names: tuple[str, ...]

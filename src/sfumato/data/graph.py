@@ -49,7 +49,14 @@ class Dropped:
 
 @dataclass(frozen=True, eq=False)
 class Graph:
-    """N people and the edges between them; `labels` are the names in the source and never leave the data holder."""
+    """A simple undirected graph of people; `labels` are the names in the source and are never published.
+
+    Examples
+    --------
+    >>> import sfumato as sf
+    >>> sf.Graph.from_pairs([0, 1, 2], [1, 2, 0]).nodes
+    3
+    """
 
     nodes: int
     starts: IntArray

@@ -44,7 +44,15 @@ ROOT = "*"
 
 @dataclass(frozen=True)
 class Hierarchy(Generalization):
-    """A tree over the values of a column, with the boundaries that limit generalization in it."""
+    """A generalization hierarchy: a tree over the values of a column, with generalization boundaries.
+
+    Examples
+    --------
+    >>> import sfumato as sf
+    >>> cities = sf.Hierarchy.from_tree({"Italy": {"South": ["Bari", "Lecce"], "North": ["Turin", "Asti"]}})
+    >>> cities.names[:4]
+    ('Bari', 'Lecce', 'Turin', 'Asti')
+    """
 
     names: tuple[str, ...]
     """Labels of all nodes; the leaves come first (I1)."""

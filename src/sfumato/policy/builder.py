@@ -31,7 +31,18 @@ from sfumato.policy.yaml_document import write_yaml
 
 @dataclass(frozen=True, slots=True, repr=False)
 class PolicyDraft:
-    """A policy in the making, with the data it is about when that is at hand."""
+    """A policy that is built in code; `Policy.table` starts one.
+
+    Every method returns a new draft. `policy()` gives the `Policy`, `text()` its YAML, `write(path)` a file.
+
+    Examples
+    --------
+    >>> import sfumato as sf
+    >>> draft = sf.Policy.table("people.csv").identifier("name").quasi("age", hierarchy=sf.intervals(5, 10)).sensitive("illness")
+    >>> draft = draft.protect(sf.k_anonymity(5), sf.l_diversity(2)).suppress_at_most("2%")
+    >>> [requirement.model.name for requirement in draft.policy().claims]
+    ['k-anonymity', 'l-diversity']
+    """
 
     tree: Mapping[str, Any] = field(default_factory=lambda: {"version": 1, "data": {"kind": "table"}, "columns": {}, "protect": []})
     data: Any = None
@@ -118,57 +129,137 @@ HierarchyEntry = dict[str, Any]
 
 
 def intervals(*widths: float) -> HierarchyEntry:
-    """Numbers in ever wider bins: ``intervals(5, 10, 20)``."""
+    """Return a hierarchy of nested bins of these widths.
+
+    Examples
+    --------
+    >>> import sfumato as sf
+    >>> sf.intervals(5, 10, 20)
+    {'intervals': [5, 10, 20]}
+    """
     return {"intervals": list(widths)}
 
 
 def cuts(*points: float | Sequence[float]) -> HierarchyEntry:
-    """Numbers in bins between chosen points, ends included: ``cuts(0, 18, 65, 120)``; lists from fine to coarse make levels."""
+    """Return a hierarchy of bins between chosen points; lists from fine to coarse give levels.
+
+    Examples
+    --------
+    >>> import sfumato as sf
+    >>> sf.cuts(0, 18, 65, 120)
+    {'cuts': [0, 18, 65, 120]}
+    """
     return {"cuts": list(points)}
 
 
 def prefix(length: int) -> HierarchyEntry:
-    """Codes that lose their last characters: ``prefix(5)``."""
+    """Return a hierarchy of codes that lose one character per level.
+
+    Examples
+    --------
+    >>> import sfumato as sf
+    >>> sf.prefix(5)
+    {'prefix': 5}
+    """
     return {"prefix": length}
 
 
 def dates(*units: str) -> HierarchyEntry:
-    """Days in ever longer spans: ``dates("month", "year")``."""
+    """Return a hierarchy of dates by these units, from fine to coarse.
+
+    Examples
+    --------
+    >>> import sfumato as sf
+    >>> sf.dates("month", "year")
+    {'dates': ['month', 'year']}
+    """
     return {"dates": list(units)}
 
 
 def order(*values: str) -> HierarchyEntry:
-    """Values from least to most, of which neighbours are joined: ``order("mild", "moderate", "severe")``."""
+    """Return a hierarchy of ordered values; neighbors are joined.
+
+    Examples
+    --------
+    >>> import sfumato as sf
+    >>> sf.order("mild", "moderate", "severe")
+    {'order': ['mild', 'moderate', 'severe']}
+    """
     return {"order": list(values)}
 
 
 def known_list(name: str) -> HierarchyEntry:
-    """A list that everybody knows: ``known_list("countries")``, also states, icd, isco."""
+    """Return a known hierarchy: countries, states, icd or isco.
+
+    Examples
+    --------
+    >>> import sfumato as sf
+    >>> sf.known_list("countries")
+    {'list': 'countries'}
+    """
     return {"list": name}
 
 
 def k_anonymity(k: int, *, given: Names = ()) -> ClaimEntry:
-    """Everybody is left among at least k candidates."""
+    """Return the requirement that every person has at least k candidates.
+
+    Examples
+    --------
+    >>> import sfumato as sf
+    >>> sf.k_anonymity(5)
+    {'k-anonymity': {'k': 5}}
+    """
     return claim("k-anonymity", k=k, given=given)
 
 
 def p_sensitivity(p: int, *, given: Names = (), hide: Names = ()) -> ClaimEntry:
-    """At least p different sensitive values among everybody's candidates."""
+    """Return the requirement of at least p distinct values in every class.
+
+    Examples
+    --------
+    >>> import sfumato as sf
+    >>> sf.p_sensitivity(2)
+    {'p-sensitivity': {'p': 2}}
+    """
     return claim("p-sensitivity", p=p, given=given, hide=hide)
 
 
 def l_diversity(l: float, *, kind: str = "distinct", given: Names = (), hide: Names = (), **more: Any) -> ClaimEntry:
-    """Sensitive values among everybody's candidates are at least l well represented."""
+    """Return the requirement of at least l well-represented sensitive values in every class.
+
+    Examples
+    --------
+    >>> import sfumato as sf
+    >>> sf.l_diversity(3, kind="frequency")
+    {'l-diversity': {'l': 3, 'kind': 'frequency'}}
+    """
     return claim("l-diversity", given=given, hide=hide, l=l, **({"kind": kind} if kind != "distinct" else {}), **more)
 
 
 def t_closeness(t: float, *, distance: str = "equal", given: Names = (), hide: Names = (), **more: Any) -> ClaimEntry:
-    """In every equivalence class the sensitive values are distributed almost as in the whole release."""
+    """Return the requirement that every class is distributed almost as the whole release.
+
+    Examples
+    --------
+    >>> import sfumato as sf
+    >>> sf.t_closeness(0.2)
+    {'t-closeness': {'t': 0.2}}
+    """
     return claim("t-closeness", given=given, hide=hide, t=t, **({"distance": distance} if distance != "equal" else {}), **more)
 
 
 def claim(model: str, *, given: Names = (), hide: Names = (), **levels: Any) -> ClaimEntry:
-    """Any model by its name, as it would stand under ``protect:``; given and hide are what a claim means when they are not said."""
+    """Return a requirement with any model, as under ``protect:``.
+
+    `given` names the columns that the adversary knows, `hide` the columns to protect; without them all quasi-identifiers and all
+    sensitive columns.
+
+    Examples
+    --------
+    >>> import sfumato as sf
+    >>> sf.claim("l-diversity", given="age", hide="illness", l=2)
+    {'given': ['age'], 'hide': ['illness'], 'by': {'l-diversity': {'l': 2}}}
+    """
     said = {key: _listed(names) for key, names in (("given", given), ("hide", hide)) if names}
     return {model: levels} if not said else said | {"by": {model: levels}}
 

@@ -113,7 +113,21 @@ class Choice:
 
 @dataclass(frozen=True, repr=False)
 class Policy:
-    """The whole policy, resolved."""
+    """A policy: what must stay private and what must stay true.
+
+    `read` takes a file, `parse` a mapping or text with the same keys, and `table` starts a draft in code.
+
+    Examples
+    --------
+    >>> import sfumato as sf
+    >>> policy = sf.Policy.parse({
+    ...     "version": 1,
+    ...     "columns": {"name": "identifier", "age": "quasi-identifier", "illness": "sensitive"},
+    ...     "protect": [{"k-anonymity": {"k": 5}}],
+    ... })
+    >>> policy.sensitive
+    ('illness',)
+    """
 
     data: Source
     columns: Mapping[str, Column]

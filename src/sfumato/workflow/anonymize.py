@@ -35,36 +35,44 @@ def k_anonymize(
     suppress: float = 0.05,
     method: str | None = None,
 ) -> Any:
-    """A certified k-anonymous table, of the same kind as the data: pandas, polars, or pyarrow.
+    """Return a certified k-anonymous table of the same kind as the data.
 
     Parameters
     ----------
     data
         A pandas, polars or pyarrow frame, a dictionary of columns, or a path.
     k
-        Everybody is left among at least k people who look alike.
+        Smallest size of an equivalence class.
     qi
-        The columns that outsiders may know; they are generalized.
+        The quasi-identifiers: columns that an adversary may know. They are generalized.
     sensitive
-        Columns that nobody must learn, published as they are; for `l` and `t`.
+        Sensitive columns. They are published unchanged, and protected by `l` and `t`.
     l
-        At least so many different values of every sensitive column in each class.
+        Smallest number of distinct values of every sensitive column in each class.
     t
-        The largest distance of a class from the whole table in a sensitive column.
+        Largest distance of a class from the whole table in a sensitive column.
     identifiers
-        Columns that are left out.
+        Columns that are not published.
     hierarchies
-        Per quasi-identifier what may stand under ``hierarchy:`` (``sf.intervals(5, 10)``, a file …); without one, numbers get
-        intervals at round numbers and texts are kept or suppressed.
+        Hierarchy of each quasi-identifier, such as ``sf.intervals(5, 10)`` or a file. Without one numbers get intervals at round
+        numbers, and texts are published unchanged or suppressed.
     suppress
-        The largest share of records that may be left out.
+        Largest share of records that may be suppressed.
     method
-        The method, when the planner shall not choose.
+        The method. Without it the planner chooses one.
 
     Returns
     -------
     frame
-        The published rows in a new order; `sf.publish` also gives the certificate.
+        The published rows in a new random order. `sf.publish` also gives the certificate.
+
+    Examples
+    --------
+    >>> import sfumato as sf
+    >>> people = {"age": ["31", "32", "41", "43"], "illness": ["flu", "gout", "flu", "cold"]}
+    >>> safe = sf.k_anonymize(people, k=2, qi=["age"], sensitive=["illness"])
+    >>> bool(sf.check(safe, qi=["age"], k=2))
+    True
     """
     table = TableSource().read(data)
     claims = [k_anonymity(k)]

@@ -192,17 +192,25 @@ def _share(label: str, domain: Generalization | None, condition: CountCondition,
 
 
 def estimate(release: Any) -> CountEstimator:
-    """The distribution behind a release: a folder, or a `Publication`.
+    """Return an estimator that answers COUNT queries from a release.
 
     Parameters
     ----------
     release
-        The path of a release folder, or what `publish` returned.
+        The path of a release folder, or a `Publication`.
 
     Returns
     -------
     CountEstimator
-        Its `count` answers COUNT queries from the published parts alone.
+        Its `count` uses the published parts alone.
+
+    Examples
+    --------
+    >>> import sfumato as sf
+    >>> people = {"age": ["30", "30", "40", "40"], "illness": ["flu", "gout", "flu", "cold"]}
+    >>> publication = sf.publish(sf.Policy.table(people).quasi("age").sensitive("illness").protect(sf.k_anonymity(2)))
+    >>> sf.estimate(publication).count("count where age = 30 and illness = flu")
+    1.0
     """
     exhibit = read_folder(Path(release)) if isinstance(release, str | Path) else release.exhibit.as_published()
     why = exhibit.form.uncountable(exhibit)

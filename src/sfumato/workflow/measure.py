@@ -19,23 +19,31 @@ from sfumato.workflow.verify import beside
 def measure(
     folder: str | Path | Publication, *, original: Any = None, parameters: Mapping[str, Any] | None = None, engine: Any = None
 ) -> dict[str, Any]:
-    """The utility of a release folder, or of what `publish` returned.
+    """Return the utility figures of a release.
 
     Parameters
     ----------
     folder
         The release folder, or a `Publication`.
     original
-        The data it was made from (a publication knows it): a path, or a polars, pandas or pyarrow frame.
+        The original data: a path, or a polars, pandas or pyarrow frame. A publication knows it.
     parameters
-        How metrics are to be measured, where they leave a choice (number of queries, their dimension, …).
+        Settings of metrics that leave a choice, such as the number of queries.
     engine
         A Spark session, or a `SparkEngine`: release and original are counted on its cluster.
 
     Returns
     -------
     dict
-        The figures by their names.
+        The figures by name.
+
+    Examples
+    --------
+    >>> import sfumato as sf
+    >>> people = {"age": ["30", "30", "40", "40"], "illness": ["flu", "gout", "flu", "cold"]}
+    >>> draft = sf.Policy.table(people).quasi("age").sensitive("illness").protect(sf.k_anonymity(2))
+    >>> sf.measure(sf.publish(draft))["loss"]
+    0.0
     """
     if isinstance(folder, Publication):
         return figures(replace(folder.exhibit, parameters=dict(parameters or {}))) if parameters else folder.utility

@@ -75,7 +75,28 @@ _SHOWN = 5
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Publication:
-    """A release with a certificate that holds; of one that rests on a seed that can be guessed, a certificate that says so."""
+    """A release with the certificate of its audit.
+
+    `publish` returns it. The certificate holds; a release from a guessable seed has a certificate that says so.
+
+    Attributes
+    ----------
+    certificate
+        The findings and figures that are written into the folder.
+    release
+        The published parts: ``release.parts["data"].to_pandas()``.
+    findings
+        All findings with their figures, for the data holder.
+    utility
+        All utility figures, for the data holder.
+
+    Examples
+    --------
+    >>> import sfumato as sf
+    >>> people = {"age": ["30", "30", "40", "40"], "illness": ["flu", "gout", "flu", "cold"]}
+    >>> sf.publish(sf.Policy.table(people).quasi("age").sensitive("illness").protect(sf.k_anonymity(2)).method("mondrian"))
+    Publication(4 of 4 records with mondrian, holds, loss 0)
+    """
 
     policy: Policy
     plan: Plan

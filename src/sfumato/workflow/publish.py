@@ -53,37 +53,47 @@ def publish(
     engine: Any = None,
     unfinished: Path | None = None,
 ) -> Publication:
-    """Make and certify a release; raises `Infeasible` or `AuditRefused` rather than giving less than was asked.
+    """Make a release, audit it and return it as a `Publication`.
+
+    The audit must hold: `Infeasible` or `AuditRefused` is raised rather than publishing less than the policy requires.
 
     Parameters
     ----------
     policy
-        What must stay private and what must stay true: a `Policy`, a draft, a mapping or text with its keys, or the path of a file.
+        A `Policy`, a `PolicyDraft`, a mapping or text with the keys of a policy, or the path of a file.
     data
-        Takes the place of the policy's own source: a path, or a polars, pandas or pyarrow frame.
+        Used instead of the source of the policy: a path, or a polars, pandas or pyarrow frame.
     seed
-        Repeats a run in tests; whoever knows the seed can undo the release. Below 2¹²⁷ (128 bits) it can be tried out: then the
-        release is marked as not for publication, and where its promises rest on chance its certificate does not hold.
+        Repeats a run in tests. An adversary who knows the seed can undo the release. A release from a seed below 2¹²⁷ is
+        marked as not for publication.
     jobs
-        How many may work at once; without it all cores where they share memory (recoding), else one. The answer is the same.
+        Number of parallel workers. Without it recoding uses all cores. The result does not depend on it.
     progress
-        Told how far the work is, as a share and a word.
+        Function that is called with the finished share of the work and a word.
     ledger
-        The ledger to judge this release with and to remember it in, instead of the one the policy names.
+        Ledger to judge the release with and to enter it in, instead of the one that the policy names.
     new_ledger
-        Begin this ledger; without it a ledger that is not there is an error.
+        Start this ledger. Without it a missing ledger is an error.
     format
-        Of the published parts.
+        File format of the published parts: ``csv`` or ``parquet``.
     engine
-        A Spark session, or a `SparkEngine`: rows stay on its cluster, and the parts are folders of Parquet files.
+        A Spark session, or a `SparkEngine`. Rows stay on its cluster, and the parts are folders of Parquet files.
     unfinished
-        A private file in which a constraint solver keeps what it has found; after it was stopped the same call goes on from there.
-        It opens the release: remove it when the release is written.
+        Private file in which a constraint solver stores its state, so that the same call continues after a stop. Delete it afterwards: it
+        can undo the release.
 
     Returns
     -------
     Publication
         The release, its certificate, and `write` for the release folder.
+
+    Examples
+    --------
+    >>> import sfumato as sf
+    >>> people = {"age": ["30", "30", "40", "40"], "illness": ["flu", "gout", "flu", "cold"]}
+    >>> draft = sf.Policy.table(people).quasi("age").sensitive("illness").protect(sf.k_anonymity(2))
+    >>> sf.publish(draft).certificate.holds
+    True
     """
     policy, data = as_policy(policy, data)
     book = ledger_of(policy, ledger, new=new_ledger)

@@ -34,22 +34,29 @@ from sklearn.base import BaseEstimator, TransformerMixin  # noqa: E402
 
 
 class Anonymizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """k-anonymous quasi-identifiers for a pipeline.
+    """A scikit-learn transformer that generalizes columns to k-anonymity.
 
     Parameters
     ----------
     k
-        Everybody is left among at least k rows that look alike.
+        Smallest size of an equivalence class.
     qi
         The columns to generalize; without them all columns.
     sensitive, l
-        Columns of which every class has at least l different values.
+        Columns of which every class has at least l distinct values.
     hierarchies
-        Per column what may stand under ``hierarchy:``; without one numbers are joined to ranges.
+        Hierarchy of each column, as under ``hierarchy:``. Without one numbers become ranges.
     numbers
         ``labels`` gives ranges as text; ``middle`` gives the mean of the two ends of each range.
     method
-        The method, when the planner shall not choose.
+        The method.
+
+    Examples
+    --------
+    >>> import sfumato as sf
+    >>> people = {"age": ["30", "31", "41", "43"], "pay": ["1", "2", "3", "4"]}
+    >>> sf.Anonymizer(k=2, qi=["age"], numbers="middle").fit_transform(people).column("age").to_pylist()[:2]
+    [30.5, 30.5]
     """
 
     def __init__(

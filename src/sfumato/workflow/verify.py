@@ -81,25 +81,36 @@ def verify(
     folder
         The release folder.
     original
-        The data it was made from; then also truthfulness, boundaries and rules are judged.
+        The original data; then truthfulness, boundaries and constraints are judged too.
     ledger
-        The ledger it was entered in; then it is judged together with all releases before it.
+        The ledger of the series; then the release is judged together with all before it.
     target
-        URL of the test database that was loaded from it; then what stands there is judged, too.
+        URL of the test database that was loaded; then its content is judged too.
     signer
-        The data holder's Ed25519 public key (PEM, ``ssh-ed25519 …`` or base64), or a file with it; then the folder must be signed
-        with it, and every file must be the one that was signed.
+        The data holder's Ed25519 public key (PEM, ``ssh-ed25519 …`` or base64), or a file with it. The folder must then be signed with
+        this key, and every file must be the signed one.
     engine
         A Spark session, or a `SparkEngine`: parts that are folders, and the original, are counted on its cluster.
     population
-        The table of the population, where claims speak of one; then these are judged, too.
+        The table of the population, for requirements about it.
     memory
-        Of a database: how much memory may be taken, like ``"1 GB"``; 2 GB without it.
+        Memory limit for databases, like ``"1 GB"``; 2 GB without it.
 
     Returns
     -------
     Audit
         The findings, and whether everything holds.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import sfumato as sf
+    >>> people = {"age": ["30", "30", "40", "40"], "illness": ["flu", "gout", "flu", "cold"]}
+    >>> draft = sf.Policy.table(people).quasi("age").sensitive("illness").protect(sf.k_anonymity(2))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = sf.publish(draft).write(f"{folder}/release", report=False)
+    ...     sf.verify(f"{folder}/release", original=people).holds
+    True
     """
     with memory_bound(USUAL if memory is None else _amount(memory)):
         return _verified(Path(folder), original, ledger, target, signer, engine, population)

@@ -184,11 +184,32 @@ def recover(
     patterns: Sequence[str] = (),
     distribution: bool = True,
 ) -> Recovery:
-    """The figures of the graph before every pair was flipped with probability `mu` (or by a `EdgeChannel`).
+    """Estimate figures of the graph before its edges were perturbed.
 
-    `partition` gives a group to every published node; without one a split into two groups is found and judged on separate
-    halves of the pairs. `patterns` names patterns whose copies are wanted as well: of up to four people they are counted
-    (`TiePattern.names`), of five and six drawn (`TiePattern.larger_names`, `sampled_patterns`).
+    Parameters
+    ----------
+    graph
+        The published graph.
+    mu
+        The flip probability of every pair, or an `EdgeChannel`.
+    partition
+        A group for every published node. Without it a split into two groups is found and judged on separate halves of the pairs.
+    patterns
+        Names of patterns whose copies are estimated too. Those of up to four nodes are counted, larger ones are sampled.
+    distribution
+        Whether the degree distribution is estimated too.
+
+    Returns
+    -------
+    Recovery
+        Figures by name, each with an estimate and a standard error.
+
+    Examples
+    --------
+    >>> import sfumato as sf
+    >>> ring = sf.Graph.from_pairs(range(20), [(i + 1) % 20 for i in range(20)])
+    >>> round(sf.recover(ring, 0.0)["density"].estimate, 3)
+    0.105
     """
     flip = mu if isinstance(mu, EdgeChannel) else EdgeChannel.symmetric(mu)
     published = Graph.of(graph)

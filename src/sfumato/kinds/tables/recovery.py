@@ -27,7 +27,28 @@ _MOST = 200
 
 
 def recover_table(release: Any, pair: tuple[str, str] | None = None) -> dict[str, Any]:
-    """Figures of the original behind a perturbed table: a folder, a `Publication` or exhibit; `pair`: one table of two columns."""
+    """Estimate figures of the original behind a perturbed table.
+
+    Parameters
+    ----------
+    release
+        A release folder, or a `Publication`.
+    pair
+        Two columns whose joint table is wanted; without it all pairs.
+
+    Returns
+    -------
+    dict
+        How the table was perturbed, the figures, and notes.
+
+    Examples
+    --------
+    >>> import sfumato as sf
+    >>> people = {"pay": [str(10 * i) for i in range(40)], "city": ["Bari", "Pisa"] * 20}
+    >>> policy = {"version": 1, "columns": {"pay": "quasi-identifier", "city": "other"}, "method": {"noise": {"columns": ["pay"]}}}
+    >>> sf.recover_table(sf.publish(sf.Policy.parse(policy), people))["how"]
+    'noise'
+    """
     seen = getattr(release, "exhibit", release)
     exhibit = seen if isinstance(seen, ReleaseView) else read_folder(Path(seen))
     if not isinstance(exhibit.form, PerturbedTable):

@@ -153,7 +153,25 @@ def _gain(one: float, two: float, safer: Safer) -> float:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Exploration:
-    """Privacy against what it costs, on one table."""
+    """Points of privacy and utility on one table, as `explore` returns them.
+
+    Attributes
+    ----------
+    points
+        One point for each variant: levels, method, status, loss, query error, suppressed share.
+    frontier
+        Published points that no other point dominates.
+    chosen
+        Number of the point with the least loss that satisfies the policy; ``write(path, number)`` writes its policy.
+
+    Examples
+    --------
+    >>> import sfumato as sf
+    >>> people = {"age": ["30", "31", "40", "41"] * 3, "illness": ["flu", "gout", "flu", "cold"] * 3}
+    >>> draft = sf.Policy.table(people).quasi("age").sensitive("illness").protect(sf.k_anonymity(2))
+    >>> sf.explore(draft, sweep=sf.Sweep({"k": (2, 6)}, ("mondrian",))).chosen
+    1
+    """
 
     policy: Policy = field(repr=False)
     points: tuple[Point, ...]

@@ -50,29 +50,38 @@ def explore(
     folder: str | Path | None = None,
     progress: Progress = no_progress,
 ) -> Exploration:
-    """What levels and methods cost on some data.
+    """Publish many variants of a policy and compare privacy with utility.
 
     Parameters
     ----------
     policy
         The policy to vary: a `Policy`, a draft, a mapping or text with its keys, or the path of a file.
     data
-        Takes the place of the policy's own source.
+        Used instead of the source of the policy.
     sweep
-        What is varied; by default the first level over its usual values, with every method that is able.
+        What is varied. By default the first level over its usual values, with every suitable method.
     budget
-        Seconds after which no further point is begun; points that were not reached say so.
+        Seconds after which no further variant is started.
     jobs
-        How many processes may work.
+        Number of parallel processes.
     folder
-        Where finished points are written down, and taken from when the same is explored again.
+        Folder in which finished points are stored, and from which a later call continues.
     progress
-        Told how far the work is, as a share and a word.
+        Function that is called with the finished share of the work and a word.
 
     Returns
     -------
     Exploration
-        The points with their cost, which of them are dominated, and the one to choose.
+        The points with their costs, which of them are dominated, and the one to choose.
+
+    Examples
+    --------
+    >>> import sfumato as sf
+    >>> people = {"age": ["30", "31", "40", "41"] * 3, "illness": ["flu", "gout", "flu", "cold"] * 3}
+    >>> draft = sf.Policy.table(people).quasi("age").sensitive("illness").protect(sf.k_anonymity(2))
+    >>> found = sf.explore(draft, sweep=sf.Sweep({"k": (2, 6)}, ("mondrian",)))
+    >>> [point.variant.levels["k"] for point in found.points]
+    [2, 6]
     """
     policy, data = as_policy(policy, data)
     if policy.data.name not in _KINDS:

@@ -38,7 +38,16 @@ _UNREMEMBERED = ("ledger", "key")
 
 @dataclass(frozen=True, slots=True)
 class Sweep:
-    """What is to be varied; nothing named: the first level over its usual values, and the methods that are able."""
+    """What `explore` varies.
+
+    Without anything named, the first level takes its usual values with all suitable methods.
+
+    Examples
+    --------
+    >>> import sfumato as sf
+    >>> sf.Sweep({"k": (3, 5, 10)}, methods=("mondrian", "clustering")).methods
+    ('mondrian', 'clustering')
+    """
 
     levels: Mapping[str, Sequence[Level]] = field(default_factory=dict)
     methods: Sequence[str] = ()

@@ -25,7 +25,15 @@ from sfumato.workflow.risk.report import SensitiveSpread, named_columns, spread_
 
 @dataclass(frozen=True, slots=True, repr=False)
 class TableCheck:
-    """What a table keeps, beside what was asked; true where nothing that was asked is missing."""
+    """Achieved and required levels of a table; true if every required level is reached.
+
+    Examples
+    --------
+    >>> import sfumato as sf
+    >>> found = sf.check({"age": ["30", "30"], "illness": ["flu", "gout"]}, qi=["age"], sensitive=["illness"], k=2, l=2)
+    >>> found.k, bool(found)
+    (2, True)
+    """
 
     records: int
     classes: int
@@ -72,23 +80,29 @@ def check(
     l: float | None = None,
     t: float | None = None,
 ) -> TableCheck:
-    """k of a table as it stands, and l and t of its sensitive columns; true when they reach what is asked.
+    """Return k of a table as it is, and l and t of its sensitive columns.
 
     Parameters
     ----------
     data
         A pandas, polars or pyarrow frame, a dictionary of columns, or a path.
     qi
-        The columns that outsiders may know.
+        The quasi-identifiers.
     sensitive
         Columns whose values are counted in every class.
     k, l, t
-        What is asked: people who look alike, different values, the largest distance from the whole table.
+        Required levels: class size, distinct values, largest distance from the whole table.
 
     Returns
     -------
     TableCheck
-        The levels that are reached; as a truth value whether they are enough.
+        The achieved levels. Its truth value says whether they are sufficient.
+
+    Examples
+    --------
+    >>> import sfumato as sf
+    >>> sf.check({"age": ["30", "30", "41"], "illness": ["flu", "gout", "flu"]}, qi=["age"], k=2)
+    TableCheck(does not hold: k = 1)
     """
     table = data if isinstance(data, Table) else TableSource().read(data)
     if (l is not None or t is not None) and not sensitive:

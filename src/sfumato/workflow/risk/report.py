@@ -106,7 +106,16 @@ class IndividualRisks:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class RiskReport:
-    """How identifying a table is as it stands."""
+    """How identifying a table is as it is.
+
+    `risk` returns it. `to_json()` and `page()` contain counts and shares only; `records()` is for the data holder.
+
+    Examples
+    --------
+    >>> import sfumato as sf
+    >>> sf.risk({"age": ["30", "30", "41"], "sex": ["f", "f", "m"]}, qi=["age", "sex"])
+    RiskReport(3 records, k = 1, 1 unique by age, sex)
+    """
 
     rows: int
     quasi_identifiers: tuple[str, ...]
@@ -195,37 +204,44 @@ def risk(
     engine: Any = None,
     person: str | Sequence[str] | None = None,
 ) -> RiskReport:
-    """How identifying a table is as it stands.
+    """Measure how identifying a table is as it is.
 
     Parameters
     ----------
     data
         A path, a polars, pandas or pyarrow frame, a dictionary of columns, or the URL of a database.
     qi
-        The quasi-identifiers: columns that an outsider may know. Without them the names and looks of the columns decide.
+        The quasi-identifiers. Without them they are detected from names and values.
     sensitive
-        Columns whose spread over the classes is measured; without them the names decide.
+        Sensitive columns. Without them they are detected from names.
     weights
-        A column of survey weights: how many people of the population each record stands for.
+        A column of survey weights: the number of people that each record represents.
     fraction
-        The share of the population that the table holds, where there are no weights.
+        The sampling fraction, if there are no weights.
     population
-        The population itself, as data with the same quasi-identifiers; then nothing about it is estimated.
+        The population itself, with the same quasi-identifiers; then nothing about it is estimated.
     thresholds
         Risks above which records are counted.
     largest
-        How many columns a combination or a special unique has at most.
+        Largest number of columns in a combination or a special unique.
     read
         How the data is written, as under ``data:`` in a policy: ``{"missing": ["NA"], "separator": ";"}``.
     engine
-        A Spark session, or a `SparkEngine`: rows stay on its cluster, and `qi` says which columns are counted there.
+        A Spark session, or a `SparkEngine`: rows stay on its cluster, and `qi` is needed.
     person
-        The column, or the columns, that name a person who may stand in several rows: then `people` says who stands alone.
+        The columns that identify a person who may have several rows.
 
     Returns
     -------
     RiskReport
         Counts and shares, with `to_json()`, `page()` and, for the data holder, `records()`.
+
+    Examples
+    --------
+    >>> import sfumato as sf
+    >>> report = sf.risk({"age": ["30", "30", "41"], "sex": ["f", "f", "m"]}, qi=["age", "sex"])
+    >>> report.k, report.uniques
+    (1, 1)
     """
     table = _table(data, qi, sensitive, read, engine, besides=(weights, population, person))
     looks = infer_column_roles(table)
