@@ -79,8 +79,8 @@ def publish(
     engine
         A Spark session, or a `SparkEngine`. Rows stay on its cluster, and the parts are folders of Parquet files.
     unfinished
-        Private file in which a constraint solver stores its state, so that the same call continues after a stop. Delete it afterwards: it
-        can undo the release.
+        Private file in which a constraint solver stores its state, so that the same call continues after a stop. Delete it
+        afterwards: it can undo the release.
 
     Returns
     -------

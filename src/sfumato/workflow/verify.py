@@ -87,8 +87,8 @@ def verify(
     target
         URL of the test database that was loaded; then its content is judged too.
     signer
-        The data holder's Ed25519 public key (PEM, ``ssh-ed25519 …`` or base64), or a file with it. The folder must then be signed with
-        this key, and every file must be the signed one.
+        The data holder's Ed25519 public key (PEM, ``ssh-ed25519 …`` or base64), or a file with it. The folder must then be
+        signed with this key, and every file must be the signed one.
     engine
         A Spark session, or a `SparkEngine`: parts that are folders, and the original, are counted on its cluster.
     population
