@@ -9,9 +9,9 @@ import pyarrow as pa
 import pytest
 
 import sfumato as sf
+from sfumato.data.personal_columns.roles import infer_column_roles
 from sfumato.data.table import Table
 from sfumato.workflow.discover.discover import discover, policy_text
-from sfumato.workflow.risk.column_roles import infer_column_roles
 
 ROWS = 240
 
@@ -54,7 +54,7 @@ def test_numbers_of_people_that_look_like_a_measurement_name_people_all_the_same
     draw = random.Random(12)
     data = {name: [value for value in values for _ in range(2)] for name, values in visits("person").items()}
     data["person"] = [str(draw.randrange(200)) for _ in data["person"]]
-    assert {look.name: look.role for look in infer_column_roles(Table(pa.table(data)))}["person"] == "sensitive"
+    assert {look.name: look.role for look in infer_column_roles(Table(pa.table(data)))}["person"] == "identifier"
     found = discover(data)
     assert found.policy["columns"]["person"] == "identifier"
     assert sf.Policy.parse({key: value for key, value in found.policy.items() if key != "data"}).person is not None

@@ -1,4 +1,4 @@
-"""`discover` for a table: a policy that is published with as it stands, reasons, hierarchies that fit, nobody's own value."""
+"""`discover` for a table: a policy in which nothing unknown is decided, reasons, hierarchies that fit, nobody's own value."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import pyarrow as pa
 import pytest
 
 import sfumato as sf
+from sfumato.data.personal_columns.roles import infer_column_roles
 from sfumato.data.table import Table
 from sfumato.policy.yaml_document import parse_yaml
 from sfumato.workflow.discover.column_roles import fit_hierarchy
 from sfumato.workflow.discover.discover import discover, policy_text
-from sfumato.workflow.risk.column_roles import infer_column_roles
 from tests.command_line import run
 
 RNG = random.Random(11)
@@ -28,7 +28,7 @@ DATA = {
     "sex": [RNG.choice("fm") for _ in range(ROWS)],
     "zip": [RNG.choice(["01234", "01235", "02345", "71000", "71999"]) for _ in range(ROWS)],
     "country": [RNG.choice(COUNTRIES) for _ in range(ROWS)],
-    "pain": [RNG.choice(["none", "mild", "moderate", "severe"]) for _ in range(ROWS)],
+    "zeal": [RNG.choice(["none", "mild", "moderate", "severe"]) for _ in range(ROWS)],
     "illness": [RNG.choice(["flu", "gout", "cold", "asthma"]) for _ in range(ROWS)],
     "income": [str(RNG.randint(10, 90) * 1000) for _ in range(ROWS)],
     "source": ["registry"] * ROWS,
@@ -38,7 +38,7 @@ ROLES = {
     "full_name": "identifier", "patient_id": "identifier", "birth_date": "quasi-identifier", "age": "quasi-identifier",
     "sex": "quasi-identifier", "zip": "quasi-identifier", "country": "quasi-identifier", "illness": "sensitive",
     "income": "sensitive",
-    "source": "other", "note": "identifier",
+    "source": "other", "zeal": "quasi-identifier",
 }  # fmt: skip
 
 
@@ -51,14 +51,25 @@ def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def test_the_draft_is_published_with_as_it_stands(source: Path) -> None:
+def test_the_draft_asks_and_is_published_when_its_proposals_are_accepted(source: Path) -> None:
     drafted = run("discover", source.name, cwd=source.parent)
     assert drafted.returncode == 0
     (source.parent / "policy.yaml").write_text(drafted.stdout)
-    done = run("publish", "policy.yaml", "--out", "out", "--no-report", cwd=source.parent)
+    assert "# 1 column needs a decision (role: review): zeal" in drafted.stdout
+    for command in (["check", "policy.yaml"], ["publish", "policy.yaml", "--out", "none"]):
+        refused = run(*command, cwd=source.parent)
+        assert refused.returncode == 2
+        assert "'zeal' needs a decision" in refused.stderr and "--accept-roles" in refused.stderr
+    assert not (source.parent / "none").exists()
+    assert run("check", "policy.yaml", "--accept-roles", cwd=source.parent).returncode == 0
+    done = run("publish", "policy.yaml", "--out", "out", "--no-report", "--accept-roles", cwd=source.parent)
     assert done.returncode == 0, done.stderr
     policy = sf.Policy.read(source.parent / "policy.yaml")
     assert {name: policy.columns[name].role for name in ROLES} == ROLES
+    assert policy.dropped == ("note",)
+    assert dict(policy.undecided) == {"zeal": "quasi-identifier"}
+    assert "note" not in (source.parent / "out" / "data.csv").read_text().splitlines()[0].split(",")
+    assert "review" not in (source.parent / "out" / "policy.yaml").read_text()
     assert [claim.model.name for claim in policy.claims] == ["k-anonymity", "l-diversity"]
 
 
@@ -74,7 +85,7 @@ def test_every_column_has_its_reason_beside_it(source: Path) -> None:
     assert kept
     assert "keep" not in tree or not tree["keep"]
     again = sf.Policy.parse(tree, base=source.parent)
-    assert again.columns.keys() == found.policy["columns"].keys()
+    assert {*again.columns, *again.dropped} == found.policy["columns"].keys()
 
 
 def test_hierarchies_fit(source: Path) -> None:
@@ -84,7 +95,7 @@ def test_hierarchies_fit(source: Path) -> None:
     assert spec["birth_date"] == {"dates": ["month", "year", "decade"]}
     assert "zip" not in spec  # five values need none
     assert spec["country"] == {"list": "countries"}
-    assert spec["pain"] == {"order": ["none", "mild", "moderate", "severe"]}
+    assert spec["zeal"] == {"order": ["none", "mild", "moderate", "severe"]}
 
 
 @pytest.mark.parametrize(
@@ -146,7 +157,7 @@ def test_warnings() -> None:
     many = {f"city{n}": [f"v{row % 3}" for row in range(30)] for n in range(14)}
     assert any("14 quasi-identifiers are many" in each for each in discover(many).warnings)
     repeated = {"record_id": [str(row // 3) for row in range(90)], "age": [str(row % 7) for row in range(90)]}
-    assert any("'record_id' repeats" in each for each in discover(repeated).warnings)
+    assert any("'record_id' has duplicates" in each for each in discover(repeated).warnings)
     towns = {"town": [f"town {row % 60}" for row in range(180)]}
     assert any("60 values and no hierarchy" in each for each in discover(towns).warnings)
 

@@ -10,7 +10,9 @@ from pathlib import Path
 import pytest
 
 import sfumato as sf
-from sfumato.workflow.risk.column_roles import KINDS, SAFE_HARBOR, kind_of
+from sfumato.data.personal_columns import detect
+from sfumato.data.personal_columns.roles import SAFE_HARBOR
+from sfumato.data.personal_columns.vocabulary import KINDS
 from tests.command_line import run
 
 PEOPLE = {
@@ -118,13 +120,13 @@ LOOKS = [
 
 @pytest.mark.parametrize(("letter", "name", "values"), LOOKS)
 def test_personal_columns_by_name_and_look(letter: str, name: str, values: list[str]) -> None:
-    found = kind_of(name, values)
+    found = detect(name, values)
     assert found is not None
     assert found.hipaa == letter
 
 
 def test_every_kind_of_safe_harbor_is_recognized() -> None:
-    assert {letter for letter, _, _ in LOOKS} == set(SAFE_HARBOR) == {kind.hipaa for kind in KINDS}
+    assert {letter for letter, _, _ in LOOKS} == set(SAFE_HARBOR) == {kind.hipaa for kind in KINDS.values()} - {""}
     assert len(SAFE_HARBOR) == 18
 
 
@@ -143,14 +145,15 @@ def test_every_kind_of_safe_harbor_is_recognized() -> None:
         ("film_title", ["Up"]),
     ],
 )
-def test_columns_that_are_not_personal(name: str, values: list[str]) -> None:
-    assert kind_of(name, values) is None
+def test_columns_that_identify_nobody(name: str, values: list[str]) -> None:
+    found = detect(name, values)
+    assert found is None or found.role not in ("identifier", "drop")
 
 
 def test_long_labels_are_no_free_text_and_a_country_is_no_date() -> None:
     counts = ("no", "two", "three", "some other", "many more")
     labels = [f"a kind of household with {count} people who are related" for count in counts]
-    assert kind_of("household", labels, rows=5) is not None
-    assert kind_of("household", labels, rows=3_000) is None
-    assert kind_of("country_of_birth", ["Peru", "Chile"]) is None
-    assert kind_of("birth", ["1970-03-01", "1981-11-30"]) is not None
+    assert detect("household", labels, rows=5).kind == "free text"  # type: ignore[union-attr]
+    assert detect("household", labels, rows=3_000).kind == "family"  # type: ignore[union-attr]
+    assert detect("country_of_birth", ["Peru", "Chile"]).kind == "origin"  # type: ignore[union-attr]
+    assert detect("birth", ["1970-03-01", "1981-11-30"], dated=True).kind == "birth"  # type: ignore[union-attr]

@@ -70,6 +70,10 @@ class BoundPolicy:
 
     def __init__(self, policy: Policy, schema: Schema) -> None:
         self.policy, self.schema = policy, schema
+        for name in policy.dropped:
+            if name not in policy.undecided:
+                hint = "write {role: replaced, domain: {empty: true}}, or leave its table out with 'tables:'"
+                raise PolicyError(f"'{name}' cannot be dropped", where=policy.document.where("columns", name), hint=hint)
         self.declared = {self.column(name): policy.columns[name] for name in policy.columns}
         self.replaced: dict[ColumnValue, ValueDomain] = dict(self._domains())
 

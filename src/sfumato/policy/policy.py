@@ -18,11 +18,11 @@ from __future__ import annotations
 import copy
 import re
 from collections import Counter
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
@@ -57,6 +57,18 @@ T = TypeVar("T")
 UNPROTECTED = "unprotected:"
 """Begins the identifier of a warning about a sensitive column that no privacy requirement names."""
 Role = Literal["identifier", "quasi-identifier", "sensitive", "other", "replaced"]
+WrittenRole = Literal["identifier", "quasi-identifier", "sensitive", "other", "replaced", "drop", "review"]
+"""Roles as a policy file has them: a dropped column is left out, and one under review is decided by somebody before publishing."""
+_MEANT = {
+    "quasi-identifier": "qi quasi quasiidentifier quasi-id quasid key-variable",
+    "identifier": "id direct direct-identifier identifying pii key name",
+    "sensitive": "secret confidential sensitive-attribute sa private hide hidden",
+    "other": "insensitive non-sensitive nonsensitive keep kept plain public none as-is unchanged",
+    "replaced": "replace fake synthetic mask masked pseudonym synthesize invent",
+    "drop": "dropped remove removed delete exclude excluded ignore ignored skip omit leave-out suppress suppressed",
+    "review": "unknown undecided ask todo",
+}
+"""Words that people write for a role, which the error answers with the role."""
 _KEYS = (
     "version", "data", "columns", "protect", "knows", "keep", "method", "utility", "ledger", "key", "person", "population",
     "series", "accept", "plugins",
@@ -68,7 +80,10 @@ class Column(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, arbitrary_types_allowed=True)
 
-    role: Role = Field(description="identifier, quasi-identifier, sensitive, other or replaced")
+    role: WrittenRole = Field(description="identifier, quasi-identifier, sensitive, other, replaced, drop or review")
+    proposed: WrittenRole | None = Field(
+        default=None, description="of a column under review: the role that 'discover' proposes, which --accept-roles takes"
+    )
     hierarchy: Any = Field(default=None, description="a file, flat, ranges, or {intervals|prefix|dates: …}, or a nested root")
     boundary: list[str] | dict[str, int] | None = Field(default=None, description="nodes no value may be generalized beyond")
     publish: bool = Field(default=True, description="false: belongs to the table but is not in this release")
@@ -149,6 +164,10 @@ class Policy:
     """Why a warning is accepted, by its identifier, where the policy says so."""
     plugins: Plugins | None = None
     """Own code that rules and domains call; off unless the environment allows it."""
+    dropped: tuple[str, ...] = ()
+    """Columns of the role 'drop': left out of every release, as columns that the policy does not name are."""
+    undecided: Mapping[str, WrittenRole | None] = field(default_factory=dict)
+    """Columns of the role 'review' with the role that is proposed; nothing is published while there are any."""
     document: Document = field(default_factory=lambda: Document({}), repr=False, compare=False)
     _kept: dict[Any, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
@@ -191,24 +210,59 @@ class Policy:
         """The policy, or all that is wrong with it at once: what can be read by itself is read, whatever else is wrong."""
         errors = PolicyErrors()
         _require_keys(document, errors)
-        parts: dict[str, Any] = {}
-        with errors:
-            parts["columns"] = _columns(document)
-        shown = [name for name, one in parts.get("columns", {}).items() if one.role != "identifier" and one.publish]
+        written = _columns(document, errors)
+        columns = {name: column for name, one in written.items() if (column := _decided(one)).role not in ("drop", "review")}
+        parts: dict[str, Any] = {"columns": columns}
+        shown = [name for name, one in columns.items() if one.role != "identifier" and one.publish]
         for name, read in _READ.items():
             with errors:
                 parts[name] = read(document)
         with errors:
             parts["data"] = _source(document, tuple(shown), parts.get("person"))
         with errors:
-            parts["claims"] = _claims(document, parts.get("columns", {}))
+            parts["claims"] = _claims(document, columns, errors)
+        _require_known(parts.get("claims", ()), document, columns, errors)
         errors.settle()
-        policy = cls(**parts, document=document)
-        policy._check_claims()
-        policy._check_person()
-        policy._check_population()
-        policy._check_accepted()
+        dropped = tuple(name for name in written if name not in columns)
+        undecided = {name: one.proposed for name, one in written.items() if one.role == "review"}
+        policy = cls(**parts, dropped=dropped, undecided=undecided, document=document)
+        for check in (policy._check_claims, policy._check_person, policy._check_population, policy._check_accepted):
+            with errors:
+                check()
+        errors.settle()
         return policy
+
+    def accept_roles(self) -> Policy:
+        """The same policy with the proposed role for every column under review; one without a proposal is an error.
+
+        >>> tree = {"version": 1, "columns": {"age": {"role": "review", "proposed": "quasi-identifier"}}}
+        >>> Policy.parse(tree).accept_roles().quasi_identifiers
+        ('age',)
+        """
+        if not self.undecided:
+            return self
+        errors, columns = PolicyErrors(), dict(self.document.tree["columns"])
+        for name, proposed in self.undecided.items():
+            with errors:
+                if proposed in (None, "review"):
+                    where = self.document.where("columns", name)
+                    raise PolicyError(
+                        f"no role is proposed for '{name}'", where=where, hint=f"write a role for it: {_roles_listed()}"
+                    )
+            entry = columns[name] if isinstance(columns[name], Mapping) else {}
+            columns[name] = {key: value for key, value in entry.items() if key != "proposed"} | {"role": proposed}
+        errors.settle()
+        return Policy.from_document(replace(self.document, tree={**self.document.tree, "columns": columns}))
+
+    def require_decided(self) -> None:
+        """Raise a `PolicyError` that names every column under review."""
+        errors = PolicyErrors()
+        for name, proposed in self.undecided.items():
+            with errors:
+                what = f"'{name}' needs a decision: its role is 'review'" + (f" (proposed: {proposed})" if proposed else "")
+                hint = f"write a role for it ({_roles_listed()}), or take all proposals with --accept-roles"
+                raise PolicyError(what, where=self.document.where("columns", name), hint=hint)
+        errors.settle()
 
     def reading(self, settings: Mapping[str, Any]) -> Policy:
         """The same policy with these settings under ``data:``, as they are given on the command line."""
@@ -226,10 +280,6 @@ class Policy:
 
     def _check_claims(self) -> None:
         for claim in self.claims:
-            for name in (*claim.given, *claim.hide):
-                if self.columns and name not in self.columns:
-                    hint = nearest(name, list(self.columns))
-                    raise PolicyError(f"the claim names an unknown column '{name}'", where=claim.where, hint=hint)
             if self.data.name not in claim.model.kinds:
                 what = f"{claim.model.name} does not speak about {self.data.name} data"
                 raise PolicyError(what, where=claim.where, hint="see 'sfumato check --help' for the models of each kind")
@@ -363,11 +413,27 @@ def names_with(columns: Mapping[str, Column], role: Role, *, hidden_too: bool = 
     return tuple(name for name, column in columns.items() if column.role == role and (column.publish or hidden_too))
 
 
-def _claims(document: Document, columns: Mapping[str, Column]) -> tuple[PrivacyRequirement, ...]:
+def _claims(document: Document, columns: Mapping[str, Column], errors: PolicyErrors) -> tuple[PrivacyRequirement, ...]:
     known, hidden = names_with(columns, "quasi-identifier"), names_with(columns, "sensitive")
-    return read_requirements(
-        document.tree.get("protect"), document, known, hidden, names_with(columns, "sensitive", hidden_too=True)
-    )
+    secret = names_with(columns, "sensitive", hidden_too=True)
+    return read_requirements(document.tree.get("protect"), document, known, hidden, secret, errors)
+
+
+def _require_known(
+    claims: Sequence[PrivacyRequirement], document: Document, columns: Mapping[str, Column], errors: PolicyErrors
+) -> None:
+    """Claims name columns of the policy; one that was written wrongly is known all the same."""
+    entries = document.tree.get("columns") or {}
+    listed = [str(name) for name in entries] if isinstance(entries, Mapping) else []
+    for claim in claims:
+        for name in dict.fromkeys((*claim.given, *claim.hide)):
+            with errors:
+                if listed and name not in listed:
+                    hint = nearest(name, listed)
+                    raise PolicyError(f"the claim names an unknown column '{name}'", where=claim.where, hint=hint)
+                if name in listed and name not in columns and _role_of(entries[name]) == "drop":
+                    hint = "give it another role, or leave it out of the claim"
+                    raise PolicyError(f"the claim names '{name}', which is left out of the release", where=claim.where, hint=hint)
 
 
 def _source(document: Document, published: tuple[str, ...], person: Person | None) -> Source:
@@ -386,21 +452,49 @@ def _source(document: Document, published: tuple[str, ...], person: Person | Non
     return instantiate(cls, values | own, document, "data")
 
 
-def _columns(document: Document) -> dict[str, Column]:
+def _columns(document: Document, errors: PolicyErrors) -> dict[str, Column]:
     entries = document.tree.get("columns") or {}
+    columns: dict[str, Column] = {}
     if not isinstance(entries, Mapping):
-        raise PolicyError("'columns' maps names to roles", where=document.where("columns"), hint="write 'age: quasi-identifier'")
-    columns, errors = {}, PolicyErrors()
+        with errors:
+            hint = "write 'age: quasi-identifier'"
+            raise PolicyError("'columns' maps names to roles", where=document.where("columns"), hint=hint)
+        return columns
     for name, entry in entries.items():
         with errors:
             values = {"role": entry} if isinstance(entry, str) else entry
+            _require_role(values, str(name), document)
             column = instantiate(Column, values, document, "columns", name)
             require_rule(column.hierarchy, column=str(name), where=document.where("columns", name, "hierarchy"))
             _require_boundary(column, str(name), document)
             _require_coding(column, str(name), document)
             columns[str(name)] = column
-    errors.settle()
     return columns
+
+
+def _decided(column: Column) -> Column:
+    """A column under review as if its proposal were taken."""
+    return column if column.role != "review" or column.proposed is None else column.model_copy(update={"role": column.proposed})
+
+
+def _role_of(entry: Any) -> str:
+    return str(entry.get("role", "")) if isinstance(entry, Mapping) else str(entry)
+
+
+def _roles_listed() -> str:
+    return ", ".join(role for role in get_args(WrittenRole) if role != "review")
+
+
+def _require_role(values: Any, name: str, document: Document) -> None:
+    """Answer a word that is no role with the role that was meant."""
+    for key in ("role", "proposed"):
+        role = values.get(key) if isinstance(values, Mapping) else None
+        if isinstance(role, str) and role not in get_args(WrittenRole):
+            plain = re.sub(r"[\s_]+", "-", role.strip().lower())
+            meant = {word: known for known, words in _MEANT.items() for word in (known, *words.split())}
+            known = meant.get(plain) or meant.get(plain.replace("-", ""))
+            hint = f"did you mean '{known}'?" if known else nearest(plain, list(get_args(WrittenRole)))
+            raise PolicyError(f"'{role}' is no role of a column", where=document.where("columns", name), hint=hint)
 
 
 def _require_boundary(column: Column, name: str, document: Document) -> None:
@@ -420,7 +514,7 @@ def _require_boundary(column: Column, name: str, document: Document) -> None:
 
 def _require_coding(column: Column, name: str, document: Document) -> None:
     """Only quasi-identifiers are published through their hierarchies: elsewhere coding would be a word without a deed."""
-    if is_coded(column.hierarchy) and column.role != "quasi-identifier":
+    if is_coded(column.hierarchy) and _decided(column).role != "quasi-identifier":
         what = f"'{name}' is no quasi-identifier: its values are published as they are, and cannot be coded"
         raise PolicyError(what, where=document.where("columns", name, "hierarchy"), hint="make it a quasi-identifier")
 
@@ -523,7 +617,8 @@ def _shown(policy: Policy) -> dict[str, Any]:
 
 def _column(policy: Policy, name: str, folder: Path | None) -> Any:
     column = policy.columns[name]
-    entry = {key: value for key, value in column.model_dump().items() if key in column.model_fields_set and value is not None}
+    told = column.model_fields_set - {"proposed"}
+    entry = {key: value for key, value in column.model_dump().items() if key in told and value is not None}
     spec = column.hierarchy
     if folder is not None and is_standing(spec) and not isinstance(spec, Mapping):
         entry["hierarchy"] = _copied(policy, name, folder)

@@ -64,21 +64,28 @@ class PrivacyRequirement:
 
 
 def read_requirements(
-    entries: Any, document: Document, given: Sequence[str], hide: Sequence[str], secret: Sequence[str] = ()
+    entries: Any,
+    document: Document,
+    given: Sequence[str],
+    hide: Sequence[str],
+    secret: Sequence[str] = (),
+    errors: PolicyErrors | None = None,
 ) -> tuple[PrivacyRequirement, ...]:
     """All claims under ``protect:``; `given` and `hide` are what a claim means when it does not say.
 
-    A claim about all releases together hides every sensitive column (`secret`), also those this release leaves out.
+    A claim about all releases together hides every sensitive column (`secret`), also those this release leaves out. What is wrong
+    is added to `errors`, or raised where there are none.
     """
     if entries is None:
         return ()
     if not isinstance(entries, list):
         raise PolicyError("'protect' is a list of claims", where=document.where("protect"), hint="write '- k-anonymity: {k: 5}'")
-    claims, errors = [], PolicyErrors()
+    claims, found = [], PolicyErrors() if errors is None else errors
     for i, entry in enumerate(entries):
-        with errors:
+        with found:
             claims.append(_claim(entry, i, document, tuple(given), tuple(hide)))
-    errors.settle()
+    if errors is None:
+        found.settle()
     return tuple(replace(claim, hide=claim.hide or tuple(secret)) if claim.model.joint else claim for claim in claims)
 
 

@@ -40,7 +40,11 @@ class Plan:
 
 
 def plan(policy: Policy, *, records: int | None = None, remembering: bool = False) -> Plan:
-    """Choose and bind the method; `records` is the size of the data when it is known, `remembering` says that there is a ledger."""
+    """Choose and bind the method; `records` is the size of the data when it is known, `remembering` says that there is a ledger.
+
+    A policy with columns under review is refused: somebody decides first.
+    """
+    policy.require_decided()
     _require_different_requirements(policy)
     if policy.method is not None:
         method, reason = _declared(policy, remembering), "the policy names it"

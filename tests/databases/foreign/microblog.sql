@@ -5,7 +5,7 @@ CREATE TABLE accounts (
   display_name varchar NOT NULL DEFAULT '', -- personal
   note text NOT NULL DEFAULT '', -- personal
   avatar_file_name varchar,
-  private_key text,
+  private_key text, -- personal
   locked boolean NOT NULL DEFAULT false,
   followers_count bigint NOT NULL DEFAULT 0,
   created_at timestamp NOT NULL

@@ -10,8 +10,8 @@ Columns that undo a release: what is published as it is although it names people
 A warning has an identifier that stays the same as long as the policy does, so that a policy can accept it by name.
 
     unprotected:C          sensitive and published, and no privacy requirement names it; accepted only with a reason
-    personal-column:C      published as it is although its name looks personal
-    personal-values:C      published as it is although its values look like addresses, numbers of people, or long free text
+    personal-column:C      published unchanged although its name is that of personal or sensitive data
+    personal-values:C      published unchanged although its values look like addresses, numbers of people, or free text
     unique-column:C        most rows have a value in it that no other row has
     determines:C->Q        its value nearly always tells the value of the quasi-identifier Q, which is generalized in vain
     formula-cells:C        cells that a spreadsheet would run
@@ -28,18 +28,23 @@ What is known about an original before anything is made, one file for each kind 
 
 from __future__ import annotations
 
-import re
+import math
 from collections.abc import Iterator
 from typing import Any, ClassVar
 
 import numpy as np
 
-from sfumato.core.errors import DataError
+from sfumato.core.errors import DataError, PolicyError, PolicyErrors
 from sfumato.core.registry import nearest
+from sfumato.data.linkage import Linkage
+from sfumato.data.personal_columns.looks import kind_by_look
+from sfumato.data.personal_columns.names import kind_by_name
+from sfumato.data.personal_columns.vocabulary import KINDS
 from sfumato.data.persons import STAYS, persons_of_rows, share_with_constant_value
 from sfumato.data.table import Table, TextColumn
 from sfumato.data.text_values import is_formula
 from sfumato.kinds.tables.form import Recoded
+from sfumato.models.base import Demand
 from sfumato.policy.constraint_language import IntegrityRule, columns_of
 from sfumato.policy.constraint_language.evaluation import ConstraintEvaluator
 from sfumato.policy.constraint_language.syntax_tree import Localities, References
@@ -47,6 +52,7 @@ from sfumato.policy.generalizations import generalization_of
 from sfumato.policy.kept_constraints import integrity_rules, replacements_of
 from sfumato.policy.policy import Policy
 from sfumato.policy.sections import values_of
+from sfumato.policy.requirements import PrivacyRequirement
 from sfumato.policy.value_domains import Like
 from sfumato.release.certificate import NOT_JUDGED, Finding
 from sfumato.release.evidence import (
@@ -86,6 +92,7 @@ class TableAudit(SourceAudit):
     def examine(self, policy: Policy, dataset: Any, since: str | None = None, form: type[Form] | None = None) -> SourceReport:
         require_columns(policy, dataset)
         require_boundaries(policy, dataset)
+        require_possible(policy, dataset)
         recoded = form is None or issubclass(form, Recoded)
         named = [*unprotected_columns(policy), *risky_columns_by_name(policy)]
         warnings = [*named, *risky_columns_by_values(policy, dataset, recoded=recoded)]
@@ -94,11 +101,50 @@ class TableAudit(SourceAudit):
 
 
 def require_columns(policy: Policy, table: Table) -> None:
-    """Every column of the policy must be in the data."""
-    for name in (*policy.columns, *policy.key, *(policy.person.private if policy.person else ())):
-        if name not in table.names:
-            where = policy.document.where("columns", name)
-            raise DataError(f"the data has no column '{name}'", where=where, hint=nearest(name, table.names))
+    """Every column of the policy must be in the data; all that are not are named."""
+    named = dict.fromkeys((*policy.columns, *policy.key, *(policy.person.private if policy.person else ())))
+    missing = [name for name in named if name not in table.names]
+    if missing:
+        where, what = policy.document.where("columns", missing[0]), " and ".join(f"'{name}'" for name in missing)
+        raise DataError(f"the data has no column {what}", where=where, hint=nearest(missing[0], table.names))
+
+
+def require_possible(policy: Policy, table: Table) -> None:
+    """Refuse what no release of these rows can have: more candidates than there are, more values than a column has.
+
+    A claim that asks for at most a share of any value is impossible when a value is more frequent and the policy does not allow to
+    suppress enough of its rows. All that is impossible is said at once.
+    """
+    errors, rows = PolicyErrors(), table.records
+    people = rows if policy.person is None else int(persons_of_rows(table, policy.person.unit).max()) + 1
+    allowed = rows if policy.utility.suppress_at_most is None else math.floor(policy.utility.suppress_at_most * rows)
+    for claim in (claim for claim in policy.claims if not claim.model.joint and not claim.model.of_population):
+        demand = claim.model.demand() if issubclass(claim.model.judges, Linkage) else None
+        if demand is None:
+            continue
+        with errors:
+            if demand.candidates > people:
+                what = f"{claim} asks for {demand.candidates:,} candidates, and the table has {people:,} {policy.record_word}"
+                raise PolicyError(what, where=claim.where, hint=f"ask for at most {people:,}")
+        for name in () if claim.composite else claim.hide:
+            with errors:
+                _require_values(claim, demand, table.text(name), name, allowed)
+    errors.settle()
+
+
+def _require_values(claim: PrivacyRequirement, demand: Demand, text: TextColumn, name: str, allowed: int) -> None:
+    """Refuse a claim for which a column has too few values, or one that is too frequent."""
+    counts = text.counts()
+    distinct, most, rows = int((counts > 0).sum()), int(counts.max()), int(counts.sum())
+    fewest = max(demand.distinct, math.ceil(1 / demand.largest_share - 1e-9))
+    if fewest > distinct:
+        what = f"{claim} asks for {fewest} different values of '{name}', which has {distinct}"
+        raise PolicyError(what, where=claim.where, hint=f"ask for at most {distinct}, or leave '{name}' out of the claim")
+    least = math.ceil((most - demand.largest_share * rows) / (1 - demand.largest_share) - 1e-9) if demand.largest_share < 1 else 0
+    if least > allowed:
+        what = f"{claim} needs at least {least:,} of {rows:,} records suppressed, because one value of '{name}' has {most:,}"
+        hint = f"allow more with 'suppress_at_most' (now {allowed:,} records), or ask for less"
+        raise PolicyError(what, where=claim.where, hint=hint)
 
 
 def require_boundaries(policy: Policy, table: Table) -> None:
@@ -155,45 +201,32 @@ def _outside(policy: Policy, table: Table) -> list[str]:
 # --------
 
 
-_PERSONAL = re.compile(
-    r"(^|_|\b)(e?mail|phone|fax|mobile|(first|last|sur|middle|maiden|user|nick|full|contact|display)_?name|login|password|passwd|address\d?|"
-    r"street|postal|zip|postcode|birth\w*|dob|ssn|iban|passport|licen[cs]e|salary|ip(_?address)?|latitude|longitude|photo|picture|"
-    r"notes?|comments?)($|_|\b)",
-    re.IGNORECASE,
-)
-_HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])")
-_OF_PEOPLE = re.compile(
-    r"(person|patient|customer|client|employee|member|student|user)?[ _-]?(names?|id|no|nr|number)", re.IGNORECASE
-)
-"""In one table whose rows are people, their names and numbers are personal."""
-_LOOKS = {
-    "e-mail addresses": re.compile(r"[^@\s]+@[^@\s]+\.[A-Za-z]{2,}"),
-    "bank accounts": re.compile(r"[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,4})?"),
-    "telephone numbers": re.compile(r"(?:\+|00)\d[\d ()/.-]{6,20}\d|\(?0\d{2,4}\)?[ /-][\d ./-]{4,12}\d"),
-    "long free text": re.compile(r"(?=.{60,})\S+(?:\s+\S+){7,}", re.DOTALL),
-}
-_SAMPLE = 2_000
 _SHARE_THAT_LOOKS = 0.2
 _FEWEST_ROWS = 10
 _MOSTLY_ALONE = 0.5
 _CERTAIN = 0.9
 
 
-def looks_personal(name: str) -> bool:
-    """By its name alone.
+def personal_by_name(name: str) -> str:
+    """Return what a column holds that should not be published as it is, by its name alone; empty when nothing is recognized.
 
-    >>> looks_personal("BillingAddress"), looks_personal("first_name"), looks_personal("quantity"), looks_personal("address_id")
-    (True, True, False, False)
+    >>> [bool(personal_by_name(name)) for name in ("BillingAddress", "phonenumber", "Bemerkung", "quantity", "address_id")]
+    [True, True, True, False, False]
     """
-    plain = _HUMP.sub("_", name)
-    return bool(_PERSONAL.search(plain)) and not re.search(r"_?(id|count|type|flag)$", plain, re.IGNORECASE)
+    found = kind_by_name(name)
+    return "" if found is None or not _is_personal(found.kind) else found.reason
+
+
+def _is_personal(kind: str) -> bool:
+    known = KINDS[kind]
+    return (known.role in ("identifier", "drop", "sensitive") and kind != "outcome") or known.treatment == "replace"
 
 
 def risky_columns_by_name(policy: Policy) -> Iterator[Warning]:
     """What can be said without a row."""
     for name in policy.with_role("other"):
-        if looks_personal(name) or _OF_PEOPLE.fullmatch(name):
-            yield Warning(f"personal-column:{name}", f"'{name}' looks personal and is published as it is")
+        if reason := personal_by_name(name):
+            yield Warning(f"personal-column:{name}", f"'{name}' looks personal and is published unchanged: {reason}")
 
 
 def risky_columns_by_values(policy: Policy, table: Table, *, recoded: bool) -> Iterator[Warning]:
@@ -201,10 +234,10 @@ def risky_columns_by_values(policy: Policy, table: Table, *, recoded: bool) -> I
     for name in (*policy.with_role("other"), *policy.sensitive):
         look = looks_like(table.text(name))
         if look:
-            yield Warning(f"personal-values:{name}", f"'{name}' holds what looks like {look} and is published as it is")
+            yield Warning(f"personal-values:{name}", f"'{name}' holds what looks like {look} and is published unchanged")
     alone = [name for name in policy.with_role("other") if _mostly_alone(table.text(name))]
     for name in alone:
-        yield Warning(f"unique-column:{name}", f"most rows have a value of '{name}' that no other row has, published as it is")
+        yield Warning(f"unique-column:{name}", f"'{name}' is nearly unique per row and is published unchanged")
     if recoded:
         yield from _told(policy, table, alone)
     if getattr(policy.data, "escape", "none") == "none":
@@ -212,17 +245,15 @@ def risky_columns_by_values(policy: Policy, table: Table, *, recoded: bool) -> I
 
 
 def looks_like(text: TextColumn) -> str:
-    """What the values of a column look like, when enough of them do; empty when nothing personal.
+    """Return what the values of a column look like, when enough of them do; empty when nothing identifying.
 
     >>> import pyarrow as pa
     >>> [looks_like(Table(pa.table({"a": values})).text("a")) for values in (["ann@home.test", "bob@home.test"], ["red", "blue"])]
     ['e-mail addresses', '']
     """
-    values = [label for label in text.labels[:_SAMPLE] if label]
-    for what, pattern in _LOOKS.items():
-        if values and sum(pattern.fullmatch(value) is not None for value in values) >= _SHARE_THAT_LOOKS * len(values):
-            return what
-    return ""
+    values = [label for label in text.labels if label]
+    found = kind_by_look(values, len(text.codes), _SHARE_THAT_LOOKS)
+    return "" if found is None or KINDS[found.kind].role not in ("identifier", "drop") else found.of
 
 
 def _mostly_alone(text: TextColumn) -> bool:

@@ -80,11 +80,17 @@ def settings_of(texts: tuple[str, ...]) -> dict[str, Any]:
     return found
 
 
-def policy_of(path: str, texts: tuple[str, ...]) -> Policy:
-    """The policy in a file, with the settings of the command line in place of its own."""
+def policy_of(path: str, texts: tuple[str, ...], accept_roles: bool = False) -> Policy:
+    """The policy in a file, with the settings of the command line in place of its own, and with accepted roles where asked."""
     from sfumato.policy.policy import Policy
 
-    return Policy.read(path).reading(settings_of(texts))
+    policy = Policy.read(path).reading(settings_of(texts))
+    return policy.accept_roles() if accept_roles else policy
+
+
+ACCEPT_ROLES = click.option(
+    "--accept-roles", is_flag=True, help="Take the proposed role of every column under 'review'; without it they are refused."
+)
 
 
 def original_of(folder: str, original: str | None, texts: tuple[str, ...]) -> Any:

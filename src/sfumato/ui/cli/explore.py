@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sfumato.ui.cli import SETTINGS
-from sfumato.ui.cli._options import READING, policy_of
+from sfumato.ui.cli._options import ACCEPT_ROLES, READING, policy_of
 
 if TYPE_CHECKING:
     from sfumato.policy.policy import Policy
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     "--numbers", is_flag=True, help="Compare walk, noise, swapping and microaggregation on the columns of numbers instead."
 )
 @click.option("--risk", type=click.FloatRange(0, 1), default=0.05, show_default=True, help="With --numbers: share of rows found.")
+@ACCEPT_ROLES
 @READING
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 def command(policy: str, data: str | None, out: str | None, choose: int | None, as_json: bool, **options: Any) -> None:
@@ -47,12 +48,12 @@ def command(policy: str, data: str | None, out: str | None, choose: int | None, 
     from sfumato.workflow.explore.exploration import parse_sweep, write_exploration
     from sfumato.workflow.explore.explore import explore
 
-    numbers, risk = options.pop("numbers"), options.pop("risk")
+    numbers, risk, reading = options.pop("numbers"), options.pop("risk"), options.pop("reading")
+    varied = policy_of(policy, reading, options.pop("accept_roles"))
     if numbers:
-        _numbers(policy_of(policy, options["reading"]), data, risk, options["budget"], as_json=as_json)
+        _numbers(varied, data, risk, options["budget"], as_json=as_json)
         return
     sweep = parse_sweep(*(options.pop(key) for key in ("levels", "methods", "without", "depths")))
-    varied = policy_of(policy, options.pop("reading"))
     with progress_bar(quiet=as_json) as progress:
         found = explore(varied, data, sweep=sweep, folder=out, progress=progress, **options)
     written = {} if out is None else write_exploration(found, Path(out), choose)

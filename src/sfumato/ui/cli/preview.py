@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from sfumato.ui.cli import SETTINGS
-from sfumato.ui.cli._options import READING, SEED, policy_of
+from sfumato.ui.cli._options import ACCEPT_ROLES, READING, SEED, policy_of
 
 
 @click.command("preview", context_settings=SETTINGS)
@@ -16,15 +16,16 @@ from sfumato.ui.cli._options import READING, SEED, policy_of
 @click.option("--rows", type=click.IntRange(1), default=5, show_default=True, help="How many rows of each table.")
 @click.option("--table", help="Only this table of a database.")
 @click.option("--seed", type=SEED, help="Repeat a run in tests.")
+@ACCEPT_ROLES
 @READING
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
-def command(policy: str, data: str | None, reading: tuple[str, ...], as_json: bool, **options: Any) -> None:
+def command(policy: str, data: str | None, reading: tuple[str, ...], accept_roles: bool, as_json: bool, **options: Any) -> None:
     """Show what a few rows would become under POLICY, replaced columns only; a dry run that writes nothing."""
     from sfumato.ui.cli._output import print_json, progress_bar
     from sfumato.workflow.forecast import preview
 
     with progress_bar(quiet=as_json) as progress:
-        samples = preview(policy_of(policy, reading), data, **options, progress=progress)
+        samples = preview(policy_of(policy, reading, accept_roles), data, **options, progress=progress)
     if as_json:
         print_json([sample.to_json() for sample in samples])
         return

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sfumato.ui.cli import SETTINGS
-from sfumato.ui.cli._options import ENGINE, READING, SEED, SEED_RULE, policy_of
+from sfumato.ui.cli._options import ACCEPT_ROLES, ENGINE, READING, SEED, SEED_RULE, policy_of
 
 if TYPE_CHECKING:
     from sfumato.policy.policy import Policy
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 @click.option("--jobs", type=click.IntRange(1), help="How many work at once; recoding and loading take several by themselves.")
 @click.option("--format", "format_", type=click.Choice(["csv", "parquet"]), default="csv", show_default=True, help="Of the parts.")
 @click.option("--replace", is_flag=True, help="Of a database: replace tables that stand in the target already.")
+@ACCEPT_ROLES
 @READING
 @click.option("--no-report", is_flag=True, help="Do not write the reports.")
 @ENGINE
@@ -39,7 +40,8 @@ def command(policy: str, out: str, replace: bool, no_report: bool, as_json: bool
     from sfumato.workflow.publish import publish
 
     key = _key(options.pop("sign"))  # before any data moves
-    read = policy_of(policy, options.pop("reading"))
+    read = policy_of(policy, options.pop("reading"), options.pop("accept_roles"))
+    read.require_decided()
     if read.data.loads and _is_unfinished(read, out):
         if key is not None and not (Path(out) / STATEMENT).exists():
             hint = "remove it to publish and sign it again, or leave --sign out"

@@ -63,6 +63,9 @@ ROLES = {
     "sensitive": "must not be inferred; published unchanged, protected by the requirements",
     "other": "published unchanged and not protected; `check` warns where that is dangerous",
     "replaced": "published with new values from a `domain` that satisfy `keep`",
+    "drop": "left out of the release",
+    "review": "somebody has to decide: `check` and `publish` refuse until another role is written, or `--accept-roles` takes "
+    "what is `proposed`",
 }
 HIERARCHIES = {
     "absent": "text is published unchanged or suppressed (`*`); numbers get intervals at round numbers",

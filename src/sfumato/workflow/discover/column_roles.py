@@ -1,8 +1,7 @@
-"""Roles and claims: a draft that can be published with at once, and the reason beside every line.
+"""Roles and claims: a draft with the reason beside every line, in which nothing unknown is decided.
 
-What each column seems to be comes from `risk.column_roles`, how it may be generalized from `fitting_hierarchies`. A
-proposal errs on the
-side of caution: only the data holder can say that a column is sensitive or harmless.
+What each column seems to be comes from `data.personal_columns`, how it may be generalized from the hierarchies that fit. What
+nothing speaks for gets the role *review* with a proposal: only the data holder can say that a column is sensitive or harmless.
 
 Whose rows they are is proposed where a column clearly names people in several rows (`people_in_rows`), with the reason.
 
@@ -45,13 +44,14 @@ known scale are joined with their neighbours. Values are written into a policy o
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
 
 from sfumato.data.personal_columns import name_contains, words_of_name
+from sfumato.data.personal_columns.roles import InferredColumn, infer_column_roles, value_shape
 from sfumato.data.persons import STAYS, persons_of_rows, share_with_constant_value
 from sfumato.data.table import Table
 from sfumato.data.text_values import parse_interval, parse_number
@@ -60,7 +60,6 @@ from sfumato.policy.policy import Policy
 from sfumato.workflow.discover.discover import Finder, Suggestion
 from sfumato.workflow.discover.personal_columns import is_identifier_name
 from sfumato.workflow.discover.proposal import OFTEN
-from sfumato.workflow.risk.column_roles import InferredColumn, infer_column_roles, value_shape
 
 _SMALL = 200
 _MANY = 12
@@ -80,7 +79,8 @@ class RoleFinder(Finder):
         looks = tuple(_named(look) if person is not None and look.name == person.column else look for look in looks)
         fits = {look.name: _fit(table, look) for look in looks if look.role == "quasi-identifier"}
         columns = {look.name: _entry(look, fits.get(look.name)) for look in looks}
-        columns |= {name: {"role": "sensitive", "persistent": True} for name in (person.lasting if person else ())}
+        roles = {name: entry if isinstance(entry, Mapping) else {"role": entry} for name, entry in columns.items()}
+        columns |= {name: {**roles[name], "persistent": True} for name in (person.lasting if person else ())}
         remarks = {look.name: _remark(look, fits.get(look.name)) for look in looks}
         claims, reasons = _claims(table, looks)
         keys: dict[str, Any] = {"columns": columns}
@@ -89,13 +89,22 @@ class RoleFinder(Finder):
             reasons.append(person.reason)
         keys |= {"protect": claims, "utility": {"suppress_at_most": "5%"}}
         warnings = (*_of_people(table, looks, policy), *(_warnings(table, looks, fits) if policy is None else ()))
-        said = "roles are guessed from names and looks: say which columns outsiders may know, and which are sensitive"
-        return Suggestion(keys, (said, *reasons), warnings, remarks=remarks)
+        said = "roles are proposed from names and values: check which columns an adversary may know, and which are sensitive"
+        return Suggestion(keys, (*_open_questions(looks), said, *reasons), warnings, remarks=remarks)
+
+
+def _open_questions(looks: Sequence[InferredColumn]) -> Iterator[str]:
+    """What somebody has to decide, before everything else."""
+    asked = [look.name for look in looks if not look.decided]
+    if asked:
+        columns = "1 column needs" if len(asked) == 1 else f"{len(asked)} columns need"
+        yield f"{columns} a decision (role: review): {', '.join(asked)}; write a role, or take the proposals with --accept-roles"
 
 
 def _named(look: InferredColumn) -> InferredColumn:
     """A column that names people is an identifier, whatever it looked like."""
-    return look if look.role == "identifier" else replace(look, role="identifier", reason="names people, who stand in several rows")
+    told = "identifies people, who have several rows each"
+    return look if look.role == "identifier" else replace(look, role="identifier", reason=told, certainty="medium")
 
 
 def _of_people(table: Table, looks: Sequence[InferredColumn], policy: Policy | None) -> Iterator[str]:
@@ -104,7 +113,7 @@ def _of_people(table: Table, looks: Sequence[InferredColumn], policy: Policy | N
     if policy is not None and policy.person is None and named:
         yield f"'{named[0]}' seems to name people in several rows, and the policy counts rows: say 'person: {named[0]}'"
     elif policy is None and len(named) > 1:
-        yield f"{' and '.join(map(repr, named))} name people in several rows: say 'person:' with the one that the rows are about"
+        yield f"{' and '.join(map(repr, named))} name people in several rows: write 'person:' with the one that the rows are about"
 
 
 def _fit(table: Table, look: InferredColumn) -> FittedHierarchy | None:
@@ -113,7 +122,10 @@ def _fit(table: Table, look: InferredColumn) -> FittedHierarchy | None:
 
 
 def _entry(look: InferredColumn, fit: FittedHierarchy | None) -> Any:
-    return look.role if fit is None else {"role": look.role, "hierarchy": fit.hierarchy}
+    if look.decided and fit is None:
+        return look.role
+    role = {"role": look.role} if look.decided else {"role": "review", "proposed": look.role}
+    return role | ({} if fit is None else {"hierarchy": fit.hierarchy})
 
 
 def _remark(look: InferredColumn, fit: FittedHierarchy | None) -> str:
@@ -146,10 +158,15 @@ def _warnings(table: Table, looks: Sequence[InferredColumn], fits: dict[str, Fit
         yield f"{len(known)} quasi-identifiers are many: the more an outsider knows, the less can be said; leave some out"
     named = person_columns(looks, table.records)
     for look in looks:
-        if look.name not in named and look.role == "identifier" and look.distinct < table.rows - look.missing and look.kind == "":
-            yield f"'{look.name}' repeats: if it numbers people, several rows are about one of them, and classes count rows"
+        if (
+            look.name not in named
+            and look.role == "identifier"
+            and look.distinct < table.rows - look.missing
+            and look.kind in ("", "person number")
+        ):
+            yield f"'{look.name}' has duplicates: if it identifies people, declare it under 'person:', or classes count rows"
         if look.kind == "free text":
-            yield f"'{look.name}' holds sentences, which may say anything about anybody: it is left out"
+            yield f"'{look.name}' is free text, which may say anything about anybody: it is left out"
     for look in known:
         if fits.get(look.name) is None and look.shape == "text" and look.distinct > _VARIED:
             yield f"'{look.name}' has {look.distinct:,} values and no hierarchy: without one they are kept or suppressed"

@@ -47,6 +47,7 @@ import numpy as np
 from sfumato.core.errors import DataError
 from sfumato.core.registry import catalogue
 from sfumato.data.database import Database
+from sfumato.data.personal_columns import detect
 from sfumato.data.table import Table, TextColumn
 from sfumato.io.sql import is_url
 from sfumato.io.table_source import Suggested, TableSource, suggested
@@ -166,7 +167,7 @@ def _of_table(source: Any, policy: Policy | None, table: str, progress: Progress
 
 def _left_out(tree: dict[str, Any]) -> Iterator[str]:
     """Take dependencies out of ``knows:`` that tie quasi-identifiers to other columns: no recoded table keeps claims beside it."""
-    roles = {name: entry if isinstance(entry, str) else entry.get("role") for name, entry in tree.get("columns", {}).items()}
+    roles = {name: role for name, entry in tree.get("columns", {}).items() if (role := _role(entry)) != "drop"}
     known = [name for name, role in roles.items() if role in ("quasi-identifier", "identifier")]
     if "person" in tree:  # whose rows they are is not published, so nobody learns anything by it
         private = {name for name, role in roles.items() if role == "identifier"}
@@ -177,6 +178,11 @@ def _left_out(tree: dict[str, Any]) -> Iterator[str]:
         yield f"{text} is not under 'knows:', which would ask for sub-tables; who knows it is told more by classes than is counted"
     if not tree.get("knows", True):
         del tree["knows"]
+
+
+def _role(entry: Any) -> str:
+    """The role of an entry; that which is proposed where it is under review."""
+    return entry if isinstance(entry, str) else str(entry.get("proposed") or entry.get("role"))
 
 
 def _sets(rows: Table) -> Iterator[str]:
@@ -254,7 +260,14 @@ def of_table(table: Table) -> BasketShape | None:
 def item_columns(table: Table) -> dict[str, str]:
     """Columns whose cells are sets, with what stands between the items."""
     found = {name: _separator(table.text(name)) for name in table.names}
-    return {name: separator for name, separator in found.items() if separator}
+    return {name: separator for name, separator in found.items() if separator and not _is_written(name, table.text(name))}
+
+
+def _is_written(name: str, text: TextColumn) -> bool:
+    """Whether a column holds names or texts of people, whose words are no items."""
+    values = [label for label in text.labels if label]
+    found = detect(name, values, rows=len(text.codes))
+    return found is not None and found.role in ("identifier", "drop")
 
 
 def _wide(table: Table) -> BasketShape | None:

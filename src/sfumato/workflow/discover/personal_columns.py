@@ -43,21 +43,29 @@ _BESIDE = {
 _FAKES = {"name": "name", "first name": "first_name", "last name": "last_name", "email": "email", "street": "street"}
 _FORMS = {
     "phone": "[2-9][0-9]{9}",
+    "fax": "[2-9][0-9]{9}",
+    "national id": "[0-9]{9}",
     "paper": "[0-9]{9}",
+    "medical record": "[0-9]{8}",
+    "health plan": "[0-9]{10}",
     "card": "4[0-9]{15}",
     "account": "[1-9][0-9]{9}",
+    "vehicle": "[A-Z]{2}[0-9]{5}",
+    "device": "[0-9a-f]{16}",
     "postcode": "[1-9][0-9]{4}",
     "login": "[a-z]{5}[0-9]{3}",
     "secret": "[0-9a-f]{32}",
     "link": "[a-z]{8}",
 }
-_EMPTY = ("free text", "link", "document", "secret", "place")
+_EMPTY = ("free text", "link", "document", "secret", "place", "photo", "biometric")
 """What nothing can stand for better than something."""
+_WEAK = ("", "free text", "secret", "link", "ip", "latitude", "longitude", "place", "document", "device", "mac", "photo")
+"""Kinds that only may point at a person."""
 
 
 def names_people(name: tuple[str, ...]) -> bool:
-    """Whether a column of this name holds people's names."""
-    return personal_kind("_".join(name)) in ("name", "first name", "last name")
+    """Whether a column of this name holds people's names, in whatever table; `name` alone may be that of a thing."""
+    return personal_kind("_".join(name), "things") in ("name", "first name", "last name")
 
 
 def numbers_persons(column: ColumnView) -> bool:
@@ -76,7 +84,7 @@ _KINDS = {"number": "decimal", "day": "date", "moment": "timestamp"}
 
 def is_personal(column: ColumnView, facts: ColumnFacts | None = None) -> bool:
     """Whether the column by itself points at a person; free text and secrets only may."""
-    return personal_kind_of(column, facts) not in ("", "free text", "secret", "link", "ip", "latitude", "longitude", "place")
+    return personal_kind_of(column, facts) not in _WEAK
 
 
 def replacement_candidates(
@@ -96,7 +104,7 @@ def _domains(column: ColumnView, what: str, pattern: str, facts: ColumnFacts | N
         yield {"empty": True}
     if what in _FAKES:
         yield {"fakes": _FAKES[what]}
-    if what in ("birth", "birth year") and column.values:
+    if what in ("birth", "death") and column.values:
         yield from _born(column)
     if what in ("ip", "mac"):
         yield {"fakes": "ipv4" if what == "ip" else "mac"}

@@ -40,13 +40,13 @@ from sfumato.core.html.pages import Headline, Passage, card, render_page
 from sfumato.core.registry import nearest
 from sfumato.data.equivalence_classes import EquivalenceClasses, equivalence_classes_of
 from sfumato.data.linkage import Linkage
+from sfumato.data.personal_columns.roles import SAFE_HARBOR, InferredColumn, infer_column_roles, kind_title
 from sfumato.data.persons import persons_of_rows
 from sfumato.data.table import Table
 from sfumato.io.table_source import TableSource, read_as_suggested
 from sfumato.models.l_diversity import LDiversity
 from sfumato.models.t_closeness import TCloseness
 from sfumato.release.report_section import bullets, paragraph, table
-from sfumato.workflow.risk.column_roles import SAFE_HARBOR, InferredColumn, infer_column_roles
 from sfumato.workflow.risk.figures import (
     DIS_FRACTION,
     LARGEST,
@@ -292,7 +292,7 @@ def _table(
 
 def _combined(look: InferredColumn, rows: int) -> bool:
     """A key identifies by itself and so does everything with it; what says one thing adds nothing."""
-    return look.role != "identifier" and 1 < look.distinct < rows
+    return look.role not in ("identifier", "drop") and 1 < look.distinct < rows
 
 
 def named_columns(table: Table, names: Sequence[str], what: str) -> tuple[str, ...]:
@@ -406,7 +406,7 @@ _SHOWN = 8
 
 def sentences(found: RiskReport) -> Iterator[tuple[str, list[str]]]:
     """Headings with what is to be said below them."""
-    chosen = "chosen by names and looks; name them with --qi" if found.guessed else "as given"
+    chosen = "detected from names and values; choose them with --qi" if found.guessed else "as given"
     yield "quasi-identifiers", [f"{', '.join(found.quasi_identifiers)} ({chosen})"]
     yield (
         "people who look alike" if found.people is None else "rows that look alike",
@@ -433,9 +433,12 @@ def sentences(found: RiskReport) -> Iterator[tuple[str, list[str]]]:
     if found.special is not None and found.special.records:
         counts = ", ".join(f"{count:,} of {size}" for size, count in found.special.by_size.items())
         yield "special uniques", [f"{found.special.records:,} records are unique in few values (sets by size: {counts})"]
-    personal = [f"{each.name}: {each.kind} (HIPAA {each.hipaa})" for each in found.columns if each.kind]
+    personal = [f"{each.name}: {kind_title(each)} (HIPAA {each.hipaa})" for each in found.columns if each.hipaa]
     if personal:
         yield "personal columns", personal
+    asked = [f"{each.name}: {each.reason}; counted as {each.role}" for each in found.columns if not each.decided]
+    if asked:
+        yield "columns to review", asked
     if found.notes:
         yield "assumed", list(found.notes)
 
@@ -551,9 +554,20 @@ def _told(each: Attacker) -> tuple[str, str, str, str]:
     return each.name, _share(each.highest), _share(each.average), each.meaning
 
 
+def _shown_role(each: InferredColumn) -> str:
+    return each.role if each.decided else f"{each.role} (review)"
+
+
 def _columns(found: RiskReport) -> Markup:
     rows = [
-        (each.name, each.role, each.reason, f"{each.distinct:,}", f"{each.missing:,}", f"{each.hipaa} {each.kind}".strip())
+        (
+            each.name,
+            _shown_role(each),
+            each.reason,
+            f"{each.distinct:,}",
+            f"{each.missing:,}",
+            f"{each.hipaa} {kind_title(each)}".strip(),
+        )
         for each in found.columns
     ]
     listed = sorted({each.hipaa for each in found.columns if each.hipaa})

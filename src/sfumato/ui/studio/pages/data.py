@@ -20,7 +20,7 @@ from sfumato.ui.studio.policy_editing import REMOVE
 from sfumato.ui.studio.work.planning import draft
 from sfumato.ui.studio.work.profiles import profile, reading
 
-ROLES = ("identifier", "quasi-identifier", "sensitive", "other", "replaced")
+ROLES = ("identifier", "quasi-identifier", "sensitive", "other", "replaced", "drop")
 OF_DATABASES = ("other", "replaced")
 TRIED = "reading"
 _WORDS = ("separator", "encoding", "quote", "sheet", "line_breaks", "escape")

@@ -15,6 +15,7 @@ import numpy as np
 from sfumato.core.errors import PolicyError, SfumatoError
 from sfumato.data.database import Database
 from sfumato.data.hierarchy import Hierarchy
+from sfumato.data.personal_columns.roles import value_shape
 from sfumato.data.table import Table, TextColumn
 from sfumato.data.text_values import format_number, is_whole, parse_number
 from sfumato.policy.generalizations import generalization_of
@@ -27,7 +28,6 @@ from sfumato.workflow.discover.constraints import proposals, rules_of_database
 from sfumato.workflow.discover.discover import discover, policy_text
 from sfumato.workflow.discover.proposal import rank_proposals
 from sfumato.workflow.forecast import forecast_publish
-from sfumato.workflow.risk.column_roles import value_shape
 
 _MOST_LISTED, _MOST_LINES, _LONGEST_LINE = 400, 12, 160
 _MOST_RULES = 400

@@ -15,6 +15,7 @@ from sfumato.core.errors import DataError
 from sfumato.data.baskets import Baskets
 from sfumato.data.database import Database
 from sfumato.data.graph import Graph
+from sfumato.data.personal_columns.roles import InferredColumn, infer_column_roles, value_shape
 from sfumato.data.table import Table, TextColumn
 from sfumato.data.text_values import parse_number
 from sfumato.kinds.testdata.report_sections import table_map
@@ -22,7 +23,6 @@ from sfumato.policy.policy import Policy
 from sfumato.policy.yaml_document import read_yaml
 from sfumato.release.method import Progress
 from sfumato.workflow.discover.data_quality import find_oddities
-from sfumato.workflow.risk.column_roles import InferredColumn, infer_column_roles, value_shape
 
 _TOP, _BINS, _ROWS = 6, 12, 5
 _LONGEST = 80
