@@ -51,8 +51,8 @@ from sfumato.policy.constraint_language.syntax_tree import Localities, Reference
 from sfumato.policy.generalizations import generalization_of
 from sfumato.policy.kept_constraints import integrity_rules, replacements_of
 from sfumato.policy.policy import Policy
-from sfumato.policy.sections import values_of
 from sfumato.policy.requirements import PrivacyRequirement
+from sfumato.policy.sections import values_of
 from sfumato.policy.value_domains import Like
 from sfumato.release.certificate import NOT_JUDGED, Finding
 from sfumato.release.evidence import (
