@@ -21,7 +21,7 @@ import httpx
 import pyarrow as pa
 import pyarrow.csv as pacsv
 
-from sfumato.ui.studio.app import COOKIE, studio
+from sfumato.ui.studio.app import studio
 from sfumato.ui.studio.project import Project
 
 DATA = Path(__file__).parents[2] / "shared" / "data" / "census_income_kdd" / "census_income_299285.csv.gz"
@@ -133,6 +133,13 @@ def story(asking: httpx.Client) -> list[list[object]]:
     return rows
 
 
+def _client(here: str) -> httpx.Client:
+    """Return a browser that was sent to the address with the token."""
+    made = httpx.Client(base_url=here, headers={"Origin": here}, timeout=600)
+    made.get("/", params={"token": TOKEN})
+    return made
+
+
 def main() -> None:
     import uvicorn
 
@@ -154,7 +161,7 @@ def main() -> None:
         memory = Memory()
         memory.start()
         here = f"http://127.0.0.1:{port}"
-        rows = story(httpx.Client(base_url=here, cookies={COOKIE: TOKEN}, headers={"Origin": here}, timeout=600))
+        rows = story(_client(here))
         memory.over = True
         server.should_exit = True
         thread.join(10)

@@ -80,3 +80,14 @@ def test_what_is_no_edge_list_is_refused_without_its_content(content):
     with pytest.raises(DataError) as refusal:
         parse_edges(content, "list")
     assert "alone" not in str(refusal.value)
+
+
+def test_a_first_line_that_may_be_a_header_is_asked_about() -> None:
+    content = b"person,friend\nann,bob\nbob,eve\neve,ann\n"
+    with pytest.raises(DataError, match="may name the columns or be a tie") as caught:
+        parse_edges(content, "ties.csv")
+    assert "header: true" in caught.value.hint
+    assert parse_edges(content, "ties.csv", header=True).nodes == 3
+    assert parse_edges(content, "ties.csv", header=False).nodes == 5
+    assert parse_edges(b"ann,bob\nbob,eve\n", "ties.csv").size == 2  # 'bob' is there again: a tie
+    assert parse_edges(b"source,target\nann,bob\nbob,eve\n", "ties.csv").nodes == 3

@@ -12,7 +12,7 @@ from pathlib import Path
 import httpx
 import uvicorn
 
-from sfumato.ui.studio.app import COOKIE, Studio, studio
+from sfumato.ui.studio.app import Studio, studio
 from sfumato.ui.studio.project import Project
 from sfumato.ui.studio.server import _listen
 
@@ -74,9 +74,11 @@ def serving(folder: Path) -> Iterator[tuple[Studio, int]]:
 
 
 def client(port: int, *, token: str = TOKEN) -> httpx.Client:
-    """Whoever has the cookie and comes from a page of the studio; to read the world's certificates for it would take longer."""
+    """Return a browser that was sent to the address with this token, and comes from a page of the studio."""
     here = f"http://127.0.0.1:{port}"
-    return httpx.Client(base_url=here, cookies={COOKIE: token}, headers={"Origin": here}, timeout=60, verify=False)
+    made = httpx.Client(base_url=here, headers={"Origin": here}, timeout=60, verify=False)
+    made.get("/", params={"token": token})
+    return made
 
 
 def settled(asking: httpx.Client, path: str) -> dict[str, object]:

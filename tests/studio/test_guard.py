@@ -68,6 +68,77 @@ def test_a_page_of_another_site_changes_nothing(port: int, method: str, path: st
     assert "visits of last year" in client(port).get("/files/people.yaml").text
 
 
+def test_the_cookie_is_not_the_token_and_the_token_no_cookie(port: int) -> None:
+    given = client(port).cookies[COOKIE]
+    assert TOKEN not in given
+    assert httpx.get(f"http://127.0.0.1:{port}/project", cookies={COOKIE: TOKEN}, verify=False).status_code == 403
+    assert httpx.get(f"http://127.0.0.1:{port}/project", cookies={COOKIE: given}, verify=False).status_code == 200
+
+
+ROUTES = [
+    ("GET", "/"), ("GET", "/project"), ("GET", "/project.json"), ("POST", "/project"), ("GET", "/p/people.yaml/data"),
+    ("GET", "/p/people.yaml/data.json"), ("POST", "/p/people.yaml/data"), ("PUT", "/files/x.csv"),
+    ("GET", "/p/people.yaml/publish"),
+    ("GET", "/files/people.yaml"), ("GET", "/jobs/x.json"), ("POST", "/jobs/x/cancel"), ("GET", "/r/out/report.html"),
+    ("GET", "/r/out/private.html"), ("GET", "/r/out.zip"), ("GET", "/static/studio.css"), ("GET", "/nothing"),
+]  # fmt: skip
+STRANGERS = {
+    "no token": {},
+    "10,000 fields": {"params": [("f", "1")] * 10_000},
+    "60 fields": {"params": [(f"f{n}", "1") for n in range(60)]},
+    "a foreign host": {"headers": {"Host": "evil.example"}},
+    "a long cookie": {"cookies": {COOKIE: "x" * 5_000}},
+    "deep JSON": {"content": b"[" * 100_000, "headers": {"Content-Type": "application/json"}},
+}
+
+
+@pytest.mark.parametrize("name", STRANGERS)
+@pytest.mark.parametrize(("method", "path"), ROUTES)
+def test_every_route_refuses_strangers_with_all_headers(port: int, method: str, path: str, name: str) -> None:
+    asked = dict(STRANGERS[name])
+    cookies = asked.pop("cookies", {})
+    with httpx.Client(base_url=f"http://127.0.0.1:{port}", cookies=cookies, verify=False) as stranger:
+        answer = stranger.request(method, path, **asked)
+    assert 400 <= answer.status_code < 500
+    assert "people" not in answer.text
+    assert answer.headers["content-security-policy"].startswith("default-src 'self'")
+    assert answer.headers["x-content-type-options"] == "nosniff"
+
+
+def test_many_fields_of_a_friend_are_refused_plainly(port: int) -> None:
+    answer = client(port).get("/project", params=[(f"f{n}", "1") for n in range(60)])
+    assert answer.status_code == 400
+    assert answer.headers["x-content-type-options"] == "nosniff"
+
+
+OUTSIDE_KEYS = {
+    "source": "version: 1\ndata: {{source: '{0}'}}\ncolumns: {{age: quasi-identifier}}\n",
+    "relative": "version: 1\ndata: {{source: ../{1}/secret.csv}}\ncolumns: {{age: quasi-identifier}}\n",
+    "people": "version: 1\ndata: {{source: people.csv, people: '{0}'}}\ncolumns: {{age: quasi-identifier}}\nperson: age\n",
+    "hierarchy": "version: 1\ndata: people.csv\ncolumns: {{age: {{role: quasi-identifier, hierarchy: '{0}'}}}}\n",
+    "sqlite": "version: 1\ndata: {{kind: database, source: 'sqlite:///{0}'}}\n",
+}
+
+
+@pytest.mark.parametrize("key", OUTSIDE_KEYS)
+def test_a_policy_reads_no_file_outside_the_project(tmp_path: Path, key: str) -> None:
+    folder, other = tmp_path / "project", tmp_path / "elsewhere"
+    folder.mkdir()
+    other.mkdir()
+    fill(folder)
+    (other / "secret.csv").write_text("age,zzsecret\n1,zzsecret\n2,zzsecret\n")
+    (folder / "bad.yaml").write_text(OUTSIDE_KEYS[key].format(other / "secret.csv", "elsewhere"))
+    with serving(folder) as (_, port):
+        asking = client(port)
+        for page in ("data", "hierarchies", "promises", "publish"):
+            try:
+                found = settled(asking, f"/p/bad.yaml/{page}.json")
+            except (KeyError, TypeError, AssertionError):
+                found = asking.get(f"/p/bad.yaml/{page}.json").text
+            assert "zzsecret" not in str(found)
+            assert "zzsecret" not in asking.get(f"/p/bad.yaml/{page}").text
+
+
 def test_every_answer_carries_the_headers(port: int) -> None:
     for answer in (client(port).get("/project"), client(port, token="no").get("/project"), client(port).get("/nothing")):
         assert answer.headers["content-security-policy"].startswith("default-src 'self'")
@@ -233,7 +304,7 @@ def test_a_form_without_end_is_refused(port: int) -> None:
     assert client(port).post("/p/people.yaml/promises", content=endless()).status_code == 413
     head = f"POST /p/people.yaml/promises HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nOrigin: http://127.0.0.1:{port}\r\n"
     with socket.create_connection(("127.0.0.1", port)) as line:
-        line.sendall(f"{head}Cookie: {COOKIE}={TOKEN}\r\nContent-Length: {1 << 40}\r\n\r\n".encode())
+        line.sendall(f"{head}Cookie: {COOKIE}={client(port).cookies[COOKIE]}\r\nContent-Length: {1 << 40}\r\n\r\n".encode())
         assert b" 413 " in line.recv(100)
 
 
@@ -263,7 +334,7 @@ def test_the_server_stops_cleanly(tmp_path: Path) -> None:
     server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     try:
         here, token = server.stdout.readline().strip().split("/?token=")
-        asking = httpx.Client(base_url=here, cookies={COOKIE: token}, headers={"Origin": here}, timeout=60, verify=False)
+        asking = client(int(here.rpartition(":")[2]), token=token)
         asking.post("/p/people.yaml/publish", data={"act": "publish", "out": "out"})
         while (job := asking.get("/p/people.yaml/publish.json").json()["job"])["stage"] in ("starting", "waiting for its turn"):
             assert job["state"] == "running", job["error"]

@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import Field, field_validator, model_validator
 
+from sfumato.core.confinement import declared_path
 from sfumato.core.errors import DataError, PolicyError
 from sfumato.data.database import Database, Schema
 from sfumato.data.memory_map import memory_bound, parse_memory_size
@@ -162,9 +163,9 @@ def given_url(text: str, base: Path = Path(".")) -> str:
     """A URL as somebody typed it; relative files start from `base`."""
     url = expanded(text)
     prefix, found, path = url.partition(":///")
-    if found and prefix.startswith(("sqlite", "duckdb")) and path and path != ":memory:" and not Path(path).is_absolute():
-        return f"{prefix}:///{(base / path).absolute()}"
-    return _DUMP.sub(lambda match: f"{match[1]}{(base / match[2]).absolute()}", url)
+    if found and prefix.startswith(("sqlite", "duckdb")) and path and path != ":memory:":
+        return f"{prefix}:///{declared_path(base, path).absolute()}"
+    return _DUMP.sub(lambda match: f"{match[1]}{declared_path(base, match[2]).absolute()}", url)
 
 
 def expanded(text: str) -> str:

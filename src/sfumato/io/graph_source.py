@@ -80,6 +80,9 @@ class GraphSource(Source):
     ends: tuple[str, str] | None = Field(default=None, description="the two columns of that table that name who is tied")
     direction: Literal["refused", "dropped"] = Field(default="refused", description="what happens to a graph with directed ties")
     values: Literal["refused", "dropped"] = Field(default="refused", description="what happens to weights or dates of ties")
+    header: bool | None = Field(
+        default=None, description="whether the first line of an edge list is a header; asked about in doubt"
+    )
     kinds: Literal["looked at", "one"] = Field(default="looked at", description="'one' says that any two nodes may be tied")
 
     def read(self, data: Any = None) -> Graph:
@@ -89,7 +92,7 @@ class GraphSource(Source):
         if self.direction == "refused" and is_directed(given):
             what = "the ties of this graph have a direction, and only who is tied to whom can be published"
             raise DataError(what, hint="add 'direction: dropped' under data to publish them without it")
-        graph = self._from_database(given) if isinstance(given, str) and is_url(given) else read_graph(given)
+        graph = self._from_database(given) if isinstance(given, str) and is_url(given) else read_graph(given, self.header)
         if not isinstance(given, Graph):
             self._require_bare(graph)
         if self.kinds != "one" and (graph.dropped.kinds or bipartite_halves(graph)):
@@ -111,12 +114,12 @@ class GraphSource(Source):
         return from_columns(table.select(list(self.ends)) if self.ends else table, self.table)
 
 
-def read_graph(data: Any) -> Graph:
+def read_graph(data: Any, header: bool | None = None) -> Graph:
     """A graph from a path, a `Graph`, a networkx or igraph object, or a frame whose first two columns are edges."""
     if isinstance(data, Graph):
         return data
     if isinstance(data, str | Path):
-        return _read_path(Path(data))
+        return _read_path(Path(data), header)
     if hasattr(data, "vcount"):
         return Graph.from_igraph(data)
     if hasattr(data, "is_multigraph"):
@@ -137,18 +140,18 @@ def is_directed(data: Any) -> bool:
     return False
 
 
-def _read_path(path: Path) -> Graph:
+def _read_path(path: Path, header: bool | None) -> Graph:
     if not is_there(path):
         raise DataError(f"no such file: {path.name}", where=str(path), hint="paths in a policy are relative to the policy file")
     ending = path.name.lower().removesuffix(".gz").rpartition(".")[2]
     if ending in {"parquet", "pq"}:
         return from_columns(read_file(path), path.name)
     content = read_bytes(path)
-    return parse_graphml(content, path.name) if ending in {"graphml", "xml"} else parse_edges(content, path.name)
+    return parse_graphml(content, path.name) if ending in {"graphml", "xml"} else parse_edges(content, path.name, header)
 
 
-def parse_edges(content: bytes, name: str) -> Graph:
-    """The graph of an edge list."""
+def parse_edges(content: bytes, name: str, header: bool | None = None) -> Graph:
+    """Return the graph of an edge list; without a word about it, the first line is a header only where that is certain."""
     if b"\0" in content[:4096]:
         raise DataError(f"{name} is not UTF-8 text", where=name, hint="save it as UTF-8")
     content = content.removeprefix(b"\xef\xbb\xbf")
@@ -160,9 +163,24 @@ def parse_edges(content: bytes, name: str) -> Graph:
     if separator is None:
         raise DataError(f"{name} is no edge list", where=name, hint="two names a line, separated by tab, comma or blank")
     cells = [cell.strip('" ').lower() for cell in text.split(separator)]
-    named = set(cells[:2]) <= _HEADERS or _is_header(cells, content, separator)
+    named = set(cells[:2]) <= _HEADERS or _is_header(cells, content, separator) if header is None else header
     table = _parsed(content, name, separator, len(cells), skip=named)
+    if header is None and not named:
+        _require_tie(table, name)
     return from_columns(table.rename_columns(_column_names(cells, named=named)), name)
+
+
+def _require_tie(table: pa.Table, name: str) -> None:
+    """Refuse a list whose first line may be a header or a tie: two words that no other line has."""
+    ends = pa.chunked_array([*table.column(0).chunks, *table.column(1).chunks])
+    first = [table.column(place)[0].as_py() for place in (0, 1)]
+    if table.num_rows < 2 or first[0] == first[1] or any(_is_number(text) for text in first):
+        return
+    if pc.sum(pc.is_in(ends, pa.array(first, pa.string()))).as_py() == len(first):
+        hint = "write 'header: true' or 'header: false' under data, or --read header=true"
+        raise DataError(
+            "the first line may name the columns or be a tie: no other line has its words", where=f"{name}:1", hint=hint
+        )
 
 
 def _column_names(cells: list[str], *, named: bool) -> list[str]:

@@ -79,6 +79,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+from sfumato.core.confinement import declared_path
 from sfumato.core.errors import DataError, PolicyError
 from sfumato.core.registry import nearest
 from sfumato.data.generalization import MISSING, Generalization, Ranges
@@ -383,7 +384,7 @@ def _build(spec: Any, values: Sequence[str], column: str, base: Path) -> Hierarc
     if spec == "ranges":
         return Ranges.of(values, column=column)
     if isinstance(spec, str | Path):
-        return load_hierarchy(base / spec)
+        return load_hierarchy(declared_path(base, spec))
     require_rule(spec, column=column)
     ((rule, argument),) = spec.items()
     if rule == "intervals":

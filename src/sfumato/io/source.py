@@ -12,6 +12,8 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from sfumato.core.confinement import declared_path
+
 LineBreaks = Literal["refused", "allowed"]
 LINE_BREAKS = "refused or allowed: whether values may hold line breaks; a forgotten quote makes one value of several records"
 
@@ -62,4 +64,4 @@ class Source(BaseModel):
 
     def path_of(self, source: str) -> Path:
         """Where a file lies that the policy names."""
-        return Path(source) if Path(source).is_absolute() else self.base / source
+        return declared_path(self.base, source)

@@ -24,6 +24,7 @@ from decimal import ROUND_HALF_UP, Decimal
 from pathlib import Path
 from typing import Any
 
+from sfumato.core.confinement import declared_path
 from sfumato.core.errors import PolicyError
 from sfumato.data.text_values import EXACT, format_number, not_a_number_error, parse_number
 from sfumato.io.file_contents import is_there, read_bytes
@@ -50,7 +51,7 @@ def with_table(spec: Any, base: Path) -> Any:
     """The same entry with its table in it, where a file holds it: a policy that needs no other file."""
     if not is_coded(spec) or not isinstance(spec.get("recode"), str | Path):
         return spec
-    return {**spec, "recode": _read(base / str(spec["recode"]))}
+    return {**spec, "recode": _read(declared_path(base, str(spec["recode"])))}
 
 
 def _read(path: Path) -> dict[str, str]:

@@ -17,6 +17,7 @@ from json.encoder import encode_basestring as quoted
 from pathlib import Path
 from typing import Any
 
+from sfumato.core.confinement import declared_path
 from sfumato.core.errors import PolicyError
 from sfumato.data.generalization import Generalization
 from sfumato.data.hierarchy import Hierarchy
@@ -44,7 +45,7 @@ def generalization_of(policy: Policy, name: str, values: Sequence[str]) -> Gener
 def _said(spec: Any, base: Path) -> str:
     """The entry of the policy in a form that can be compared; of a file its content, of a tree made in code the tree itself."""
     if isinstance(spec, str | Path) and is_standing(spec):
-        file = base / spec
+        file = declared_path(base, spec)
         return "file " + (hashlib.sha256(file.read_bytes()).hexdigest() if is_there(file) else str(file))
     if is_coded(spec):
         return _written(with_table(spec, base))

@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
+from sfumato.core.confinement import declared_path
 from sfumato.core.errors import PolicyError, PolicyErrors
 from sfumato.core.html.pages import card_html, table_html
 from sfumato.core.registry import find, nearest
@@ -354,7 +355,7 @@ class Policy:
         """Where that table lies, when it is a text file whose cells mean what is written in them."""
         if self.population is None or self.population.file is None:
             return None
-        return self.data.as_written(self.base / self.population.file)
+        return self.data.as_written(declared_path(self.base, self.population.file))
 
     def _check_accepted(self) -> None:
         if self.accept and self.data.name not in ("table", "baskets"):

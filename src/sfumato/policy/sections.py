@@ -41,6 +41,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
+from sfumato.core.confinement import declared_path
 from sfumato.core.errors import DataError, PolicyError
 from sfumato.data.table import Table
 from sfumato.data.text_values import parse_number
@@ -155,7 +156,7 @@ class SampledPopulation(BaseModel):
         """The table of the population, read as the table of the policy is."""
         if self.file is None:
             raise DataError("the policy names no table of the population", hint="write 'population: {file: residents.csv}'")
-        table: Table = source.read(base / self.file)
+        table: Table = source.read(declared_path(base, self.file))
         return table
 
     def shown(self) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
+from sfumato.core.confinement import declared_path
 from sfumato.core.errors import PolicyError
 from sfumato.history.ledger import Ledger
 from sfumato.policy.builder import PolicyDraft
@@ -47,7 +48,7 @@ def ledger_of(policy: Policy, given: str | Path | None, *, new: bool | None = Fa
     A ledger is begun only where that is said: by `new`, or in the policy for the ledger it names. With ``new=None`` one that is not
     there is taken for empty, for those who only look ahead.
     """
-    path = Path(given) if given is not None else None if policy.ledger is None else policy.base / policy.ledger.file
+    path = Path(given) if given is not None else None if policy.ledger is None else declared_path(policy.base, policy.ledger.file)
     if path is None:
         return None
     where = policy.document.where("ledger") if given is None else str(path)

@@ -10,6 +10,8 @@ Threats and answers
     SameSite=Strict, so such a request carries none.
     A name that points at this machine (DNS rebinding): Host must be the loopback address, with our port.
     Another user of the machine: without the start-up token nothing is answered; it is compared in constant time and never logged.
+    Another server on this machine, which the browser sends our cookie to: it is random, not the token, and ends with this run.
+    A policy of a stranger: files that it names outside the project folder are refused (`core.confinement`).
     A body without end: forms say how large they are, files are counted while they arrive.
     Script in data: nothing but our own files may run (Content-Security-Policy), every value is escaped, no answer is sniffed.
 
@@ -24,6 +26,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import hmac
+import secrets
 import sys
 import tempfile
 import threading
@@ -34,7 +37,7 @@ from http.cookies import CookieError, SimpleCookie
 from importlib import resources
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import urlsplit
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.applications import Starlette
@@ -47,6 +50,7 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from sfumato import __version__
+from sfumato.core.confinement import CONFINED_TO
 from sfumato.core.errors import SfumatoError
 from sfumato.core.registry import catalogue
 from sfumato.models.base import Model
@@ -71,6 +75,7 @@ _HEADERS = {
     "x-frame-options": "SAMEORIGIN",
 }
 _READING = ("GET", "HEAD")
+_MOST_QUERY_FIELDS = 50
 LARGEST_FORM = 32 << 20
 """Bytes of a form; a policy has at most eight million characters. Files are not sent as forms."""
 
@@ -78,9 +83,12 @@ LARGEST_FORM = 32 << 20
 class Guard:
     """Stands before the application."""
 
-    def __init__(self, app: ASGIApp, *, token: str, hosts: tuple[str, ...]) -> None:
+    def __init__(self, app: ASGIApp, *, token: str, hosts: tuple[str, ...], folder: Path) -> None:
         self.app = app
         self.token = token
+        self.folder = folder
+        self.session = secrets.token_urlsafe(24)
+        """What the cookie holds: no browser that has it knows the token, and it ends with this run."""
         self.hosts = hosts
         """Every way to write our own address: ``127.0.0.1:8000``, ``localhost:8000``."""
 
@@ -97,8 +105,9 @@ class Guard:
                     headers.setdefault(name, value)  # I2
             await send(message)
 
-        answer = self._refusal(scope)  # I1
+        CONFINED_TO.set(self.folder)
         try:
+            answer = self._refusal(scope)  # I1
             await (answer or self.app)(scope, receive, sending)
         except Exception as error:  # I3; the application has answered that something went wrong
             print(f"unforeseen in {scope['method']}: {type(error).__name__}", file=sys.stderr)
@@ -112,17 +121,15 @@ class Guard:
             return PlainTextResponse("this request did not come from a page of the studio", 403)
         if scope["method"] == "POST" and not _small(headers):
             return PlainTextResponse("a form is not that large", 413)
-        given = parse_qs(scope["query_string"].decode("ascii", "replace"), max_num_fields=50).get("token", [])
-        if given and scope["method"] == "GET" and self._is_token(given[0]):
+        if scope["method"] == "GET" and hmac.compare_digest(scope["query_string"], b"token=" + self.token.encode()):
             entry = RedirectResponse(scope["path"], 303)  # the token leaves the address bar at once
-            entry.set_cookie(COOKIE, self.token, httponly=True, samesite="strict", path="/")
+            entry.set_cookie(COOKIE, self.session, httponly=True, samesite="strict", path="/")
             return entry
-        if not self._is_token(_cookie(headers)):
+        if not hmac.compare_digest(_cookie(headers).encode(), self.session.encode()):
             return PlainTextResponse("open the address that the studio printed when it started", 403)
+        if scope["query_string"].count(b"&") >= _MOST_QUERY_FIELDS:
+            return PlainTextResponse("an address of the studio has few fields", 400)
         return None
-
-    def _is_token(self, given: str) -> bool:
-        return hmac.compare_digest(given.encode(), self.token.encode())
 
 
 def _small(headers: Headers) -> bool:
@@ -173,7 +180,7 @@ def studio(project: Project, *, token: str, port: int) -> Studio:
     files = StaticFiles(directory=str(resources.files("sfumato.ui.studio").joinpath("static")), follow_symlink=False)
     routes = [Mount("/static", files), *rooms.routes()]
     app = Starlette(routes=routes, exception_handlers={SfumatoError: rooms.refused, 404: rooms.absent}, lifespan=_lifespan(desk))
-    return Studio(Guard(app, token=token, hosts=(f"127.0.0.1:{port}", f"localhost:{port}")), desk)
+    return Studio(Guard(app, token=token, hosts=(f"127.0.0.1:{port}", f"localhost:{port}"), folder=project.folder), desk)
 
 
 def _lifespan(desk: Desk) -> Callable[[Starlette], Any]:

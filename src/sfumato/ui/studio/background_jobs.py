@@ -32,6 +32,7 @@ from pathlib import Path
 from secrets import token_urlsafe
 from typing import Any, Literal
 
+from sfumato.core.confinement import CONFINED_TO
 from sfumato.core.errors import SfumatoError
 from sfumato.ui.studio.project import Project
 
@@ -257,6 +258,7 @@ def _worker(pipe: Connection, work: Work, given: str, scratch: str, secrets: str
     os.nice(5)  # pages answer first
     os.umask(0o077)
     tempfile.tempdir = scratch
+    CONFINED_TO.set(Path(scratch).parents[1])
 
     def progress(share: float, stage: str) -> None:
         _say(pipe, {"share": share, "stage": stage})

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from sfumato.core.confinement import declared_path
 from sfumato.core.errors import PolicyError, SfumatoError
 from sfumato.data.database import Database
 from sfumato.data.hierarchy import Hierarchy
@@ -115,7 +116,7 @@ def _numbers(text: TextColumn) -> dict[str, Any]:
 def _broken(error: SfumatoError, read: Policy) -> dict[str, Any]:
     """The lines of the hierarchy file that hold what the error names, or the lines of the policy."""
     spec = next(iter(read.columns.values())).hierarchy
-    file = read.base / str(spec) if isinstance(spec, str) else None
+    file = declared_path(read.base, spec) if isinstance(spec, str) else None
     named = re.findall(r"'([^']+)'", error.what)
     if file is None or not file.is_file():
         return {"lines": []}
