@@ -16,7 +16,7 @@ from sfumato.core.randomness import Randomness
 from sfumato.data.edge_channel import EdgeChannel
 from sfumato.data.graph import Graph
 from sfumato.kinds.graphs.edge_flips import flip_edges, flip_edges_keeping_names
-from sfumato.kinds.graphs.recovery import DegreeLaw, found_modularity, halves, modularity
+from sfumato.kinds.graphs.recovery import DegreeLaw, found_modularity, halves, modularity, recover
 from sfumato.kinds.graphs.subgraph_counts import PatternCounts, Unflipped, covariance
 from sfumato.kinds.graphs.subgraph_patterns import SubgraphPattern
 
@@ -212,3 +212,20 @@ def test_rational_algebra_does_not_cancel_away():
     flat = before.copies(SubgraphPattern.named("triangle"))
     assert isinstance(flat, Fraction)
     assert float(flat) == pytest.approx(1.0, abs=0.1)
+
+
+def test_an_estimated_variance_below_zero_gives_no_figure():
+    """Nine people at μ = 0.37: a certificate said triangles −22.5 ± 0.0."""
+    flip = EdgeChannel.symmetric(0.37)
+    graph = Graph.from_networkx(nx.gnp_random_graph(9, 0.4, seed=1))
+    nothing = 0
+    for seed in range(200):
+        found = recover(flip_edges_keeping_names(graph, flip, Randomness(seed=seed)), flip, distribution=False)
+        assert found["edges"].standard_error > 0
+        for name, figure in found.items():
+            assert figure.standard_error != 0, name
+            assert math.isnan(figure.estimate) == math.isnan(figure.standard_error), name
+        told = found.to_json()["triangles"]
+        nothing += told["standard_error"] is None
+        assert (told["estimate"] is None) == (told["standard_error"] is None)
+    assert 0 < nothing < 100

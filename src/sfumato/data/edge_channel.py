@@ -68,10 +68,11 @@ class EdgeChannel:
             raise ReleaseError("the manifest does not say how edges were flipped") from None
 
     def to_public(self) -> dict[str, float]:
-        """What a release declares: μ when there is one, both directions, and the edge-level ε."""
+        """Return what a release declares: both directions, and μ with the edge-level ε where both are alike."""
         both = {"delete": self.delete, "add": self.add}
-        ratio = {"edge_epsilon": round(self.epsilon, 4)} if math.isfinite(self.epsilon) else {}
-        return ({"mu": self.delete} if self.is_symmetric else {}) | both | ratio
+        if not self.is_symmetric:
+            return both
+        return {"mu": self.delete} | both | ({"edge_epsilon": round(self.epsilon, 4)} if math.isfinite(self.epsilon) else {})
 
     @property
     def is_symmetric(self) -> bool:

@@ -136,9 +136,14 @@ def fewest_added_edges(exhibit: ReleaseView) -> tuple[int | None, str]:
     return form.fewest_added_edges, form.proof
 
 
-def flipped_form(flip: EdgeChannel, nodes: int) -> Edges:
-    """The form of a graph whose ties were flipped."""
-    return Edges.model_validate({"nodes": nodes} | flip.to_public())
+def flipped_form(flip: EdgeChannel, nodes: int, *, keeps_edges: bool = False) -> Edges:
+    """Return the form of a graph whose ties were flipped.
+
+    Where the number of ties was kept, the chance of a new one was computed from it, and telling that chance tells the number:
+    whoever knows all ties but one reads the last one there. So no ε is stated for one tie, also where both chances happen to be alike.
+    """
+    public = {"delete": flip.delete, "add": flip.add} if keeps_edges else flip.to_public()
+    return Edges.model_validate({"nodes": nodes} | public)
 
 
 def original_graph(exhibit: ReleaseView) -> Graph:

@@ -251,7 +251,7 @@ def degree_error(nodes: int, average: float, flip: EdgeChannel) -> float:
 def _linear(weights: Sequence[int | Fraction], value: list[Fraction], spread: list[list[Fraction]]) -> RecoveredFigure:
     exact = [Fraction(weight) for weight in weights]
     centre = sum((w * x for w, x in zip(exact, value, strict=True)), Fraction(0))
-    return RecoveredFigure(float(centre), _root(_quadratic(exact, spread)))
+    return _figure(float(centre), float(_quadratic(exact, spread)))
 
 
 def _quadratic(weights: Sequence[Fraction], spread: list[list[Fraction]]) -> Fraction:
@@ -263,11 +263,15 @@ def _transitivity(wedges: Fraction, triangles: Fraction, spread: list[list[Fract
     if wedges <= 0:
         return RecoveredFigure(math.nan, math.nan)
     gradient = [Fraction(0), -3 * triangles / wedges**2, 3 / wedges]
-    return RecoveredFigure(float(3 * triangles / wedges), _root(_quadratic(gradient, spread)))
+    return _figure(float(3 * triangles / wedges), float(_quadratic(gradient, spread)))
 
 
-def _root(variance: Fraction) -> float:
-    return math.sqrt(max(float(variance), 0.0))
+def _figure(value: float, variance: float) -> RecoveredFigure:
+    """Return the figure, or nothing where the variance, which is estimated as well, comes out below zero.
+
+    There the graph is too small for its noise: the estimate of the variance does not work, and an error of zero would be a lie.
+    """
+    return RecoveredFigure(value, math.sqrt(variance)) if variance >= 0 else RecoveredFigure(math.nan, math.nan)
 
 
 def _pattern_figures(
@@ -445,7 +449,8 @@ def modularity_of_pairs(
     everywhere = slope.squares_everywhere(np.bincount(groups).astype(np.float64)) * pairs / max(graph.pairs, 1)
     tied = (float((slope.at(groups[low], groups[high]) ** 2).sum()) - flip.add * everywhere) / flip.slope
     gain = flip.variance_with_edge - flip.variance_without_edge
-    return value, math.sqrt(max(flip.variance_without_edge * everywhere + gain * tied, 0.0))
+    figure = _figure(value, flip.variance_without_edge * everywhere + gain * tied)
+    return figure.estimate, figure.standard_error
 
 
 class _Gradient:
@@ -569,7 +574,7 @@ def recover_graph(exhibit: ReleaseView, confidence: float = 0.95, patterns: Sequ
     return {
         "confidence": confidence,
         "people": graph.nodes,
-        "edge_epsilon": flip.epsilon,
+        "edge_epsilon": None if exhibit.of(Edges).mu is None else flip.epsilon,
         "figures": figures,
         "notes": _notes(flip.add, graph.nodes),
     }

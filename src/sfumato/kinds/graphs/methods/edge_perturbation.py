@@ -3,8 +3,9 @@
 Guarantee
     Each pair is protected by randomized response with ε = ln((1 − μ)/μ). Where the policy names a structural attack, μ is the
     smallest flip under which the bounds of `models.structural_attack` hold, or the policy's own μ when that is enough. With
-    `keep_edges` an edge is lost with probability q and as many appear elsewhere: only attacks along paths are bounded, and ε is
-    large, because an edge in the release is almost surely an edge in the original.
+    `keep_edges` an edge is lost with probability q and as many appear elsewhere: only attacks along paths are bounded. No ε is
+    stated for one tie: an edge in the release is almost surely an edge in the original, and the chance of a new edge, which is
+    published, is computed from the number of edges.
     With a ledger the bounds are about all publications together: μ is raised until they hold, or nothing is published. New names
     are drawn every time.
 
@@ -12,8 +13,8 @@ Paper
     [multitype §4.2, §4.4.5]
 
 Invariants
-    I1  Nothing in the manifest depends on the edges: μ is a function of the number of people and of earlier flips. Under
-        `keep_edges` the chance of a new edge is rounded to two digits, which tells the number of edges no better than the release.
+    I1  Nothing in the manifest depends on the edges: μ is a function of the number of people and of earlier flips. The exception is
+        `add` under `keep_edges`, two digits of which tell the number of edges; no promise about one tie stands beside it.
     I2  The output is not larger than `at_most`; what would be larger is refused before anything is drawn.
 
 Cost
@@ -94,6 +95,8 @@ from sfumato.release.past_releases import History
 from sfumato.release.release import Part, Release
 
 UNCOVERED = "accounts that stand out by their number of ties to other people are not covered by any bound of structural-attack"
+
+NO_EPSILON = "no epsilon is stated for one tie: the chance of a new tie is computed from the number of ties and published"
 
 
 class EdgePerturbation(Method):
@@ -180,10 +183,10 @@ class EdgePerturbation(Method):
         notes = [f"{attack.name} covers {words}" for attack in attacks for words in attack.covered().values()]
         part = Part({name: np.asarray(column, dtype=np.int64) for name, column in published.to_columns().items()})
         return Release(
-            flipped_form(flip, graph.nodes),  # I1
+            flipped_form(flip, graph.nodes, keeps_edges=self.keep_edges),  # I1
             {"edges": part},
             trace=GraphProvenance(names=names),
-            notes=(*notes, UNCOVERED, _promise(flip)),
+            notes=(*notes, UNCOVERED, NO_EPSILON if self.keep_edges else _promise(flip)),
         )
 
 
@@ -226,7 +229,7 @@ def predict_release(graph: Graph, flip: EdgeChannel, at_most: int) -> list[str]:
     expected = flip.expected_edges(graph.pairs, graph.size)
     growth = expected / max(graph.size, 1)
     spoken = f"mu = {flip.delete:g}" if flip.is_symmetric else f"delete = {flip.delete:g}, add = {flip.add:.3g}"
-    said = [f"flip: {spoken}; edge-level epsilon = {flip.epsilon:.2f}"]
+    said = [f"flip: {spoken}" + (f"; edge-level epsilon = {flip.epsilon:.2f}" if flip.is_symmetric else "")]
     said.append(f"output: about {expected:,.0f} edges, {growth:,.1f} times as many")
     if expected > at_most:
         said.append(f"warning: more than the {at_most:,} edges allowed; publishing will be refused")
