@@ -140,7 +140,7 @@ def flipped_form(flip: EdgeChannel, nodes: int, *, keeps_edges: bool = False) ->
     """Return the form of a graph whose ties were flipped.
 
     Where the number of ties was kept, the chance of a new one was computed from it, and telling that chance tells the number:
-    whoever knows all ties but one reads the last one there. So no ε is stated for one tie, also where both chances happen to be alike.
+    whoever knows all ties but one reads the last one there. So no ε is stated for one tie, also where both chances are alike.
     """
     public = {"delete": flip.delete, "add": flip.add} if keeps_edges else flip.to_public()
     return Edges.model_validate({"nodes": nodes} | public)
