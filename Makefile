@@ -54,7 +54,7 @@ docs: $(READY)
 	$(BIN)/python -m sfumato.ui.reference_pages
 
 site: $(READY)
-	$(BIN)/mkdocs build --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)

@@ -135,3 +135,24 @@ def test_messages_name_pages_that_exist() -> None:
         if not (ROOT / page).is_file()
     ]
     assert lost == []
+
+
+def tables(page: Path) -> list[dict[str, list[str]]]:
+    """The Markdown tables of a page as columns."""
+    found = []
+    for block in re.findall(r"(?:^\|.*\n)+", page.read_text(encoding="utf-8"), flags=re.MULTILINE):
+        head, _, *rows = [[cell.strip() for cell in line.strip().strip("|").split("|")] for line in block.splitlines()]
+        found.append({name: [row[i] for row in rows if len(row) == len(head)] for i, name in enumerate(head)})
+    return found
+
+
+def test_the_worked_tables_have_the_levels_that_the_page_states() -> None:
+    releases = [table for table in tables(DOCS / "explanation" / "models.md") if list(table) == ["age", "city", "illness"]]
+    found = [sfumato.check(table, qi=["age", "city"], sensitive=["illness"]) for table in releases]
+    assert [(one.k, one.sensitive[0].l_distinct, round(one.sensitive[0].t, 6)) for one in found] == [(3, 1, 0.5), (6, 3, 0.0)]
+    (baskets,) = (table["items"] for table in tables(DOCS / "explanation" / "models.md") if list(table) == ["basket", "items"])
+    sets = [set(items.split(", ")) for items in baskets]
+    items = sorted(set().union(*sets))
+    pairs = [{a, b} for i, a in enumerate(items) for b in items[i + 1 :]]
+    assert min(sum(item in one for one in sets) for item in items) == 2
+    assert min(sum(pair <= one for one in sets) for pair in pairs if any(pair <= one for one in sets)) == 1

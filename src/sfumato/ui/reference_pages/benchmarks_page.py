@@ -41,7 +41,7 @@ def _peers() -> Iterator[str]:
     yield ""
     yield "| table | records | requirement | Sfumato loss | ARX loss | ratio | Sfumato CPU s | ARX CPU s | violations of ARX |"
     yield "| --- | ---: | --- | ---: | ---: | ---: | ---: | ---: | ---: |"
-    for (table, claims, ours), row in newest.items():
+    for (table, claims, ours), row in sorted(newest.items(), key=lambda entry: (entry[0][0], _numbers(entry[0][1]))):
         other = newest.get((table, claims, False))
         if ours and other and row["loss"] and other["loss"]:
             ratio = float(row["loss"]) / float(other["loss"])
@@ -51,6 +51,11 @@ def _peers() -> Iterator[str]:
                 f"{ratio:.3f} | {float(row['cpu']):.0f} | {float(other['cpu']):.0f} | {broken:,} |"
             )
     yield from ("", "`python benchmarks/compared.py run FOLDER --other 'COMMAND'`", "")
+
+
+def _numbers(claims: str) -> list[tuple[str, float]]:
+    """The levels of a requirement like ``k=5,t=0.2``, to sort by."""
+    return [(name, float(value)) for name, _, value in (part.partition("=") for part in claims.split(","))]
 
 
 def _growth() -> Iterator[str]:
