@@ -28,7 +28,12 @@ OTHER_VALUES: dict[type, tuple[Any, ...]] = {
     str: ("anatomy", "mondrian"),
     tuple: (("1", "2", "3", "4", "5", "6", "7", "8", "9", "0"), ["flu", "1e3", "null", "2020-01-01"]),
     dict: ({"a": 1}, {"1": 0.25, "null": 2}),
-    object: ({"any": {"low": ["0", "1", "2", "3"], "high": ["4", "5", "6", "7", "8", "9"]}}, {"any": {"x": [1, 2], "y": [3.5]}}),
+    object: (
+        {"any": {"low": ["0", "1", "2", "3"], "high": ["4", "5", "6", "7", "8", "9"]}},
+        {"any": {"x": [1, 2], "y": [3.5]}},
+        {"value": {str(number): number + 0.5 for number in range(10)}},
+        {"value": {"null": 2, "1e3": 1}},
+    ),
 }
 """Values to try by the type of a field; those that a field does not take are left out."""
 

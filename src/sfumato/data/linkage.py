@@ -19,8 +19,9 @@ Notation
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -42,6 +43,8 @@ class ValueDistribution:
     labels: tuple[str, ...]
     whole: IntArray | None = None
     """How many candidates each kind has, where one of them may have several values; else the sum of the weights."""
+    compared: FloatArray | None = None
+    """The share of every value in what kinds are compared with, where that is not all kinds together."""
 
     @classmethod
     def count(
@@ -89,10 +92,23 @@ class ValueDistribution:
         return shares
 
     def overall(self) -> FloatArray:
-        """The share of every value over all kinds together."""
+        """The share of every value in what kinds are compared with: all of them together, unless something else is said."""
+        if self.compared is not None:
+            return self.compared
         totals = np.bincount(self.value, weights=self.weight, minlength=len(self.labels))
         shares: FloatArray = totals / max(totals.sum(), 1)
         return shares
+
+    def against(self, counts: Mapping[str, float]) -> ValueDistribution:
+        """Return the same distribution, compared with these counts of values.
+
+        >>> one = ValueDistribution.count(np.zeros(2, dtype=np.int64), np.array([0, 0]), 1, ("flu",))
+        >>> one.against({"gout": 1, "flu": 3}).labels, one.against({"gout": 1, "flu": 3}).overall().tolist()
+        (('flu', 'gout'), [0.75, 0.25])
+        """
+        labels = (*self.labels, *(label for label in counts if label not in self.labels))
+        whole = math.fsum(counts.values())
+        return replace(self, labels=labels, compared=np.array([counts.get(label, 0) / whole for label in labels]))
 
 
 @dataclass(frozen=True, slots=True)

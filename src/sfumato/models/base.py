@@ -33,10 +33,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from sfumato.core.arrays import BoolArray
-from sfumato.data.linkage import Linkage
+from sfumato.data.linkage import Linkage, ValueDistribution
+from sfumato.data.text_values import parse_number
 
 Safer = Literal["more", "less"]
 _WRITTEN = 6e-6
@@ -167,6 +168,28 @@ class Model(BaseModel):
         return ()
 
     @property
+    def compares_release(self) -> bool:
+        """Whether the verdict on a group depends on all that is published with it."""
+        return self.compares
+
+    def compared_with_release(self) -> Model:
+        """Return the same model without a fixed distribution."""
+        return self
+
+    @property
+    def compared_columns(self) -> tuple[str, ...]:
+        """The columns for which a fixed distribution is stated."""
+        return ()
+
+    def compared_with(self, column: str) -> Mapping[str, float]:
+        """Return the counts of values that groups are compared with; nothing where that is the release, or nothing is compared."""
+        return {}
+
+    def excluded(self, column: str, labels: Sequence[str]) -> BoolArray:
+        """Per label whether no group in which somebody has it satisfies the model."""
+        return np.zeros(len(labels), dtype=np.bool_)
+
+    @property
     def of_population(self) -> bool:
         """Whether candidates are people of the population that the table is a sample of (``population:``), not published rows."""
         return False
@@ -231,6 +254,73 @@ class Model(BaseModel):
         """What to try when the model cannot be reached; `seen` is the best that can be offered."""
         reached = ", ".join(f"{key}: {value}" for key, value in self.achieved(seen).items())
         return f"{self.name} {{{reached}}} is the most this data can offer"
+
+
+class ComparingModel(Model):
+    """A model that compares the values among everybody's candidates with a reference distribution.
+
+    The reference is that of the release itself. Over several releases it would move with everybody who comes or leaves, and take
+    back what was promised to who stays; so a series compares with one `reference` that stays (`history.reference_distribution`).
+    """
+
+    compares: ClassVar[bool] = True
+
+    reference: Any = Field(
+        default=None,
+        description="counts of values to compare with, per sensitive column: {illness: {flu: 30, gout: 12}}; none: this release",
+    )
+
+    @field_validator("reference")
+    @classmethod
+    def _as_rows(cls, written: Any) -> tuple[tuple[str, tuple[tuple[str, float], ...]], ...] | None:
+        """Rows of a column and its values with their counts, in order: they can be compared and kept."""
+        if written is None:
+            return None
+        try:
+            rows = {
+                str(column): {str(value): _count(count) for value, count in _pairs(counts)} for column, counts in _pairs(written)
+            }
+        except (TypeError, ValueError):
+            raise ValueError("must name columns, each with counts of its values, above 0") from None
+        if not rows or not all(rows.values()):
+            raise ValueError("must name a value of every column")
+        return tuple((column, tuple(sorted(counts.items()))) for column, counts in sorted(rows.items()))
+
+    @property
+    def compares_release(self) -> bool:
+        return self.reference is None
+
+    def compared_with_release(self) -> Model:
+        return self.model_copy(update={"reference": None})
+
+    @property
+    def compared_columns(self) -> tuple[str, ...]:
+        return tuple(dict(self.reference or ()))
+
+    def compared_with(self, column: str) -> Mapping[str, float]:
+        return dict(dict(self.reference or ()).get(column, ()))
+
+    def spreads(self, linkage: Linkage) -> dict[str, ValueDistribution]:
+        """Per sensitive column the values of the candidates, with what they are compared with."""
+        stated = {name: self.compared_with(name) for name in linkage.spread}
+        return {name: spread.against(stated[name]) if stated[name] else spread for name, spread in linkage.spread.items()}
+
+    def missing_from_reference(self, column: str, labels: Sequence[str]) -> BoolArray:
+        """Per label whether a reference is stated for its column that does not have it."""
+        stated = self.compared_with(column)
+        return np.array([bool(stated) and label not in stated for label in labels], dtype=np.bool_)
+
+
+def _pairs(written: Any) -> Any:
+    return written.items() if isinstance(written, Mapping) else written
+
+
+def _count(written: Any) -> float:
+    """A number above 0, whole where it can be, so that it is written in one way."""
+    number = parse_number(str(written))
+    if number is None or isinstance(written, bool) or not 0 < number < math.inf:
+        raise ValueError(written)
+    return int(number) if number == int(number) else float(number)
 
 
 def _reached(achieved: Any, required: Any, safer: Safer) -> bool:

@@ -11,7 +11,8 @@ Kinds
     enhanced  gain ≤ min(β, −ln p): frequent values, whose gain cannot be large anyway, are protected as well
 
 Paper: Cao and Karras (2012), Definitions 2 and 3.
-Departures: candidates in which a value breaks −ln p are said to have the gain `BEYOND`, since no β allows them.
+Departures: candidates in which a value breaks −ln p, or which have a value that a stated reference lacks, are said to have the
+    gain `BEYOND`, since no β allows them.
 Invariants
     I1  Joining groups gives shares between those of the parts, and p stays what it is; so no gain is larger than the largest.
 
@@ -22,7 +23,7 @@ Invariants
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -30,19 +31,21 @@ from pydantic import Field
 
 from sfumato.core.arrays import BoolArray, FloatArray
 from sfumato.data.linkage import Linkage, ValueDistribution
-from sfumato.models.base import Example, Model, Safer, all_hold, example_classes, round_significant
+from sfumato.models.base import ComparingModel, Example, Safer, all_hold, example_classes, round_significant
 
 BEYOND = 1e9
 """The gain of values that no β of the enhanced kind allows."""
 
 
-class BetaLikeness(Model):  # I1
+class BetaLikeness(ComparingModel):  # I1
     """No sensitive value is much more frequent in an equivalence class than in the whole release."""
 
     name: ClassVar[str] = "beta-likeness"
-    sentence: ClassVar[str] = "may not see the share of any value of {hide} grow by more than the factor {beta} ({kind})"
+    sentence: ClassVar[str] = (
+        "may not see the share of any value of {hide} grow by more than the factor {beta} ({kind}; "
+        "the whole table is counted {reference})"
+    )
     paper: ClassVar[str] = "Cao, Karras 2012"
-    compares: ClassVar[bool] = True
     levels: ClassVar[Mapping[str, Safer]] = {"beta": "less"}
     examples: ClassVar[tuple[Example, ...]] = (
         Example({"beta": 0.5}, holds=example_classes("aab", "abb"), fails=example_classes("aaa", "abb", "bbb")),
@@ -53,20 +56,25 @@ class BetaLikeness(Model):  # I1
     kind: Literal["basic", "enhanced"] = Field(default="basic", description="enhanced: frequent values are protected as well")
 
     def satisfied(self, linkage: Linkage) -> BoolArray:
-        return all_hold(linkage, [self._gains(spread) <= self.beta * (1 + 1e-12) for spread in linkage.spread.values()])
+        return all_hold(linkage, [self._gains(spread) <= self.beta * (1 + 1e-12) for spread in self.spreads(linkage).values()])
 
     def achieved(self, linkage: Linkage) -> dict[str, Any]:
-        largest = [float(self._gains(spread).max(initial=0.0)) for spread in linkage.spread.values()]
+        largest = [float(self._gains(spread).max(initial=0.0)) for spread in self.spreads(linkage).values()]
         return {"beta": round_significant(max(largest, default=0.0)), "kind": self.kind}
 
     def covers(self, other: Any) -> bool:
-        return isinstance(other, BetaLikeness) and self.beta <= other.beta and other.kind in (self.kind, "basic")
+        same = isinstance(other, BetaLikeness) and self.reference == other.reference
+        return same and self.beta <= other.beta and other.kind in (self.kind, "basic")
+
+    def excluded(self, column: str, labels: Sequence[str]) -> BoolArray:
+        return self.missing_from_reference(column, labels)
 
     def _gains(self, spread: ValueDistribution) -> FloatArray:
         """The largest gain among the candidates of each kind."""
         overall = spread.overall()[spread.value]
-        gain = np.maximum(spread.shares() / overall - 1, 0.0)
+        known = np.where(overall > 0, overall, 1.0)
+        gain = np.where(overall > 0, np.maximum(spread.shares() / known - 1, 0.0), BEYOND)
         if self.kind == "enhanced":
-            gain = np.where(gain > -np.log(overall) + 1e-12, BEYOND, gain)
+            gain = np.where(gain > -np.log(known) + 1e-12, BEYOND, gain)
         largest: FloatArray = np.maximum.reduceat(gain, spread.start[:-1]) if len(gain) else np.zeros(spread.kinds)
         return largest

@@ -61,21 +61,20 @@ from sfumato.data.generalization import MISSING
 from sfumato.data.hierarchy import Hierarchy
 from sfumato.data.linkage import Linkage, ValueDistribution
 from sfumato.data.text_values import parse_number
-from sfumato.models.base import Demand, Example, Model, Safer, Short, all_hold, example_classes, round_significant
+from sfumato.models.base import ComparingModel, Demand, Example, Safer, Short, all_hold, example_classes, round_significant
 
 _CHUNK = 4_000_000
 
 
-class TCloseness(Model):  # I1
+class TCloseness(ComparingModel):  # I1
     """In every equivalence class the sensitive values are distributed almost as in the whole release."""
 
     name: ClassVar[str] = "t-closeness"
     sentence: ClassVar[str] = (
         "must find the values of {hide} distributed within {t} of the whole table "
-        "(values {distance} apart; in the order {order}; in the tree {tree})"
+        "(values {distance} apart; in the order {order}; in the tree {tree}; the whole table is counted {reference})"
     )
     paper: ClassVar[str] = "Li, Li, Venkatasubramanian 2007"
-    compares: ClassVar[bool] = True
     levels: ClassVar[Mapping[str, Safer]] = {"t": "less"}
     short: ClassVar[Short | None] = Short("closeness", "t")
     examples: ClassVar[tuple[Example, ...]] = (
@@ -126,7 +125,7 @@ class TCloseness(Model):  # I1
         return isinstance(other, TCloseness) and self._measure() == other._measure() and self.t <= other.t
 
     def _measure(self) -> tuple[Any, ...]:
-        return self.distance, self.order, self.tree
+        return self.distance, self.order, self.tree, self.reference
 
     def achieved(self, linkage: Linkage) -> dict[str, Any]:
         farthest = [float(distances.max()) for distances in self._distances(linkage) if len(distances)]
@@ -134,11 +133,11 @@ class TCloseness(Model):  # I1
 
     def _distances(self, linkage: Linkage) -> list[FloatArray]:
         if self.distance == "equal":
-            return [_equal(spread) for spread in linkage.spread.values()]
+            return [_equal(spread) for spread in self.spreads(linkage).values()]
         if self.distance == "hierarchical":
             tree = Hierarchy.from_paths(self.tree)
-            return [_hierarchical(spread, tree) for spread in linkage.spread.values()]
-        return [_ordered(spread, _ranks(spread, self.order or (), name)) for name, spread in linkage.spread.items()]
+            return [_hierarchical(spread, tree) for spread in self.spreads(linkage).values()]
+        return [_ordered(spread, _ranks(spread, self.order or (), name)) for name, spread in self.spreads(linkage).items()]
 
 
 def _equal(spread: ValueDistribution) -> FloatArray:
@@ -225,7 +224,7 @@ def _below(tree: Hierarchy, kind: IntArray, leaf: IntArray, share: FloatArray, k
 def _ranks(spread: ValueDistribution, declared: tuple[str, ...], column: str) -> IntArray:
     """The place of every label among the different values of the release, −1 for a missing value or one that nobody has (I2)."""
     rank = np.full(len(spread.labels), -1, dtype=np.int64)
-    used = np.flatnonzero(spread.overall() > 0)
+    used = np.union1d(np.flatnonzero(spread.overall() > 0), spread.value)
     shown = [int(code) for code in used if spread.labels[code] != MISSING]
     if shown:
         keys = _keys([spread.labels[code] for code in shown], declared, column)

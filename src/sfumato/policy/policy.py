@@ -281,6 +281,10 @@ class Policy:
 
     def _check_claims(self) -> None:
         for claim in self.claims:
+            for name in claim.model.compared_columns:
+                if name not in claim.hide:
+                    what = f"'reference' names '{name}', which the claim does not hide"
+                    raise PolicyError(what, where=claim.where, hint=nearest(name, list(claim.hide)))
             if self.data.name not in claim.model.kinds:
                 what = f"{claim.model.name} does not speak about {self.data.name} data"
                 raise PolicyError(what, where=claim.where, hint="see 'sfumato check --help' for the models of each kind")

@@ -30,6 +30,7 @@ from sfumato.history.judge.earlier_requirements import (
     require_no_weaker_adversary,
 )
 from sfumato.history.ledger import Ledger
+from sfumato.history.reference_distribution import policy_of_series
 from sfumato.policy.policy import Policy
 from sfumato.release.certificate import Finding
 from sfumato.release.evidence import SourceReport, Warning, source_audit
@@ -128,7 +129,8 @@ def _past(planned: Plan, book: Ledger | None) -> tuple[tuple[str, ...], History 
             f"{len(history)} earlier release(s) in {book.path.name}: how claims stand is counted where their people lie, not here"
         )
         return (told,), None
-    return (*_begun(book), *describe_history_constraints(history, planned.policy, book.path.name)), history
+    policy = policy_of_series(planned.policy, history)
+    return (*_begun(book), *describe_history_constraints(history, policy, book.path.name)), history
 
 
 def _begun(book: Ledger) -> Iterator[str]:

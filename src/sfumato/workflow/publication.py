@@ -49,6 +49,7 @@ from sfumato.data.memory_map import release_memory_of_rows
 from sfumato.history.judge.earlier_requirements import already_disclosed
 from sfumato.history.ledger import Ledger
 from sfumato.history.ledger.entries import LedgerPlace
+from sfumato.history.reference_distribution import describe_references
 from sfumato.kinds.person_evidence import PEOPLE
 from sfumato.kinds.tables.source_audit import rules_in_original
 from sfumato.policy.constraint_language.syntax_tree import SameMultiset
@@ -372,7 +373,7 @@ def _verdict(finding: Finding, reason: str) -> Finding:
 
 def list_assumptions(exhibit: ReleaseView) -> tuple[str, ...]:
     """The sentences that the certificate of a release must hold."""
-    return (*filter(None, [exhibit.form.mark]), *_of_policy(exhibit.policy))
+    return (*filter(None, [exhibit.form.mark]), *_of_policy(exhibit.policy), *describe_references(exhibit.policy))
 
 
 def _of_policy(policy: Policy) -> tuple[str, ...]:

@@ -24,6 +24,7 @@ from sfumato.history.judge.earlier_requirements import (
     require_no_weaker_adversary,
 )
 from sfumato.history.ledger import Ledger
+from sfumato.history.reference_distribution import policy_of_series
 from sfumato.policy.policy import Policy
 from sfumato.release.evidence import source_audit
 from sfumato.release.folder import Format
@@ -119,6 +120,7 @@ def _published(
     """All of it here, within the memory that the policy allows."""
     first = plan(policy, remembering=book is not None)  # refuse the impossible before data moves
     earlier, place = (None, None) if book is None else book.place()
+    policy = policy_of_series(policy, earlier)
     require_compatible_forms(earlier, first.form)
     require_no_background_link(earlier, policy)
     require_no_weaker_adversary(earlier, policy)

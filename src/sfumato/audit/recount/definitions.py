@@ -64,7 +64,7 @@ import math
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
 from fractions import Fraction
 from itertools import accumulate, pairwise
@@ -259,7 +259,9 @@ def level_of(model: str, written: Mapping[str, Any]) -> Level:
     known = DEFINITIONS[model].parameters
     if not written.keys() <= known.keys():
         raise NotRecounted("the claim has a parameter that the definition does not have")  # I2
-    level = {name: _value(written[name]) if written.get(name) is not None else default for name, default in known.items()}
+    read: dict[str, Callable[[Any], Any]] = {"reference": _counts}
+    stated = {name: read.get(name, _value)(value) for name, value in written.items() if value is not None}
+    level = {**known, **stated}
     if ... in level.values():
         raise NotRecounted("the claim lacks a parameter")
     if level.get("kind") != "recursive":
@@ -276,6 +278,15 @@ def _value(written: Any) -> Any:
     if value is None:
         return written
     return int(value) if value == int(value) else value
+
+
+def _counts(written: Any) -> list[Any]:
+    """Rows of a column and its values with their counts, as certificates have them."""
+    columns = written.items() if isinstance(written, Mapping) else written
+    rows = {column: dict(counts.items() if isinstance(counts, Mapping) else counts) for column, counts in columns}
+    return [
+        [column, [[value, _value(count)] for value, count in sorted(counts.items())]] for column, counts in sorted(rows.items())
+    ]
 
 
 def nested_rows(tree: Any, above: list[str]) -> Iterable[list[str]]:
@@ -297,6 +308,10 @@ def count_level(model: str, groups: RecountedClasses, level: Level) -> Level:
         raise NotRecounted("it is no count of people who look alike")
     if definition.hides and not groups.spreads:
         raise NotRecounted("it hides no column")
+    for column, counts in level.get("reference", ()):
+        if column in groups.spreads:
+            seen = dict.fromkeys((value for spread in groups.spreads[column] for value in spread), 0)
+            groups = replace(groups, overall={**groups.overall, column: seen | dict(counts)})
     return definition.count(groups, level)
 
 
@@ -415,14 +430,15 @@ def _likeness(groups: RecountedClasses, level: Level) -> Level:
         raise NotRecounted("the kind of likeness is unknown")
     largest = 0.0
     for p, q in _shares(groups):
-        gain = (q - p) / p
-        largest = max(largest, _BEYOND if level["kind"] == "enhanced" and gain > -math.log(p) + _SLACK / 1000 else gain)
+        gain = (q - p) / p if p else _BEYOND
+        largest = max(largest, _BEYOND if level["kind"] == "enhanced" and p and gain > -math.log(p) + _SLACK / 1000 else gain)
     return {"beta": largest, "kind": level["kind"]}
 
 
 def _disclosure(groups: RecountedClasses) -> float:
     """|ln q/p|, the largest; beyond every level where a group lacks a value."""
-    return max((abs(math.log(q / p)) if q else _BEYOND for p, q in _shares(groups, lacking=True)), default=0.0)
+    shares = ((p, q) for p, q in _shares(groups, lacking=True) if p or q)
+    return max((abs(math.log(q / p)) if p and q else _BEYOND for p, q in shares), default=0.0)
 
 
 def _shares(groups: RecountedClasses, *, lacking: bool = False) -> Iterable[tuple[float, float]]:
@@ -467,15 +483,19 @@ DEFINITIONS: Mapping[str, Definition] = {
     "p-sensitivity": Definition({"p": ...}, lambda groups, level: {"p": _distinct(groups)}, split=True),
     "l-diversity": Definition({"l": ..., "kind": "distinct", "c": 3}, _diversity, split=True),
     "entropy-diversity": Definition({"l": ..., "estimator": "shannon"}, _estimated),
-    "t-closeness": Definition({"t": ..., "distance": "equal", "order": None, "tree": None}, _closeness, frozenset({"t"})),
+    "t-closeness": Definition(
+        {"t": ..., "distance": "equal", "order": None, "tree": None, "reference": None}, _closeness, frozenset({"t"})
+    ),
     "alpha-k-anonymity": Definition(
         {"alpha": ..., "k": ...},
         lambda groups, level: {"alpha": _share(groups), "k": groups.fewest},
         frozenset({"alpha"}),
         split=True,
     ),
-    "beta-likeness": Definition({"beta": ..., "kind": "basic"}, _likeness, frozenset({"beta"})),
-    "delta-disclosure": Definition({"delta": ...}, lambda groups, level: {"delta": _disclosure(groups)}, frozenset({"delta"})),
+    "beta-likeness": Definition({"beta": ..., "kind": "basic", "reference": None}, _likeness, frozenset({"beta"})),
+    "delta-disclosure": Definition(
+        {"delta": ..., "reference": None}, lambda groups, level: {"delta": _disclosure(groups)}, frozenset({"delta"})
+    ),
     "average-risk": Definition({"risk": ..., "k": 1, "attacker": None}, _mean_risk, frozenset({"risk"}), hides=False),
     "profitability": Definition(
         {"benefit": ..., "loss": ..., "gain": ..., "cost": ..., "game": None}, _benefit, frozenset({"benefit"}), hides=False

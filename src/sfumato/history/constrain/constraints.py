@@ -49,6 +49,7 @@ from sfumato.history.record_identity import (
     require_overlap_with_history,
     require_rows_recognized,
 )
+from sfumato.history.reference_distribution import with_reference
 from sfumato.history.standing_requirements import standing_requirements
 from sfumato.policy.policy import Policy
 from sfumato.policy.requirements import PrivacyRequirement
@@ -124,7 +125,8 @@ def ties(policy: Policy, history: History, keys: Iterable[str]) -> HistoryLinks:
     person = pc.fill_null(pc.index_in(mine, value_set=bundles.keys), -1).to_numpy(zero_copy_only=False).astype(np.int64)
     new = person < 0
     person[new] = bundles.people + np.arange(int(new.sum()))
-    claims = [replace(claim, model=claim.model.by_group()) for claim in standing_requirements(policy, history)]
+    claims = [with_reference(claim, bundles) for claim in standing_requirements(policy, history)]
+    claims = [replace(claim, model=claim.model.by_group()) for claim in claims]
     found = tuple((claim, joint) for claim in claims for joint in classes_of_requirement(bundles, policy, claim))
     counted = policy.person is not None and not policy.person.linked
     return HistoryLinks(bundles, person, found, PersonsOfHistory(bundles) if counted else None)
@@ -160,13 +162,13 @@ def link_to_history(task: Task, history: History, keys: tuple[str, ...]) -> Hist
 def constrain_task(task: Task, *, may_stand_in: bool = True) -> HistoryConstraint:
     """The records of a task with their history classes; people who left are looked after."""
     if task.history is None:
-        return HistoryConstraint.first(task.data)
+        return _first(task, 0)
     if not task.history:
-        return HistoryConstraint.first(task.data, deferral_limit(task, 0))
+        return _first(task, deferral_limit(task, 0))
     keys = keys_of(task.policy, task.data)
     tied = link_to_history(task, task.history, keys)
     if (tied.history_class() < 0).all():  # nobody stands in a table that binds it
-        return HistoryConstraint.first(task.data, deferral_limit(task, 0))
+        return _first(task, deferral_limit(task, 0))
     from sfumato.history.constrain.deletions import protect_deleted
 
     if task.policy.series.cohorts == "known" or not may_stand_in:
@@ -178,6 +180,22 @@ def constrain_task(task: Task, *, may_stand_in: bool = True) -> HistoryConstrain
     apart = equivalence_classes_of([found.apart + 1])
     new = frozenset(apart.of[found.apart < 0].tolist())  # of a lineage, who is left out alone stands with the others in no table
     return HistoryConstraint(rest, found.free, apart.of, len(found.withheld), lineages=found, waiting=spare, divisible=new)
+
+
+def _first(task: Task, waiting: int) -> HistoryConstraint:
+    """Nothing binds the release but what its claims exclude by themselves."""
+    going, out = HistoryConstraint.first(task.data, waiting), excluded_records(task, task.policy.claims)
+    return without_records(going, out) if out.any() else going
+
+
+def excluded_records(task: Task, claims: Iterable[PrivacyRequirement]) -> BoolArray:
+    """Per record of a task's table whether no group with it satisfies every claim: its sensitive value lacks in a reference."""
+    out = np.zeros(task.data.rows, dtype=np.bool_)
+    for claim in claims:
+        for name in (name for name in claim.hide if name in task.policy.published):
+            text = task.data.text(name)
+            out |= claim.model.excluded(name, text.labels)[text.codes]
+    return out
 
 
 def _placed(task: Task, tied: HistoryLinks) -> RecordPlacement:

@@ -44,6 +44,7 @@ from sfumato.history.constrain.constraints import (
     classes_over_counterfeit_limit,
     counterfeit_limit,
     deferral_limit,
+    excluded_records,
     hint_counterfeits,
     require_few_withheld,
 )
@@ -60,7 +61,9 @@ from sfumato.release.past_releases import text_of
 def protect_deleted(task: Task, tied: HistoryLinks, keys: tuple[str, ...], *, may_stand_in: bool = True) -> HistoryConstraint:
     """The records that may be published and, where the policy says so, rows that stand in for people who left."""
     hist = tied.history_class()
-    parts = ClassParts.of(tied, hist, np.arange(task.data.rows), task.data.counts)
+    excluded = excluded_records(task, [*task.policy.claims, *(claim for claim, _ in tied.classes)])
+    may, counts = np.flatnonzero(~excluded), task.data.counts
+    parts = ClassParts.of(tied, hist, may, None if counts is None else counts[may])
     split = unsafe_splits(tied, parts)
     carried = np.zeros(0, dtype=np.int64)
     hidden = np.zeros(tied.bundles.people, dtype=np.int64)
@@ -76,7 +79,7 @@ def protect_deleted(task: Task, tied: HistoryLinks, keys: tuple[str, ...], *, ma
         carried = np.flatnonzero(gone & stand_in[hist])
         if (split & ~stand_in).any():
             hidden = companions(tied, parts, split & ~stand_in)
-    return _continuation(task, tied, keys, hist, carried, hidden)
+    return _continuation(task, tied, keys, hist, carried, hidden, excluded)
 
 
 @dataclass(frozen=True)
@@ -150,7 +153,7 @@ def safe_classes(tied: HistoryLinks, parts: ClassParts) -> BoolArray:
             told = [name for name in claim.hide if name in sheet.columns]
             if claim.hide and not told:
                 continue
-            for there, codes in sheet.tellings(told, each=claim.model.compares):
+            for there, codes in sheet.tellings(told, each=claim.model.compares_release):
                 here = there[who]
                 classes = equivalence_classes_of([of[here]])
                 spread = {name: (codes[name][who[here]], sheet.labels[name]) for name in told}
@@ -177,7 +180,7 @@ def _broken_for_people(
 def companions(tied: HistoryLinks, left: ClassParts, split: BoolArray) -> IntArray:
     """How many of everybody are withheld beside those who left: as few of each class as keep both parts safe, else all of it."""
     parts, open_classes = left, split.copy()
-    alone = any(claim.model.compares for claim, _ in tied.classes)  # such a model is judged on whole tables only
+    alone = any(claim.model.compares_release for claim, _ in tied.classes)  # such a model is judged on whole tables only
     for _ in range(0 if alone else 12):
         chosen = _one_more(tied, parts, open_classes)
         if not len(chosen):
@@ -210,12 +213,19 @@ def _one_more(tied: HistoryLinks, parts: ClassParts, open_classes: BoolArray) ->
 
 
 def _continuation(
-    task: Task, tied: HistoryLinks, keys: tuple[str, ...], hist: IntArray, carried: IntArray, hidden: IntArray
+    task: Task,
+    tied: HistoryLinks,
+    keys: tuple[str, ...],
+    hist: IntArray,
+    carried: IntArray,
+    hidden: IntArray,
+    excluded: BoolArray,
 ) -> HistoryConstraint:
     table: Table = task.data
     old = tied.person < tied.bundles.people
     of_record = np.where(old, hist[np.where(old, tied.person, 0)], -1)
     out = np.where(old, hidden[np.where(old, tied.person, 0)], 0)
+    out = np.where(excluded, 1 if table.counts is None else table.counts, out)
     stay = (1 if table.counts is None else table.counts) - out
     rows = np.flatnonzero(stay > 0)
     withheld = int(out.sum())

@@ -42,6 +42,7 @@ from sfumato.history.constrain.constraints import (
     cannot_be_counterfeited,
     classes_over_counterfeit_limit,
     counterfeit_limit,
+    excluded_records,
 )
 from sfumato.history.constrain.insertions import (
     ClassBelowLevel,
@@ -60,7 +61,7 @@ from sfumato.release.past_releases import SEPARATOR
 
 _CHUNK = 20_000_000
 _MOVED, _WAITS = -2, -3
-"""Records without a lineage that may not join one: of people whose values changed, and of newcomers who wait."""
+"""Records without a lineage that may not join one: of people whose values changed or are excluded, and of newcomers who wait."""
 _STAND_INS = 2
 """Rows that may stand in for each person who stays: withholding somebody loses everything, a stand-in loses a cell."""
 
@@ -105,7 +106,7 @@ class RecordPlacement:
 def place_records(task: Task, tied: HistoryLinks, most: int) -> RecordPlacement:
     """Place everybody of the task's table; at most so many newcomers wait."""
     board = _LineageBoard(task, tied)
-    moved = board.leave_out_who_moved()
+    moved = board.leave_out(board.moved() | excluded_records(task, [*task.policy.claims, *(claim for claim, _ in tied.classes)]))
     board.join_newcomers(most)
     waits = np.flatnonzero(board.of_record == _WAITS)
     moved = np.union1d(moved, waits)
@@ -194,17 +195,22 @@ class _LineageBoard:
                     np.minimum.at(hi[:, place], union, high[code])
         return lo, hi
 
-    def leave_out_who_moved(self) -> IntArray:
+    def moved(self) -> BoolArray:
         """Records whose values changed, so that cells of their lineage no longer cover them: they are absent from now on (I2)."""
         of = np.maximum(self.of_record, 0)
         inside = np.ones(len(of), dtype=np.bool_)
         for place, name in enumerate(self.columns):
             code = self.codes[name]
             inside &= (code < 0) | ((self.lo[of, place] <= code) & (code < self.hi[of, place]))
-        moved = np.flatnonzero((self.of_record >= 0) & ~inside)
-        self.mixed[np.unique(self.of_record[moved])] = True
-        self.of_record[moved] = _MOVED
-        return moved
+        found: BoolArray = (self.of_record >= 0) & ~inside
+        return found
+
+    def leave_out(self, out: BoolArray) -> IntArray:
+        """Take records out of their lineages, and keep them from joining one."""
+        records = np.flatnonzero(out)
+        self.mixed[np.unique(self.of_record[out & (self.of_record >= 0)])] = True
+        self.of_record[records] = _MOVED
+        return records
 
     # -- who joins ----------------------------------------------------------------------------------------------------------
 

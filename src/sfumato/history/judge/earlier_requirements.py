@@ -13,9 +13,10 @@ from contextlib import suppress
 from typing import ClassVar
 
 from sfumato.core.errors import LedgerError, ReleaseError, SfumatoError
-from sfumato.history.judge.series import is_series, judge_by_classes, judge_series
+from sfumato.history.judge.series import is_series, judge_by_classes, judge_series, published_cells_of
 from sfumato.history.published_cells import PublishedCells
 from sfumato.history.record_identity import require_one_record_per_row
+from sfumato.history.reference_distribution import with_reference
 from sfumato.history.standing_requirements import (
     earlier_requirements,
     is_membership_known,
@@ -155,4 +156,5 @@ class EarlierPromises(Check):
 
 def _standing(exhibit: ReleaseView) -> list[PrivacyRequirement]:
     history = exhibit.history or History()
-    return earlier_requirements(exhibit.policy, History(history.releases[:-1]))
+    bundles = exhibit.once(published_cells_of)
+    return [with_reference(claim, bundles) for claim in earlier_requirements(exhibit.policy, History(history.releases[:-1]))]

@@ -56,6 +56,7 @@ from sfumato.history.persistent_classes import (
 from sfumato.history.persons import LinkedPersons, links_rows, require_same_persons
 from sfumato.history.published_cells import CellTable, PublishedCells
 from sfumato.history.record_identity import may_vary, other_name, other_rows, repeated_rows_message, require_one_record_per_row
+from sfumato.history.reference_distribution import require_reference_of_series
 from sfumato.history.standing_requirements import is_membership_known, release_of_requirement, widen_requirement
 from sfumato.policy.privacy_rules import partly_known_dependency
 from sfumato.policy.requirements import PrivacyRequirement
@@ -97,6 +98,7 @@ def judge_series(exhibit: ReleaseView, claim: PrivacyRequirement, alone: Finding
         return reading.judge_all(exhibit, claim)
     bundles = exhibit.once(published_cells_of)
     wide = widen_requirement(claim, exhibit.policy, bundles.policies)
+    require_reference_of_series(wide, bundles)
     _require_untold(bundles, wide)
     _require_one_name(bundles, wide)
     _require_rows_known_again(exhibit, bundles)
@@ -247,7 +249,7 @@ def judge_by_classes(bundles: PublishedCells, claim: PrivacyRequirement, cohorts
         found = judge_linked_persons(bundles, joint, claim)
         return None if found is None else ClassVerdict(*found)
     people = bundles.many(joint.of >= 0)
-    verdicts = [_verdict(claim, linkage, people) for linkage in joint.linkages(claim.hide, each=claim.model.compares)]
+    verdicts = [_verdict(claim, linkage, people) for linkage in joint.linkages(claim.hide, each=claim.model.compares_release)]
     if not verdicts:
         return None
     return max(verdicts, key=lambda one: (one.below, *(-level for level in claim.model.strength(one.achieved))))

@@ -43,6 +43,7 @@ from sfumato.history.ledger import Ledger
 from sfumato.history.ledger.person_files import PersonFilesDraft
 from sfumato.history.ledger.stored_releases import lines_table
 from sfumato.history.persistent_classes import COURSE, Trajectories, count_trajectories, lines_of
+from sfumato.history.reference_distribution import policy_of_series
 from sfumato.history.standing_requirements import is_membership_known
 from sfumato.policy.policy import Policy
 from sfumato.release.method import Task
@@ -95,6 +96,8 @@ def publish_with_history(
     rows, gone = engine.known_again(rows, policy.key, [people for _, people in chronicle])
     classes = _classes(engine, rows, policy, bool(chronicle))
     task = _task(policy, chosen, classes, gone, chronicle)
+    policy = policy_of_series(policy, task.history)
+    task = replace(task, policy=replace(policy, key=task.policy.key))
     told = replace(task, randomness=Randomness(seed), jobs=jobs or chosen.method.usual_jobs(), progress=engine.progress)
     release = chosen.method.run(told)
     release = marked(replace(release, notes=(*release.notes, NOTE)), seed)

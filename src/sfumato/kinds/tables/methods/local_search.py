@@ -558,15 +558,20 @@ def terms_of(problem: RecodingProblem, claims: Claims) -> Terms | None:
         kinds.append(max(demand.distinct for demand in asked))
         share.append(min(demand.largest_share for demand in asked))
         entropy.append(max(demand.entropy for demand in asked))
-        far.append(min(demand.distance for demand in asked))
-        labels = next(len(column.labels) for column in problem.sensitive if column.name == name)
-        tally = np.bincount(problem.cell_values[name], weights=placed, minlength=labels)
-        overall.append(tally / max(tally.sum(), 1.0))
+        labels = next(column.labels for column in problem.sensitive if column.name == name)
+        stated = [one.model.compared_with(name) for one, demand in demands if name in one.hide and demand.distance < 1]
+        if any(other != stated[0] for other in stated):
+            return None
+        tally = np.bincount(problem.cell_values[name], weights=placed, minlength=len(labels))
+        counts = dict(stated[0] if stated and stated[0] else zip(labels, tally, strict=True))
+        whole = sum(counts.values()) or 1.0
+        overall.append(np.array([counts.pop(label, 0.0) / whole for label in labels]))
+        far.append(min(demand.distance for demand in asked) - sum(counts.values()) / whole / 2)  # what nobody here has is lacking
     start = np.cumsum([0, *map(len, overall)]).astype(np.int64)
     fewest = max([claims.fewest, *(demand.fewest for _, demand in demands)])
     shares, disorder, near = (np.array(each, dtype=np.float64) for each in (share, entropy, far))
-    whole = np.concatenate([*overall, np.zeros(0)])
-    return Terms(fewest, start, np.array(kinds, dtype=np.int64), shares, disorder, near, whole)
+    every = np.concatenate([*overall, np.zeros(0)])
+    return Terms(fewest, start, np.array(kinds, dtype=np.int64), shares, disorder, near, every)
 
 
 def shape_of(problem: RecodingProblem, columns: IntArray) -> Shape:

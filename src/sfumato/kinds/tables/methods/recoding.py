@@ -362,7 +362,7 @@ def problem_with_history(task: Task) -> tuple[HistoryConstraint, RecodingProblem
         if going.lineages is not None and not len(going.behind):
             return going, None
         try:
-            problem = feasible_problem(policy, going.table, going.apart, going.as_before, _others(task, going), going.divisible)
+            problem = _least_suppressed(policy, task, going)
         except Infeasible:
             if going.lineages is None or not going.lineages.steady.rows:
                 raise
@@ -371,6 +371,31 @@ def problem_with_history(task: Task) -> tuple[HistoryConstraint, RecodingProblem
         if not torn.any():
             return going, problem
         going = without_records(going, torn[going.apart])
+
+
+def _least_suppressed(policy: Policy, task: Task, going: HistoryConstraint) -> RecodingProblem:
+    """The problem that leaves fewest records out: claims as stated or, with a ledger, about all that a wider claim gives.
+
+    A class that only some columns make may consist of several groups, none of which satisfies the claim by itself. A later release
+    could then leave out no group without the others. So with a ledger every group of the wider claim satisfies the narrower one,
+    where that costs nobody.
+    """
+    given = (going.table, going.apart, going.as_before, _others(task, going), going.divisible)
+    claims = tuple(replace(claim, given=_widest(claim, policy)) for claim in policy.claims)
+    if task.history is None or claims == policy.claims or policy.person is not None:
+        return feasible_problem(policy, *given)
+    wide = replace(policy, claims=claims)
+    try:
+        found = feasible_problem(wide, *given)
+    except Infeasible:
+        return feasible_problem(policy, *given)
+    return found if not found.suppressed else min(found, feasible_problem(policy, *given), key=lambda problem: problem.suppressed)
+
+
+def _widest(claim: PrivacyRequirement, policy: Policy) -> tuple[str, ...]:
+    """The most columns that a claim gives which gives all of this one's."""
+    wider = [other.given for other in policy.claims if claim.given and set(claim.given) < set(other.given)]
+    return max(wider, key=len, default=claim.given)
 
 
 def _others(task: Task, going: HistoryConstraint) -> PersonCandidateClasses | None:

@@ -44,7 +44,8 @@ from sfumato.history.constrain.constraints import (
 )
 from sfumato.history.constrain.unknown_membership import RecordPlacement
 from sfumato.history.published_cells import PublishedCells
-from sfumato.history.standing_requirements import earlier_requirements
+from sfumato.history.reference_distribution import with_reference
+from sfumato.history.standing_requirements import earlier_requirements, known_columns
 from sfumato.kinds.tables.form import Recoded, RecodedProvenance
 from sfumato.kinds.tables.methods.class_merging import join_failing_groups
 from sfumato.kinds.tables.methods.recoding_costs import columns_of
@@ -97,10 +98,11 @@ def with_standing_requirements(task: Task) -> tuple[Policy, Task]:
     policy = task.policy
     if not task.history:
         return policy, task
-    claims, told = earlier_requirements(policy, task.history), dict[str, Column]()
+    bundles = PublishedCells(task.history)
+    claims = [with_reference(claim, bundles) for claim in earlier_requirements(policy, task.history)]
+    told = dict[str, Column]()
     lacking = [claim for claim in claims if claim.model.demand().sufficient and not set(claim.hide) <= set(policy.published)]
     if lacking:
-        bundles = PublishedCells(task.history)
         told = _told_elsewhere(bundles, policy, lacking)
         task = _remembering(task, bundles, list(told))
     known, more = set(policy.quasi_identifiers), []
@@ -146,6 +148,9 @@ def continue_release(task: Task, release: Release, going: HistoryConstraint) -> 
     behind, stand_ins = counterfeits_of(going, np.asarray(trace.rows["data"]))
     if going.lineages is not None:
         return _with_lineages(task, release, behind, going, going.lineages)
+    if task.history is not None and task.policy.series.cohorts == "unknown" and release.parts["data"].counts is None:
+        first = int(PublishedCells(task.history).lineage.max(initial=-1)) + 1
+        release = replace(release, trace=(trace := replace(trace, lineage=first + _fresh_lineages(task, release, going))))
     if stand_ins is None and not going.withheld and np.array_equal(behind, trace.rows["data"]):
         return release
     suppressed = going.withheld + release.suppressed
@@ -168,11 +173,7 @@ def _with_lineages(task: Task, release: Release, behind: IntArray, going: Histor
     steady, made = found.steady, release.parts["data"].table
     rows = _steady_rows(task, found, made.column_names)
     table = pa.concat_tables([made.cast(rows.schema), rows]).combine_chunks()
-    known = [name for name in made.column_names if name in steady.labels]
-    fresh = equivalence_classes_of(
-        [Table(made).text(name).codes for name in known] + [going.apart[np.asarray(release.trace.rows["data"])]]
-    )
-    lineage = np.concatenate([found.next_number + fresh.of, steady.lineage])
+    lineage = np.concatenate([found.next_number + _fresh_lineages(task, release, going), steady.lineage])
     whose = np.concatenate([behind, steady.records, np.full(len(steady.carried), -1)])
     order = task.randomness.child("all rows").permutation(table.num_rows)  # I3
     first = len(made) + len(steady.records)
@@ -184,6 +185,14 @@ def _with_lineages(task: Task, release: Release, behind: IntArray, going: Histor
     suppressed = release.suppressed + going.withheld
     require_few_withheld(task.policy, suppressed, task.data.rows)
     return _counted(replace(release, parts={"data": Part(table.take(pa.array(order)))}, suppressed=suppressed, trace=trace))
+
+
+def _fresh_lineages(task: Task, release: Release, going: HistoryConstraint) -> IntArray:
+    """Per row that the method made the number of its class, from 0: whoever is written alike and was of one history class."""
+    made, steady = release.parts["data"].table, going.lineages.steady.labels if going.lineages is not None else ()
+    known = known_columns([task.policy]).union(steady)
+    codes = [Table(made).text(name).codes for name in made.column_names if name in known]
+    return equivalence_classes_of([*codes, going.apart[np.asarray(release.trace.rows["data"])]], rows=made.num_rows).of
 
 
 def _steady_rows(task: Task, found: RecordPlacement, names: list[str]) -> pa.Table:

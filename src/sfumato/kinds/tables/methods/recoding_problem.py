@@ -258,7 +258,7 @@ class RecodingProblem:
     def _last_resort(self) -> BoolArray:
         """The most records of a few regions that hold when nothing else is published; models that compare with the release may
         allow them although all regions together leave nothing."""
-        if self.uniform and not any(requirement.model.compares for requirement in self.requirements):
+        if self.uniform and not any(requirement.model.compares_release for requirement in self.requirements):
             return np.zeros(len(self.regions), dtype=np.bool_)  # every region was judged by itself
         size = np.bincount(self.regions.of, weights=self.counts, minlength=len(self.regions))
         large = np.argsort(-size, kind="stable")[:_TRIED]
@@ -552,11 +552,11 @@ _MANY = 1000
 
 
 def _holds_for(model: Model, name: str, tally: IntArray) -> bool:
-    """Whether a release of one group with this tally of values satisfies a model."""
+    """Whether a release of one group with this tally of made-up values satisfies a model."""
     values = np.arange(len(tally))
     spread = ValueDistribution.count(np.zeros(len(tally), dtype=np.int64), values, 1, tuple(map(str, values)), tally)
     size = np.array([tally.sum()])
-    return bool(model.satisfied(Linkage(size, size, {name: spread}))[0])
+    return bool(model.compared_with_release().satisfied(Linkage(size, size, {name: spread}))[0])
 
 
 # Shares
