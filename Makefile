@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 CLASSES := $(VENV)/spark-classes.jsa
 
-.PHONY: browser mariadb demo test slow fuzz docs clean site
+.PHONY: browser mariadb demo test slow bounds fuzz docs clean site
 
 demo: $(READY)
 	$(BIN)/sfumato demo
@@ -14,7 +14,7 @@ demo: $(READY)
 # Types are checked beside the tests, and what is wrong with them is said last; the failure of either is a failure.
 # What Python has compiled is kept, whatever the environment says: tests start hundreds of processes.
 # Three at once on two cores while some of them wait for the Java machine or a browser, then two (`tests/conftest.py`).
-# Loops that have changed since the installation are translated anew, once, instead of by numba in every process.
+# Kernels that have changed since the installation are compiled anew, once, instead of by numba in every process.
 # Libraries get one thread each, for the processes already share the cores, and keep the memory that they will ask for again at once.
 test: export PYTHONDONTWRITEBYTECODE =
 test: export OMP_NUM_THREADS = 1
@@ -33,6 +33,10 @@ test: $(READY) browser mariadb $(CLASSES)
 # The same with many more random cases, where tests draw them.
 slow: $(READY)
 	SFUMATO_SLOW=1 $(BIN)/python -m pytest -n 2 $$(grep -rl SFUMATO_SLOW tests --include='test_*.py')
+
+# Kernels with bounds checks, through numba at run time. TESTS says which tests; all by default.
+bounds: $(READY)
+	SFUMATO_LOOPS=numba NUMBA_BOUNDSCHECK=1 $(BIN)/python -m pytest -n 2 $(TESTS)
 
 # The studio's tests drive a real browser; where none can be installed they say so and are skipped.
 browser:
@@ -59,7 +63,8 @@ site: $(READY)
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev]'
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt hatchling 'numba==0.68.*'
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --no-build-isolation --editable '.[dev]'
 	touch $(READY)
 
 clean:

@@ -1,7 +1,7 @@
-"""Makes the library of compiled loops while Sfumato is being installed or packed into a wheel.
+"""Build the library of compiled kernels while Sfumato is being installed or packed into a wheel.
 
-The compiler is the one of this machine, or, where there is none, the one that comes as a Python package. Where neither can be
-had the package is built without the library, and loops run through numba (``sfumato[compiler]``).
+The library is kept in the user's cache: another clone of the same sources takes it from there. Where it cannot be built (no C
+compiler) the package is built without it, and kernels run through numba (``sfumato[compiler]``).
 """
 
 from __future__ import annotations
@@ -16,34 +16,22 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 SOURCE = Path(__file__).parent / "src"
 
 
-class LoopsHook(BuildHookInterface):
+class KernelsHook(BuildHookInterface):
     """Called by hatchling before it collects the files of the package."""
 
     PLUGIN_NAME = "custom"
 
-    def dependencies(self) -> list[str]:
-        return [] if _making().compiler() else ["ziglang>=0.13"]
-
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         if self.target_name != "wheel":
             return
-        folder = SOURCE / "sfumato" / "core" / "compiled"
-        making = _making()
-        for old in folder.glob("loops-*.so"):
-            old.unlink()
+        sys.path.insert(0, str(SOURCE))
+        from sfumato.core.compiled import build
+
         try:
-            made = making.build(folder)
-        except (OSError, RuntimeError, IndexError) as problem:
-            self.app.display_warning(f"inner loops are left to numba: {problem}")
+            made = build.install()
+        except build.CannotBuild as problem:
+            self.app.display_warning(f"kernels are left to numba at run time (pip install 'sfumato[compiler]'): {problem}")
             return
         build_data["pure_python"] = False
         build_data["tag"] = f"py3-none-{sysconfig.get_platform().replace('-', '_').replace('.', '_')}"
         build_data["artifacts"].append(f"src/sfumato/core/compiled/{made.name}")
-
-
-def _making() -> Any:
-    if str(SOURCE) not in sys.path:
-        sys.path.insert(0, str(SOURCE))
-    from sfumato.core.compiled import build
-
-    return build

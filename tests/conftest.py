@@ -189,8 +189,22 @@ def turn(group: str) -> int:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    _use_compiled_kernels()
     config.pluginmanager.register(Examples())
     config.pluginmanager.register(Record())
+
+
+def _use_compiled_kernels() -> None:
+    """Build the compiled kernels where they are missing; functions inside of them are interpreted where a test calls them alone.
+
+    Where they cannot be built everything runs through numba.
+    """
+    from sfumato.core.compiled import build
+
+    if not build.missing() and "SFUMATO_LOOPS" not in os.environ:
+        if not (build.HERE / build.file_name()).is_file():
+            build.install()
+        os.environ["SFUMATO_LOOPS"] = "interpreted"
 
 
 def pytest_collection_finish() -> None:

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from random_baskets import random_sets
 
-from sfumato.kinds.baskets.methods.kernels import blocks as common_items
 from sfumato.kinds.baskets.methods.kernels import blocks as dealing
 from sfumato.kinds.baskets.methods.kernels import blocks as exchange
 from sfumato.kinds.baskets.methods.record_order import (
@@ -14,7 +13,6 @@ from sfumato.kinds.baskets.methods.record_order import (
     Partition,
     block_error,
     block_starts,
-    hamming_matrix,
     partition,
     relative_matrix,
     start_order,
@@ -61,13 +59,12 @@ def test_annealing_keeps_its_sums_and_finds_more_than_exchanges_alone() -> None:
     assert exchange.plain_within(far, block) < 0.8 * before
 
 
-@pytest.mark.twin(of=[common_items.relative_distances])
 @pytest.mark.parametrize("density", [0.0, 0.02, 0.1, 0.9])
-def test_distances_along_items_equal_those_of_whole_rows(density: float) -> None:
+def test_relative_distances_are_those_of_sets(density: float) -> None:
     sets = random_sets(np.random.default_rng(4), 50, 80, density)
-    sizes = np.maximum(sets.sizes, 1).astype(np.float32)
-    plain = hamming_matrix(sets).astype(np.float32) / (sizes[:, None] + sizes[None, :])
-    assert np.array_equal(common_items.relative_distances(sets.starts, sets.items, sets.width), plain)
+    rows = [set(one.tolist()) for one in np.split(sets.items, sets.starts[1:-1])]
+    plain = [[np.float32(len(a ^ b)) / np.float32(max(len(a), 1) + max(len(b), 1)) for b in rows] for a in rows]
+    assert np.array_equal(relative_matrix(sets), np.array(plain, dtype=np.float32))
     assert np.array_equal(relative_matrix(sets), plain)
 
 

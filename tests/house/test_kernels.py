@@ -13,7 +13,7 @@ from functools import cache
 
 from blueprint import ROOT, Sheet, nodes, sheets
 
-from sfumato.core.compiled.build import signatures
+from sfumato.core.compiled.native import signatures
 
 TESTS = ROOT / "tests"
 
@@ -66,6 +66,17 @@ def entries(*, from_outside: bool = False) -> set[str]:
     return compiled & called
 
 
+def called_at_home() -> set[str]:
+    """Compiled functions that an ordinary function of their own module calls, twins left out."""
+    found = set()
+    for sheet in kernel_modules():
+        own = {f"{module_of(sheet)}.{node.name}": node for node in sheet.tree.body if isinstance(node, ast.FunctionDef)}
+        ordinary = [node for node in own.values() if not node.decorator_list and not re.match(r"_?plain_", node.name)]
+        named = {one.id for node in ordinary for one in ast.walk(node) if isinstance(one, ast.Name)}
+        found |= {name for name, node in own.items() if node.decorator_list and node.name in named}
+    return found
+
+
 def twins(sheet: Sheet) -> Iterator[tuple[str, bool]]:
     """(kernel, whether a plain twin is in sight) of every marked test of a file."""
     places = known_as(sheet.tree)
@@ -100,7 +111,21 @@ def test_there_are_kernels_to_look_at() -> None:
     assert len(entries()) > 40
 
 
-def test_every_kernel_that_is_called_has_a_way_into_the_library() -> None:
-    """A new kernel: run something that calls it with SFUMATO_RECORD=file, and add the lines to signatures.txt."""
+def test_the_library_has_an_entry_for_every_kernel_that_is_called_and_for_no_other() -> None:
+    """A new kernel: call it with SFUMATO_LOOPS=native, and add the line that the error names to signatures.txt."""
     there = {f"{module}.{function}" for module, function, _ in signatures()}
-    assert sorted(entries(from_outside=True) - there) == []
+    assert sorted((entries(from_outside=True) | called_at_home()) ^ there) == []
+
+
+def test_kernels_import_nothing_that_the_build_does_not_look_at() -> None:
+    """The object file of a kernel module is kept under a digest of the kernel modules that it imports, and of nothing else."""
+    harmless = {"__future__", "typing", "numpy", "numpy.typing", "collections.abc", "itertools", "functools"}
+    own = {"sfumato.core.arrays", "sfumato.core.compiled", *map(module_of, kernel_modules())}
+    found = {
+        name
+        for sheet in kernel_modules()
+        for node in nodes(sheet.tree)
+        for name in ([node.module] if isinstance(node, ast.ImportFrom) else [])
+        + ([alias.name for alias in node.names] if isinstance(node, ast.Import) else [])
+    }
+    assert found - harmless - own == set()

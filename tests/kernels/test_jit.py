@@ -19,7 +19,7 @@ print(compiled.jit(scope['triple'])(5), bool(cache.cache_directory()))
 
 
 def python(code, **environment):
-    settings = {**os.environ, "PYTHONPATH": str(SRC), **environment}
+    settings = {**os.environ, "PYTHONPATH": str(SRC), "SFUMATO_LOOPS": "", **environment}
     return subprocess.run([sys.executable, "-c", code], env=settings, capture_output=True, text=True, check=True).stdout
 
 
@@ -28,8 +28,11 @@ def test_the_compiler_is_not_loaded_with_the_package():
     assert python(code).strip() == "False"
 
 
-def test_a_kernel_computes_what_its_source_says():
+@pytest.mark.parametrize("way", ["numba", "interpreted"])
+def test_a_kernel_computes_what_its_source_says(way, monkeypatch):
     from sfumato.core.compiled import jit
+
+    monkeypatch.setenv("SFUMATO_LOOPS", way)
 
     def double(x):
         return x + x
@@ -48,6 +51,23 @@ def test_a_kernel_compiles_where_no_directory_can_be_written(tmp_path):
 
 def test_a_kernel_without_a_source_file_compiles(tmp_path):
     assert python(TRIPLE % "/nonexistent/kernel.py", NUMBA_CACHE_DIR=str(tmp_path)).split() == ["15", "True"]
+
+
+def test_bounds_are_checked_on_demand_whatever_was_kept_before(tmp_path):
+    kernel = tmp_path / "kernel.py"
+    kernel.write_text(
+        "import numpy as np\nfrom sfumato.core.compiled import jit\n"
+        "@jit\ndef beyond(values, at):\n    return values[at]\n"
+        "try:\n    beyond(np.zeros(3), 3)\n    print('unnoticed')\nexcept IndexError:\n    print('noticed')\n"
+    )
+    code = f"import runpy; runpy.run_path({str(kernel)!r}, run_name='kernel')"
+    kept = {"SFUMATO_LOOPS": "numba", "SFUMATO_CACHE": str(tmp_path / "kept")}
+    assert [python(code, NUMBA_BOUNDSCHECK=check, **kept).strip() for check in ("0", "1", "0")] == [
+        "unnoticed",
+        "noticed",
+        "unnoticed",
+    ]
+    assert list((tmp_path / "kept").rglob("*.nbc"))
 
 
 def test_kept_code_belongs_to_the_sources(tmp_path):
@@ -87,19 +107,22 @@ def test_a_read_only_directory_that_was_filled_is_still_read(tmp_path):
 def test_warm_up_says_what_is_ready_and_what_is_missing(tmp_path):
     from click.testing import CliRunner
 
-    from sfumato.core.compiled import native
+    from sfumato.core.compiled import build
     from sfumato.ui.cli.warm_up import command
 
     runner = CliRunner()
+    assert runner.invoke(command, []).exit_code == 0
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(native, "compiler", list)
-        patch.setattr(native, "file_name", lambda: "no-such-library.so")
+        patch.setattr(build, "path_of_library", lambda: None)
+        patch.setattr(build, "missing", lambda: "numba is not installed (pip install 'sfumato[compiler]')")
         refused = runner.invoke(command, [])
         assert refused.exit_code == 7
         assert "sfumato[compiler]" in refused.output
-        patch.setattr(native, "compiler", lambda: ["c++"])
-        patch.setattr(native, "cache_directory", lambda: str(tmp_path))
-        patch.setattr(native, "build", lambda folder: folder / "no-such-library.so")
+        patch.setattr(build, "missing", str)
+        patch.setattr(build, "cache_directory", lambda: "")
+        assert "SFUMATO_CACHE" in runner.invoke(command, []).output
+        patch.setattr(build, "cache_directory", lambda: str(tmp_path))
+        patch.setattr(build, "build", lambda folder: folder / "no-such-library.so")
         done = runner.invoke(command, ["--json"])
         assert done.exit_code == 0
         assert str(tmp_path) in done.output

@@ -69,6 +69,7 @@ def shared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     directory.mkdir()
     monkeypatch.delenv("SFUMATO_CACHE", raising=False)
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(directory))
+    monkeypatch.setenv("SFUMATO_LOOPS", "numba")
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
     forget()

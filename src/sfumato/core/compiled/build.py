@@ -1,203 +1,168 @@
-"""The whole C++ text of all kernels and of the ways into them, from their sources and ``signatures.txt``.
+"""Build the library of compiled kernels ahead of time: numba translates, LLVM optimizes, the C compiler links.
 
-A signature is a line ``module function type type …``; types are ``i`` (a whole number), ``u``, ``f``, ``b``, ``int64[2]`` (an
-array and its dimensions), ``{begin end}[1]`` (records of whole numbers), ``(type type)`` (a tuple) and ``module:Name(type type)``
-(a named tuple). The number of a line is the number of its entry in the library.
+A signature is a line ``module function type type …`` of ``signatures.txt``. Types are ``i`` (integer), ``u`` (unsigned), ``f``
+(float), ``b`` (boolean), ``int64[2]`` (an array and its dimensions), ``{begin end}[1]`` (records of integers), ``(type type)`` (a
+tuple) and ``module:Name(type type)`` (a named tuple).
 
+Steps
+    1. Each kernel module is compiled to an object file in a process of its own, two at a time (`translate`).
+    2. Object files are kept in the user's cache under a digest of the code they were made from. Comments and docstrings do not
+       count, so that only what has changed is compiled again.
+    3. ``cc`` links them with ``runtime.c``. The library needs the C library alone: no numba, no Python.
 
-Making
-------
-Making the library of loops: translate the kernels, hand the text to the C++ compiler that is there, keep what comes out.
-
-Only the standard library is needed, because this also runs while Sfumato is being installed.
-
-
-Signatures
-----------
-The ways into the library of loops: one line of ``signatures.txt`` each, its number the number of the entry.
+Invariants
+    I1  A library, or an object file, appears complete or not at all.
+    I2  Only one process of a user builds at a time; the others wait and take what it made.
 """
 
 from __future__ import annotations
 
+import ast
+import fcntl
+import hashlib
 import os
 import platform
-import re
 import shutil
 import subprocess
 import sys
 import sysconfig
 import tempfile
-from collections.abc import Iterator, Sequence
-from functools import cache
+from concurrent.futures import ThreadPoolExecutor
 from importlib.util import find_spec
 from pathlib import Path
 
-from sfumato.core.compiled.cache import digest
-from sfumato.core.compiled.translator import TYPES, Module, Untranslatable, Writer, read, tuples
+from sfumato.core.compiled.cache import HERE, SOURCE, announce, cache_directory, kernel_modules
+from sfumato.core.compiled.native import file_name, path_of_library, signatures
 
-SOURCE = Path(__file__).parents[2]
-RUNTIME = Path(__file__).parent / "loops.hpp"
-_WORD = re.compile(r"\{[^}]*\}\[\d\]|[\w.:]+\(|[\w]+\[\d\]|[\w]+|[()]")
-
-
-def modules() -> dict[str, Module]:
-    """Every file of kernels, by module name."""
-    found = {}
-    for path in sorted(SOURCE.rglob("kernels/*.py")):
-        name = "sfumato." + path.relative_to(SOURCE).with_suffix("").as_posix().replace("/", ".")
-        if path.stem != "__init__":
-            found[name] = read(path, name)
-    return found
+NUMBA = "0.68."
+"""The version of numba that libraries are made with, as ``build-system.requires`` in pyproject.toml says."""
+PROCESSES = 2
+CPU = {"x86_64": "x86-64-v2", "AMD64": "x86-64-v2"}.get(platform.machine(), "generic")
 
 
-def library_text(
-    every: dict[str, Module] | None = None, listed: Sequence[tuple[str, str, str]] | None = None
-) -> tuple[str, list[int]]:
-    """The C++ text of these modules with these ways in, and the numbers of the signatures that are in it; else of all."""
-    every = modules() if every is None else every
-    heads, bodies = {}, {}
-    for name, module in every.items():
-        writer = Writer(module, every)
-        try:
-            heads[name] = [writer.head(one) + ";" for one in module.functions.values()]
-            bodies[name] = [writer.function(one) for one in module.functions.values()]
-        except Untranslatable:
-            continue
-    usable = _closed(every, set(bodies))
-    parts = [RUNTIME.read_text(encoding="utf-8")]
-    for name in sorted(usable):
-        parts += [f"namespace {every[name].space} {{", *tuples(every[name]), *heads[name], "}"]
-    for name in sorted(usable):
-        parts += [f"namespace {every[name].space} {{", *bodies[name], "}"]
-    entries, numbers = _entries(every, usable, signatures() if listed is None else listed)
-    return "\n".join([*parts, *entries]) + "\n", numbers
+class CannotBuild(RuntimeError):
+    """The library cannot be built here; the message says what is missing."""
 
 
-def _closed(every: dict[str, Module], usable: set[str]) -> set[str]:
-    """Without modules that use one which is not usable."""
-    while True:
-        broken = {
-            name
-            for name in usable
-            for place, own in every[name].imported.values()
-            if place in every and place not in usable and (own in every[place].functions or own in every[place].tuples)
-        }
-        if not broken:
-            return usable
-        usable = usable - broken
+def missing() -> str:
+    """Return what this machine lacks to build the library, "" if nothing."""
+    from importlib.metadata import version
+
+    if not find_spec("numba"):
+        return f"numba {NUMBA}* is not installed (pip install 'sfumato[compiler]')"
+    if not version("numba").startswith(NUMBA):
+        return f"numba {version('numba')} is installed, and numba {NUMBA}* is needed (pip install 'numba=={NUMBA}*')"
+    return "" if _linker() else "there is no C compiler (cc, gcc or clang)"
 
 
-def _entries(every: dict[str, Module], usable: set[str], listed: Sequence[tuple[str, str, str]]) -> tuple[list[str], list[int]]:
-    records: dict[str, str] = {}
-    lines, numbers = [], []
-    for number, (module, function, types) in enumerate(listed):
-        named = set(re.findall(r"([\w.]+):", types)) | {module}
-        if not named <= usable or function not in every[module].functions:
-            continue
-        reader = _Reader(types, every, records)
-        given = ", ".join(reader.values())
-        call = f"{every[module].space}::f_{function}({given})"
-        void = Writer(every[module], every).returned(every[module].functions[function]) == "void"
-        work = f"{call}; (out++)->whole = 0;" if void else f"give(out, {call});"
-        lines.append(f'extern "C" int entry_{number}(const Word* in, Word* out) {{ return guarded([&] {{ {work} }}); }}')
-        numbers.append(number)
-    structs = [f"struct {name} {{ {fields} }};" for fields, name in records.items()]
-    return [*structs, *lines], numbers
-
-
-class _Reader:
-    """C++ expressions that take the arguments of a signature from the words they come in."""
-
-    def __init__(self, types: str, every: dict[str, Module], records: dict[str, str]) -> None:
-        self.written: Iterator[str] = iter(_WORD.findall(types))
-        self.every, self.records, self.place = every, records, 0
-
-    def values(self) -> list[str]:
-        found = []
-        for word in self.written:
-            if word == ")":
-                break
-            found.append(self.value(word))
-        return found
-
-    def value(self, word: str) -> str:
-        if word == "(" or word.endswith("("):
-            inner = ", ".join(self.values())
-            if word == "(":
-                return f"tup({inner})"
-            module, _, name = word[:-1].partition(":")
-            return f"{self.every[module].space}::make_{name}({inner})"
-        at = self.place
-        if word in ("i", "u", "f", "b"):
-            self.place += 1
-            return {"i": f"in[{at}].whole", "u": f"u64(in[{at}].whole)", "f": f"in[{at}].real", "b": f"bool(in[{at}].whole)"}[word]
-        kind, _, dimensions = word.rpartition("[")
-        many = int(dimensions[:-1])
-        self.place += 1 + many
-        if kind.startswith("{"):
-            fields = " ".join(f"i64 m_{name};" for name in kind[1:-1].split())
-            element = self.records.setdefault(fields, f"Record{len(self.records)}")
-        else:
-            element = TYPES[kind]
-        return f"view<{element}, {many}>(in + {at})"
-
-
-# Making
-# ------
-
-
-def file_name() -> str:
-    """The name of the library for this machine and these sources."""
-    return f"loops-{sysconfig.get_platform()}-{digest()}.so"
-
-
-def compiler() -> list[str]:
-    """The command of a C++ compiler, empty when there is none."""
-    for name in (os.environ.get("CXX", ""), "c++", "g++", "clang++"):
-        if name and shutil.which(name):
-            return [name]
-    return [sys.executable, "-m", "ziglang", "c++"] if find_spec("ziglang") else []
+def _linker() -> str:
+    names = (os.environ.get("CC", ""), "cc", "gcc", "clang")
+    return next((found for name in names if name and (found := shutil.which(name))), "")
 
 
 def build(folder: Path) -> Path:
-    """Translate all kernels, compile them, and leave the library in `folder`; its path."""
-    pass
-
-    target = folder / file_name()
-    compile_text(library_text()[0], target)
-    return target
-
-
-def compile_text(cpp: str, target: Path) -> None:
-    """Compile a translation; the library appears complete or not at all."""
-    command = compiler()
-    machine = ["-march=x86-64-v2"] if platform.machine() == "x86_64" else []
-    static = ["-static-libstdc++", "-static-libgcc"] if sys.platform == "linux" and "ziglang" not in command else []
-    flags = ["-std=c++20", "-O3", "-fPIC", "-shared", "-fwrapv", "-ffp-contract=off", "-fno-math-errno", "-w", *machine, *static]
-    with tempfile.TemporaryDirectory(dir=target.parent) as work:
-        source, made = Path(work) / "loops.cpp", Path(work) / "loops.so"
-        source.write_text(cpp, encoding="utf-8")
-        whole = [*command, *flags, str(source), "-o", str(made)]
-        done = subprocess.run(whole, capture_output=True, text=True, check=False)  # noqa: S603 - our own text and flags
-        if done.returncode:
-            raise RuntimeError(f"the loops cannot be compiled: {done.stderr[:2000]}")
-        made.chmod(0o755)
-        made.replace(target)
+    """Build the library of these sources into `folder` and return its path."""
+    if lacking := missing():
+        raise CannotBuild(lacking)
+    modules = sorted({module for module, _, _ in signatures()})
+    with tempfile.TemporaryDirectory(dir=folder) as work:
+        parts = Path(cache_directory("kernel-objects") or work)
+        wanted = {module: parts / f"{_part_digest(module)}.o" for module in modules}
+        todo = [module for module in modules if not wanted[module].is_file()]
+        todo.sort(key=lambda module: kernel_modules()[module].stat().st_size, reverse=True)  # what takes longest begins first
+        with ThreadPoolExecutor(PROCESSES) as pool:
+            list(pool.map(lambda module: _compile_apart(module, wanted[module]), todo))
+        made = Path(work) / "loops.so"
+        link([*wanted.values()], made)
+        return made.replace(folder / file_name())  # I1
 
 
-# Signatures
-# ----------
+def link(objects: list[Path], target: Path) -> None:
+    """Link object files with what numba's code asks for at run time."""
+    flags = ["-O2", "-fPIC", "-shared", "-s", *(["-Wl,-z,defs"] if sys.platform == "linux" else [])]
+    _run([_linker(), *flags, str(HERE / "runtime.c"), *map(str, objects), "-lm", "-o", str(target)], "linked")
+    target.chmod(0o755)
 
 
-SIGNATURES = Path(__file__).parent / "signatures.txt"
+def _compile_apart(module: str, target: Path) -> None:
+    """Compile one kernel module in a process of its own, for every processor of this kind."""
+    settings = {
+        **{name: value for name, value in os.environ.items() if not name.startswith("NUMBA_")},
+        "NUMBA_CPU_NAME": CPU,
+        "NUMBA_CPU_FEATURES": "",
+        "NUMBA_DISABLE_INTEL_SVML": "1",
+        "PYTHONPATH": os.pathsep.join([str(SOURCE.parent), *filter(None, [os.environ.get("PYTHONPATH")])]),
+    }
+    made = target.with_name(f"{target.name}.{os.getpid()}")
+    try:
+        _run([sys.executable, "-m", "sfumato.core.compiled.translate", module, str(made)], f"compiled: {module}", settings)
+        made.replace(target)  # I1
+    finally:
+        made.unlink(missing_ok=True)
 
 
-@cache
-def signatures() -> list[tuple[str, str, str]]:
-    """(module, function, types) of every entry."""
-    found = []
-    for line in SIGNATURES.read_text(encoding="utf-8").splitlines() if SIGNATURES.exists() else []:
-        if line and not line.startswith("#"):
-            module, function, types = line.split(" ", 2)
-            found.append((module, function, types))
+def _run(command: list[str], done: str, settings: dict[str, str] | None = None) -> None:
+    ran = subprocess.run(command, capture_output=True, text=True, check=False, env=settings)  # noqa: S603 - our own command
+    if ran.returncode:
+        raise CannotBuild(f"the kernels cannot be {done}: {ran.stderr[-2000:]}")
+
+
+def _part_digest(module: str) -> str:
+    """Return the digest of all code that determines the object file of a kernel module."""
+    from importlib.metadata import version
+
+    files = [kernel_modules()[one] for one in sorted(_reached(module))]
+    code = [
+        ast.dump(_without_docstrings(ast.parse(file.read_bytes())))
+        for file in (*files, HERE / "__init__.py", HERE / "translate.py")
+    ]
+    entries = [one for one in signatures() if one[0] == module]
+    tools = (CPU, sysconfig.get_platform(), sys.version_info[:2], version("numba"), version("llvmlite"))
+    return hashlib.sha256(repr((code, entries, tools)).encode()).hexdigest()[:24]
+
+
+def _reached(module: str) -> set[str]:
+    """Return the kernel module and every kernel module that it imports, directly or not."""
+    found, todo = set(), [module]
+    while todo:
+        one = todo.pop()
+        if one not in found:
+            found.add(one)
+            imports = [node for node in ast.walk(ast.parse(kernel_modules()[one].read_bytes())) if isinstance(node, ast.ImportFrom)]
+            todo += [str(node.module) for node in imports if node.module in kernel_modules()]
     return found
+
+
+def _without_docstrings(tree: ast.Module) -> ast.Module:
+    for node in ast.walk(tree):
+        if hasattr(node, "body") and isinstance(node.body, list):
+            node.body = [one for one in node.body if not (isinstance(one, ast.Expr) and isinstance(one.value, ast.Constant))]
+    return tree
+
+
+def warm_up() -> tuple[bool, str]:
+    """Build the library where it is missing; return whether it is there now, and a sentence about it."""
+    if found := path_of_library():
+        return True, f"The compiled kernels are ready, in {found.parent}."
+    if lacking := missing():
+        return False, f"The compiled kernels cannot be built: {lacking}. Kernels run through numba where it is installed."
+    kept = cache_directory()
+    if not kept:
+        return False, "No directory of yours can be written: set SFUMATO_CACHE to one that nobody else can write."
+    with (Path(kept) / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # I2
+        if not path_of_library():
+            announce("compiling kernels, once, one to two minutes")
+            build(Path(kept))
+    return True, f"The compiled kernels are ready, in {kept}."
+
+
+def install() -> Path:
+    """Put the library beside the sources, from the user's cache where it is there or can be kept there; return its path."""
+    warm_up()
+    with tempfile.TemporaryDirectory(dir=HERE) as folder:
+        made = Path(shutil.copy2(path_of_library() or build(Path(folder)), Path(folder) / "copy.so"))
+        made.replace(HERE / file_name())  # I1
+    for old in set(HERE.glob("loops-*.so")) - {HERE / file_name()}:
+        old.unlink(missing_ok=True)
+    return HERE / file_name()

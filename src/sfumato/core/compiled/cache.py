@@ -23,14 +23,22 @@ from functools import cache
 from pathlib import Path
 
 HERE = Path(__file__).parent
+SOURCE = Path(__file__).parents[2]
+
+
+@cache
+def kernel_modules() -> dict[str, Path]:
+    """Return the file of every kernel module by the module's name."""
+    files = [path for path in sorted(SOURCE.rglob("kernels/*.py")) if path.stem != "__init__"]
+    return {".".join(("sfumato", *path.relative_to(SOURCE).with_suffix("").parts)): path for path in files}
 
 
 @cache
 def digest() -> str:
-    """Of all kernels and of everything that turns them into code."""
+    """Return a digest of all kernels and of everything that turns them into code."""
     found = hashlib.sha256()
-    for source in [*sorted(HERE.glob("*.*")), *sorted(HERE.parents[1].rglob("kernels/*.py"))]:
-        if source.suffix in (".py", ".hpp", ".txt"):
+    for source in [*sorted(HERE.glob("*.*")), *kernel_modules().values()]:
+        if source.suffix in (".py", ".c", ".txt"):
             found.update(source.read_bytes())  # I1
     return found.hexdigest()[:12]
 
@@ -45,10 +53,10 @@ def _places() -> list[Path]:
 
 
 @cache
-def cache_directory() -> str:
-    """The first directory that this user alone can write, "" when there is none."""
+def cache_directory(name: str = "") -> str:
+    """Return the first directory of this name that this user alone can write, "" if there is none; else that of these sources."""
     for base in _places():
-        directory = base / f"loops-{digest()}"
+        directory = base / (name or f"loops-{digest()}")
         try:
             directory.mkdir(mode=0o700, parents=True, exist_ok=True)
             if not is_ours_alone(directory):  # I2

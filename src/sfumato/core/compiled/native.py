@@ -1,32 +1,32 @@
-"""The library of translated loops: found, made, and called.
+"""The library of compiled kernels: find it, call it.
 
-It lies beside this file when it was made at installation, or in the user's own directory when it was made later
-(`kept`). A call takes its arguments as words (numbers, addresses and shapes); a signature that the library does not know, or an
-array that is no single stretch of memory, is left to numba.
+It lies beside this file when it was built at installation, or in the user's cache when it was built later (`cache`). Nothing is
+built here (`build`). A call takes its arguments as words: numbers, addresses and shapes. A signature that the library does not
+have is left to numba.
 """
 
 from __future__ import annotations
 
+import builtins
 import ctypes
-import os
+import hashlib
+import re
 import struct
-import tempfile
+import sysconfig
 from array import array
 from collections.abc import Callable
 from functools import cache
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from sfumato.core.compiled.build import build, compiler, file_name, signatures
-from sfumato.core.compiled.cache import announce, cache_directories_to_read, cache_directory
+from sfumato.core.compiled.cache import HERE, cache_directories_to_read, digest
 
-HERE = Path(__file__).parent
-_KINDS = [np.bool_, np.int64, np.uint64, np.int32, np.uint32, np.float64, np.float32]
+SIGNATURES = HERE / "signatures.txt"
+KINDS = [np.bool_, np.int64, np.uint64, np.int32, np.uint32, np.float64, np.float32]
 _ROOM = 256
-"""CallWords that the result of a loop may take."""
+"""How many words the result of a kernel may take."""
 Entry = Callable[["CallWords"], Any]
 
 
@@ -87,49 +87,87 @@ def described(value: Any, words: CallWords) -> str:
     raise _Foreign
 
 
-def entry(module: str, function: str, arguments: tuple[Any, ...], *, make: bool = False) -> tuple[Entry | None, Any]:
-    """The way into the library for these arguments, and their words; None where there is none."""
-    found = library(make)
-    if found is None and "SFUMATO_RECORD" not in os.environ:
+Signature = tuple[str, str, str]
+"""(module, function, types of the arguments)"""
+
+
+@cache
+def signatures() -> list[Signature]:
+    """Return the signature of every entry of the library."""
+    lines = [line for line in SIGNATURES.read_text(encoding="utf-8").splitlines() if line and not line.startswith("#")]
+    return [(module, function, types) for module, function, types in (line.split(" ", 2) for line in lines)]
+
+
+def symbol(signature: Signature) -> str:
+    """Return the name of an entry in the library."""
+    return f"{signature[1]}_{hashlib.sha256(' '.join(signature).encode()).hexdigest()[:12]}"
+
+
+def entry(module: str, function: str, arguments: tuple[Any, ...]) -> tuple[Entry | None, Any]:
+    """Return the entry of the library for these arguments, and their words; None where there is none."""
+    if library() is None:
         return None, None
     words = CallWords()
     try:
         types = " ".join([described(one, words) for one in arguments])
-        number = _numbers().get((module, function, types))
-        _record(module, function, types, number)
-        return (None, None) if found is None or number is None else (_called(found, number), words)
+        return _entries().get((module, function, types)), words
     except (_Foreign, OverflowError):
         return None, None
 
 
-def _record(module: str, function: str, types: str, number: int | None) -> None:
-    """For whoever adds a kernel: signatures that are not in the list are appended to the file that SFUMATO_RECORD names."""
-    if number is None and (target := os.environ.get("SFUMATO_RECORD")):
-        with Path(target).open("a", encoding="utf-8") as file:
-            file.write(f"{module} {function} {types}\n")
-
-
-@cache
-def _numbers() -> dict[tuple[str, str, str], int]:
-    return {signature: number for number, signature in enumerate(signatures())}
-
-
-@cache
-def _called(found: ctypes.CDLL, number: int) -> Entry | None:
+def no_entry(function: Any, arguments: tuple[Any, ...]) -> LookupError:
+    """Return the error for a call that the library has no entry for; it names the line that signatures.txt lacks."""
     try:
-        function = getattr(found, f"entry_{number}")
-    except AttributeError:
-        return None
+        types = " ".join([described(one, CallWords()) for one in arguments])
+    except (_Foreign, OverflowError):
+        types = "(an argument that no entry can take)"
+    return LookupError(f"the library of compiled kernels has no entry for: {function.__module__} {function.__name__} {types}")
 
+
+@cache
+def _entries() -> dict[Signature, Entry]:
+    """Return every entry of the library by its signature."""
+    found = library()
+    return {} if found is None else {one: _entry(found, symbol(one)) for one in signatures()}
+
+
+def _entry(found: ctypes.CDLL, name: str) -> Entry:
     def call(words: CallWords) -> Any:
-        given, out = array("q", words), array("q", bytes(8 * _ROOM))
-        problem = function(ctypes.c_void_p(given.buffer_info()[0]), ctypes.c_void_p(out.buffer_info()[0]))
+        function = getattr(found, name)  # looked up on the first call, kept by ctypes
+        given, out, problem = array("q", words), array("q", bytes(8 * _ROOM)), _Problem()
+        status = function(
+            ctypes.byref(ctypes.c_int64()),
+            ctypes.byref(problem),
+            ctypes.c_void_p(given.buffer_info()[0]),
+            ctypes.c_void_p(out.buffer_info()[0]),
+        )
         words.write_back()
-        if problem:
-            raise ZeroDivisionError("division by zero in a compiled loop") if problem == 1 else MemoryError("in a compiled loop")
+        if status not in _SUCCESS:
+            raise _exception(problem)
         return _result(found, iter(out))
 
     return call
+
+
+_SUCCESS = (0, -2)
+"""Numba's status of a call that returned a value, or None."""
+
+
+class _Exception(ctypes.Structure):
+    """Numba's description of an exception: the serialized class and message."""
+
+    _fields_ = (("data", ctypes.c_void_p), ("size", ctypes.c_int32))
+
+
+_Problem = ctypes.POINTER(_Exception)
+
+
+def _exception(problem: Any) -> Exception:
+    """Return the exception that a kernel raised, known by the name of its class (nothing is deserialized)."""
+    data = ctypes.string_at(problem.contents.data, problem.contents.size) if problem else b""
+    named = re.search(rb"[A-Z][a-zA-Z]+Error", data)
+    kind: type[Exception] = getattr(builtins, named[0].decode(), RuntimeError) if named else RuntimeError
+    return kind("in a compiled kernel")
 
 
 def _result(found: ctypes.CDLL, words: Any) -> Any:
@@ -141,7 +179,7 @@ def _result(found: ctypes.CDLL, words: Any) -> Any:
     if kind == 5:
         code, dimensions, address = next(words), next(words), next(words)
         shape = tuple(next(words) for _ in range(dimensions))
-        made = np.empty(shape, _KINDS[code])
+        made = np.empty(shape, KINDS[code])
         ctypes.memmove(made.ctypes.data, address, made.nbytes)
         found.sfumato_free(ctypes.c_void_p(address))
         return made
@@ -153,40 +191,25 @@ def _result(found: ctypes.CDLL, words: Any) -> Any:
     return np.uint64(word & 0xFFFFFFFFFFFFFFFF) if kind == 2 else word
 
 
-# ---- finding and making ---------------------------------------------------------------------------------------------
+def file_name() -> str:
+    """Return the name of the library for this kind of machine and these sources."""
+    return f"loops-{sysconfig.get_platform()}-{digest()}.so"
+
+
+def path_of_library() -> Path | None:
+    """Return where the library of these very sources lies, None if it was not built."""
+    directories = (HERE, *cache_directories_to_read())
+    return next((path for directory in directories if (path := directory / file_name()).is_file()), None)
 
 
 @cache
-def library(make: bool = False) -> ctypes.CDLL | None:
-    """The library of these very sources; made now when nothing else can run the loops, or when `make` asks for it."""
-    for directory in (HERE, *cache_directories_to_read()):
-        path = directory / file_name()
-        if path.is_file():
-            return ctypes.CDLL(str(path))
-    if (make or find_spec("numba") is None) and compiler():
-        announce("compiling inner loops, once, about 10 s")
-        kept = cache_directory()
-        if kept:
-            return ctypes.CDLL(str(build(Path(kept))))
-        with tempfile.TemporaryDirectory() as folder:  # loaded code stays when its file goes
-            return ctypes.CDLL(str(build(Path(folder))))
-    return None
+def library() -> ctypes.CDLL | None:
+    """Load the library of these very sources, None if it was not built."""
+    path = path_of_library()
+    return None if path is None else ctypes.CDLL(str(path))
 
 
 @cache
 def ready() -> bool:
-    """Whether the library is there already: for what has another way, and is not worth a compiler."""
-    return any((directory / file_name()).is_file() for directory in (HERE, *cache_directories_to_read()))
-
-
-def warm_up() -> tuple[bool, str]:
-    """Make the library where it is missing; whether loops are ready now, and a sentence about it."""
-    for directory in (HERE, *cache_directories_to_read()):
-        if (directory / file_name()).is_file():
-            return True, f"the compiled loops are ready, in {directory}"
-    if not compiler():
-        return False, "there is no C++ compiler here: install one (c++ or clang), or numba: pip install 'sfumato[compiler]'"
-    kept = cache_directory()
-    if not kept:
-        return False, "no directory of yours can be written: set SFUMATO_CACHE to one that nobody else can write"
-    return True, f"the compiled loops are ready, in {build(Path(kept)).parent}"
+    """Return whether the library is there: for callers that are fast enough without a compiled kernel."""
+    return path_of_library() is not None

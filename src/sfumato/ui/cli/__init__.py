@@ -99,7 +99,7 @@ SUMMARIES = {
     "schema": "Print the JSON schema of a policy.",
     "studio": "Open the studio: the whole work in a browser.",
     "verify": "Audit a release folder independently.",
-    "warm-up": "Make now what would be compiled later.",
+    "warm-up": "Build now what would be compiled later.",
 }
 
 

@@ -332,7 +332,7 @@ def entropy_columns(sets: Sets) -> NDArray[np.int64]:
 
 _DENSE_BELOW = 600
 _SPARSE_BELOW = 8
-"""Rows that have less than one in so many of the items are compared along their items."""
+"""Rows that have less than one in so many of the items are multiplied as a sparse matrix."""
 
 
 def hamming_matrix(sets: Sets) -> NDArray[np.int32]:
@@ -342,15 +342,7 @@ def hamming_matrix(sets: Sets) -> NDArray[np.int32]:
 
 
 def relative_matrix(sets: Sets) -> NDArray[np.float32]:
-    """Hamming distance over the sum of the sizes (Dice's dissimilarity), 0 for equal rows and 1 for disjoint ones.
-
-    Sparse rows are compared along their items, dense ones by a product of matrices; the figures are the same.
-    """
-    small = _compact(sets)
-    if len(sets.items) * _SPARSE_BELOW < len(sets) * small.width:
-        from sfumato.kinds.baskets.methods.kernels.blocks import relative_distances
-
-        return relative_distances(small.starts, small.items, small.width)
+    """Hamming distance over the sum of the sizes (Dice's dissimilarity), 0 for equal rows and 1 for disjoint ones."""
     sizes = np.maximum(sets.sizes, 1).astype(np.float32)
     return hamming_matrix(sets).astype(np.float32) / (sizes[:, None] + sizes[None, :])
 
@@ -363,7 +355,7 @@ def _compact(sets: Sets) -> Sets:
 
 def _common(sets: Sets) -> NDArray[np.int32]:
     small = _compact(sets)
-    if small.width <= _DENSE_BELOW:
+    if small.width <= _DENSE_BELOW and len(small.items) * _SPARSE_BELOW >= len(small) * small.width:
         bits = small.dense().astype(np.float32)
         return (bits @ bits.T).astype(np.int32)
     matrix = small.matrix()

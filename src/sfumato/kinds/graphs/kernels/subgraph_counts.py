@@ -353,7 +353,7 @@ def changed_walks(starts: IntArray, neighbours: CodeArray, low: IntArray, high: 
         common, ends, ties = 0, 0, 0
         for slot in range(begin[u], begin[u] + size[u]):
             near = lists[slot]
-            common += marks[near]
+            common += np.int64(marks[near])  # type: ignore[assignment]
             ends += size[near] - 1
             ties += _met(begin, size, lists, near, marks, 1)
         for slot in range(begin[v], begin[v] + size[v]):

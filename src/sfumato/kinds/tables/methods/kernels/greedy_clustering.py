@@ -486,7 +486,7 @@ def _mask_by_combo(draft: Gathering) -> None:
     """The same, combo by combo."""
     mask, highest = draft.wish.mask, -1
     for combo in range(len(draft.combo_left)):
-        word, bit, level = combo >> 6, 1 << (combo & 63), 0
+        word, bit, level = combo >> 6, np.int64(1) << (combo & 63), 0
         if draft.present[word] & bit == 0:
             continue
         for column in range(len(draft.kinds)):

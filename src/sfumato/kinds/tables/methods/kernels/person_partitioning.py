@@ -447,7 +447,7 @@ def tried(
     run.cut[2] = other
     run.cut[3] = second
     many = run.span[1] - run.span[0]
-    scale = 1 if second == NONE else 2147483648
+    scale = np.int64(1 if second == NONE else 2147483648)
     key = np.zeros(many, dtype=np.int64)
     for i in range(many):
         record = order[run.span[0] + i]
