@@ -72,7 +72,7 @@ class JoinAttack(Attack):
     paper: ClassVar[str] = "sequential §3, §7"
 
     ledger: str = Field(description="the ledger with the releases")
-    k: int = Field(default=0, ge=0, description="the level people should have; 0: what the last policy promised")
+    k: int = Field(default=0, ge=0, description="required level; 0: that of the last policy")
     release: int = Field(default=0, ge=0, description="join only the releases up to this one; 0: all")
 
     def run(self) -> dict[str, Any]:

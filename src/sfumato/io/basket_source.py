@@ -48,11 +48,11 @@ class BasketSource(Source):
 
     format: Format = Field(default="auto", description="fimi, items, long, wide, or auto")
     items: str = Field(default="", description="the column with the items (items), or with one item per row (long)")
-    record: str = Field(default="", description="the column that tells records apart (long)")
-    labels: tuple[str, ...] = Field(default=(), description="columns of a wide table that are no items")
-    separator: str = Field(default=" ", min_length=1, description="what stands between the items of a record")
+    record: str = Field(default="", description="the column that identifies a record (long)")
+    labels: tuple[str, ...] = Field(default=(), description="columns of a wide table that are not items")
+    separator: str = Field(default=" ", min_length=1, description="separator between the items of a record")
     line_breaks: LineBreaks = Field(default="refused", description=LINE_BREAKS)
-    table: str = Field(default="", description="which table, when the source is a database")
+    table: str = Field(default="", description="the table, if the source is a database")
 
     def read(self, data: Any = None) -> Baskets:
         if isinstance(data, Baskets):

@@ -42,17 +42,19 @@ class DatabaseSource(Source):
 
     target: str = Field(default="", description="SQLAlchemy URL of the test database; ${NAME} is taken from the environment")
     mode: Literal["create", "fill", "clone"] = Field(default="create", description="how the target gets its tables")
-    grants: bool = Field(default=False, description="whether a clone gets the source's rights, too")
-    namespace: str = Field(default="", alias="schema", description="schema of the tables inside of the database")
+    grants: bool = Field(default=False, description="true: a clone also gets the grants of the source")
+    namespace: str = Field(default="", alias="schema", description="schema of the tables in the database")
     tables: list[str] | None = Field(default=None, description="only these tables")
     subset: dict[str, str] = Field(default_factory=dict, description="per table a condition or a share like 5%")
-    consistent: list[list[str]] = Field(default_factory=list, description="columns in which equal values stay equal")
+    consistent: list[list[str]] = Field(
+        default_factory=list, description="lists of columns in which equal old values get equal new values"
+    )
     deterministic: list[str] = Field(
-        default_factory=list, description="columns whose new value is a function of secret and old one"
+        default_factory=list, description="columns whose new value is a function of the secret and the old value"
     )
     secret: str = Field(default="", repr=False, description="at least 16 characters, best ${NAME} from the environment")
-    memory: str = Field(default="2 GB", description="how much memory a command may take; larger tables lie in temporary files")
-    accept: list[str] = Field(default_factory=list, description="warnings of 'check' that are known and wanted")
+    memory: str = Field(default="2 GB", description="memory limit; larger tables are kept in temporary files")
+    accept: list[str] = Field(default_factory=list, description="warnings of 'check' that were reviewed, by their identifiers")
 
     @model_validator(mode="before")
     @classmethod

@@ -75,15 +75,19 @@ class GraphSource(Source):
     name: ClassVar[str] = "graph"
     private: ClassVar[tuple[str, ...]] = ("source", "base", "isolated", "table", "ends")
 
-    isolated: int = Field(default=0, ge=0, description="people without any tie, whom an edge list cannot name")
-    table: str = Field(default="", description="which table, when the source is a database")
-    ends: tuple[str, str] | None = Field(default=None, description="the two columns of that table that name who is tied")
-    direction: Literal["refused", "dropped"] = Field(default="refused", description="what happens to a graph with directed ties")
-    values: Literal["refused", "dropped"] = Field(default="refused", description="what happens to weights or dates of ties")
+    isolated: int = Field(default=0, ge=0, description="number of nodes without an edge, which an edge list cannot name")
+    table: str = Field(default="", description="the table, if the source is a database")
+    ends: tuple[str, str] | None = Field(default=None, description="the two columns of the table that name the ends of an edge")
+    direction: Literal["refused", "dropped"] = Field(
+        default="refused", description="dropped: publish a directed graph without directions"
+    )
+    values: Literal["refused", "dropped"] = Field(
+        default="refused", description="dropped: publish edges without their weights or dates"
+    )
     header: bool | None = Field(
         default=None, description="whether the first line of an edge list is a header; asked about in doubt"
     )
-    kinds: Literal["looked at", "one"] = Field(default="looked at", description="'one' says that any two nodes may be tied")
+    kinds: Literal["looked at", "one"] = Field(default="looked at", description="one: any two nodes may have an edge")
 
     def read(self, data: Any = None) -> Graph:
         if data is None and not self.source:

@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from sfumato.core.confinement import declared_path
 
 LineBreaks = Literal["refused", "allowed"]
-LINE_BREAKS = "refused or allowed: whether values may hold line breaks; a forgotten quote makes one value of several records"
+LINE_BREAKS = "whether values may contain line breaks; a missing quote would join several records"
 
 
 class Source(BaseModel):
@@ -29,9 +29,9 @@ class Source(BaseModel):
     source: str = Field(default="", description="file path relative to the policy, or an SQLAlchemy URL")
     base: Path = Field(default=Path("."), exclude=True, repr=False, description="folder that relative paths start from")
 
-    person: tuple[str, ...] = Field(default=(), exclude=True, repr=False, description="the columns that name a person")
-    linked: bool = Field(default=False, exclude=True, repr=False, description="whether the rows of a person are tied")
-    published: tuple[str, ...] = Field(default=(), exclude=True, repr=False, description="columns of a release; none named: all")
+    person: tuple[str, ...] = Field(default=(), exclude=True, repr=False, description="columns that identify a person")
+    linked: bool = Field(default=False, exclude=True, repr=False, description="whether the rows of a person are linked")
+    published: tuple[str, ...] = Field(default=(), exclude=True, repr=False, description="published columns; without it all")
 
     needs_key: ClassVar[bool] = False
     """Whether a ledger must be told which column knows a record again."""

@@ -47,31 +47,33 @@ class TableSource(Source):
     private: ClassVar[tuple[str, ...]] = ("source", "base", "table", "sheet", "header_row", "separator", "encoding", "quote")
 
     people: str = Field(
-        default="", description="a file with one line per person, beside a source with the rows of people; 'person:' names both"
+        default="", description="a file with one row per person, in addition to the source with their rows; needs 'person:'"
     )
-    table: str = Field(default="", description="which table, when the source is a database")
+    table: str = Field(default="", description="the table, if the source is a database")
     line_breaks: LineBreaks = Field(default="refused", description=LINE_BREAKS)
-    missing: tuple[str, ...] = Field(default=(), description="texts that mean a missing value, like NA; an empty cell always does")
+    missing: tuple[str, ...] = Field(
+        default=(), description="texts that mean a missing value, like NA; an empty cell is always missing"
+    )
     decimal_comma: tuple[str, ...] = Field(
         default=(), description="columns whose numbers have a decimal comma; published with a point"
     )
 
     thousands: tuple[str, ...] = Field(
-        default=(), description="columns whose numbers have signs between groups of three digits; published without them"
+        default=(), description="columns whose numbers have thousands separators; published without them"
     )
     date_format: dict[str, str] = Field(
-        default_factory=dict, description="per column how days are written, like %d.%m.%Y; published as 2024-12-31"
+        default_factory=dict, description="format of dates per column, like %d.%m.%Y; published as 2024-12-31"
     )
-    separator: str = Field(default="", max_length=1, description="between the values of a text file; found when it is not said")
-    encoding: str = Field(default="", description="of a text file, like windows-1252; found when it is not said")
-    quote: Literal['"', "'"] = Field(default='"', description="the sign around values of a text file")
-    sheet: str = Field(default="", description="of a workbook; without it the first one, or the largest one behind a cover sheet")
+    separator: str = Field(default="", max_length=1, description="separator of a text file; detected by default")
+    encoding: str = Field(default="", description="encoding of a text file, like windows-1252; detected by default")
+    quote: Literal['"', "'"] = Field(default='"', description="quote character of a text file")
+    sheet: str = Field(default="", description="sheet of a workbook; by default the first, or the largest one after a cover sheet")
     header_row: int = Field(
         default=0, ge=0, description="the row that names the columns, counted from 1; titles above it are not read"
     )
 
     escape: Literal["none", "formulas"] = Field(
-        default="none", description="formulas: texts that begin like one (=, +, -, @) are published with an apostrophe before them"
+        default="none", description="formulas: texts that begin with =, +, - or @ are published with an apostrophe before them"
     )
 
     def read(self, data: Any = None) -> Table:

@@ -42,7 +42,7 @@ class AlphaK(Model):
     )
 
     alpha: float = Field(gt=0, le=1, description="largest share of one sensitive value")
-    k: int = Field(ge=1, description="fewest candidates")
+    k: int = Field(ge=1, description="smallest number of candidates")
 
     def satisfied(self, linkage: Linkage) -> BoolArray:
         spreads = linkage.spread.values()

@@ -51,11 +51,12 @@ class AverageRisk(Model):  # I1
         Example({"risk": 0.4, "k": 2}, holds=example_classes("ab", "abc"), fails=example_classes("a", "abcdefgh")),
     )
 
-    risk: float = Field(gt=0, le=1, description="largest mean probability of being found again")
-    k: int = Field(default=1, ge=1, description="fewest candidates of anybody (strict average risk)")
+    risk: float = Field(gt=0, le=1, description="largest average re-identification risk")
+    k: int = Field(default=1, ge=1, description="smallest number of candidates (strict average risk)")
 
     attacker: Literal["journalist", "marketer"] | None = Field(
-        default=None, description="who does not know who is in the table: needs 'population:'; absent: the prosecutor, who does"
+        default=None,
+        description="journalist or marketer, who do not know who is in the table (needs 'population:'); absent: the prosecutor",
     )
 
     @property

@@ -58,8 +58,8 @@ class DegreeAttack(ChannelModel):
         ),
     )
 
-    apart: int = Field(ge=1, description="ties that somebody else has more or fewer, at most")
-    success_at_most: float = Field(gt=0.5, lt=1, description="largest probability of telling the two apart; one half is a coin")
+    apart: int = Field(ge=1, description="largest difference of two degrees that must not be distinguished")
+    success_at_most: float = Field(gt=0.5, lt=1, description="largest probability to tell the two apart; 0.5 is a coin toss")
 
     def success(self, flip: EdgeChannel, nodes: int, beside: Sequence[EdgeChannel] = ()) -> float:
         """The chance of the best guess; over several publications a bound."""

@@ -43,7 +43,7 @@ class DeltaDisclosure(ComparingModel):  # I1
         Example({"delta": 0.5}, holds=example_classes("aab", "abb"), fails=example_classes("aab", "bb")),
     )
 
-    delta: float = Field(gt=0, le=WITHOUT / 2, description="the logarithm of the factor that shares stay below")
+    delta: float = Field(gt=0, le=WITHOUT / 2, description="largest absolute logarithm of the ratio of shares")
 
     def satisfied(self, linkage: Linkage) -> BoolArray:
         return all_hold(linkage, [_farthest(spread) < self.delta for spread in self.spreads(linkage).values()])

@@ -56,7 +56,7 @@ class DeltaPresence(Model):  # I1
     )
 
     at_least: float = Field(
-        default=0.0, ge=0, le=1, description="smallest probability that somebody of the population is in the table"
+        default=0.0, ge=0, le=1, description="smallest probability that a person of the population is in the table"
     )
     at_most: float = Field(ge=0, le=1, description="largest probability")
 

@@ -76,8 +76,8 @@ class DifferentialPrivacy(Model):
         Example({"epsilon": 1.0, "delta": 1e-3}, holds=Sampling(0.3, 60, 0.2), fails=Sampling(0.9, 60)),
     )
 
-    epsilon: float = Field(gt=0, le=20, description="logarithm of the largest factor")
-    delta: float = Field(gt=0, lt=1, description="largest probability of an exception")
+    epsilon: float = Field(gt=0, le=20, description="logarithm of the largest ratio of probabilities")
+    delta: float = Field(gt=0, lt=1, description="probability that the factor may be exceeded")
 
     def satisfied(self, seen: Sampling) -> BoolArray:
         return np.array([exceptions(seen, self.epsilon) <= self.delta], dtype=np.bool_)

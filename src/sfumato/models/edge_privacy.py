@@ -39,7 +39,7 @@ class EdgePrivacy(ChannelModel):
         ),
     )
 
-    epsilon: float = Field(gt=0, description="largest change of the log odds of one tie")
+    epsilon: float = Field(gt=0, description="largest change of the log odds of one edge")
 
     @property
     def tie_epsilon(self) -> float | None:

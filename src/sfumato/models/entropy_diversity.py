@@ -64,8 +64,10 @@ class EntropyDiversity(Model):
         Example({"l": 1.5, "estimator": "grassberger"}, holds=example_classes("aab"), fails=example_classes("a", "aab")),
     )
 
-    l: float = Field(ge=1, description="how many equally frequent values would have as much entropy")
-    estimator: Literal["shannon", "grassberger"] = Field(default="shannon", description="of the candidates, or of people like them")
+    l: float = Field(ge=1, description="number of equally frequent values with the same entropy")
+    estimator: Literal["shannon", "grassberger"] = Field(
+        default="shannon", description="shannon: entropy of the class; grassberger: estimate for the population"
+    )
 
     def satisfied(self, linkage: Linkage) -> BoolArray:
         return all_hold(linkage, [self._level(spread) >= self.l * (1 - 1e-12) for spread in linkage.spread.values()])

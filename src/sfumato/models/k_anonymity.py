@@ -35,7 +35,7 @@ class KAnonymity(Model):
         Example({"k": 4}, holds=example_classes("aaaa", "aabbb"), fails=example_classes("aaaa", "abc")),
     )
 
-    k: int = Field(ge=1, description="fewest candidates anybody may be left among")
+    k: int = Field(ge=1, description="smallest number of candidates of any person")
 
     def satisfied(self, linkage: Linkage) -> BoolArray:
         return linkage.candidates >= self.k

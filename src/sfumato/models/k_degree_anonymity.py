@@ -36,7 +36,7 @@ class KDegreeAnonymity(Model):
         Example({"k": 2}, holds=example_classes("aa", "aaa"), fails=example_classes("aa", "a")),
     )
 
-    k: int = Field(ge=1, description="fewest people with the same number of ties")
+    k: int = Field(ge=1, description="smallest number of nodes with the same degree")
 
     def satisfied(self, linkage: Linkage) -> BoolArray:
         return linkage.candidates >= self.k

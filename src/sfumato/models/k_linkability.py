@@ -38,7 +38,7 @@ class KLinkability(Model):
         Example({"k": 3}, holds=example_classes("abc", "aabd"), fails=example_classes("abc", "aaab")),
     )
 
-    k: int = Field(ge=1, description="fewest sensitive values anybody may be linked to")
+    k: int = Field(ge=1, description="smallest number of sensitive values that a person can be linked to")
 
     def satisfied(self, linkage: Linkage) -> BoolArray:
         return all_hold(linkage, [spread.distinct() >= self.k for spread in linkage.spread.values()])

@@ -46,7 +46,7 @@ class KMap(Model):  # I1
         Example({"k": 4}, holds=example_classes("aaaa", "aabbb"), fails=example_classes("aaaa", "abc")),
     )
 
-    k: int = Field(ge=1, description="fewest people of the population that a published row may stand for")
+    k: int = Field(ge=1, description="smallest number of people of the population that fit a published row")
 
     @property
     def of_population(self) -> bool:

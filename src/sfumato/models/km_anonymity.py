@@ -38,8 +38,8 @@ class KmAnonymity(Model):
         Example({"k": 3, "m": 2}, holds=example_classes("aaa", "aaaa"), fails=example_classes("aaa", "aa")),
     )
 
-    k: int = Field(ge=1, description="fewest published records that any known items may fit")
-    m: int = Field(ge=1, le=8, description="most items an outsider knows of a person")
+    k: int = Field(ge=1, description="smallest number of candidates")
+    m: int = Field(ge=1, le=8, description="largest number of items that the adversary knows")
 
     def satisfied(self, linkage: Linkage) -> BoolArray:
         return linkage.candidates >= self.k

@@ -61,8 +61,8 @@ class LDiversity(Model):  # I2
         Example({"l": 2, "kind": "recursive", "c": 2}, holds=example_classes("ab", "aaabb"), fails=example_classes("ab", "aaaabb")),
     )
 
-    l: float = Field(ge=1, description="how many values must be well represented")
-    kind: Kind = Field(default="distinct", description="what well represented means")
+    l: float = Field(ge=1, description="number of well-represented values")
+    kind: Kind = Field(default="distinct", description="distinct, frequency, entropy or recursive")
     c: float = Field(default=3.0, gt=0, description="the factor of recursive diversity")
 
     def satisfied(self, linkage: Linkage) -> BoolArray:

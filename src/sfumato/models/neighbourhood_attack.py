@@ -50,8 +50,8 @@ class NeighbourhoodAttackModel(ChannelModel):
         ),
     )
 
-    known: int = Field(ge=1, description="people whose published nodes the outsider recognizes")
-    success_at_most: float = Field(gt=0.5, lt=1, description="largest probability of telling two people apart; one half is a coin")
+    known: int = Field(ge=1, description="number of published nodes that the adversary recognizes")
+    success_at_most: float = Field(gt=0.5, lt=1, description="largest probability to tell two people apart; 0.5 is a coin toss")
 
     def success(self, flip: EdgeChannel, nodes: int, beside: Sequence[EdgeChannel] = ()) -> float:
         """The chance of the best guess; over several publications a bound."""

@@ -41,7 +41,7 @@ class NodePrivacy(Model):
     levels: ClassVar[Mapping[str, Safer]] = {"epsilon": "less"}
     examples: ClassVar[tuple[Example, ...]] = (Example({"epsilon": 2.0}, holds=Spent(2.0), fails=Spent(2.1)),)
 
-    epsilon: float = Field(gt=0, description="largest change of the log odds by all ties of one person")
+    epsilon: float = Field(gt=0, description="largest change of the log odds by all edges of one person")
 
     @property
     def person_epsilon(self) -> float | None:

@@ -38,7 +38,7 @@ class PSensitivity(Model):
         Example({"p": 3}, holds=example_classes("abc", "aabd"), fails=example_classes("abc", "aaab")),
     )
 
-    p: int = Field(ge=1, description="fewest different values of each sensitive column")
+    p: int = Field(ge=1, description="smallest number of distinct values of each sensitive column")
 
     def satisfied(self, linkage: Linkage) -> BoolArray:
         return all_hold(linkage, [spread.distinct() >= self.p for spread in linkage.spread.values()])

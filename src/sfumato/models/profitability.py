@@ -56,10 +56,10 @@ class Profitability(Model):  # I1
         ),
     )
 
-    benefit: float = Field(ge=0, description="what a published record brings the publisher")
-    loss: float = Field(ge=0, description="what a successful attack costs the publisher")
-    gain: float = Field(ge=0, description="what a successful attack brings the attacker")
-    cost: float = Field(ge=0, description="what an attack costs the attacker")
+    benefit: float = Field(ge=0, description="benefit of a published record for the publisher")
+    loss: float = Field(ge=0, description="loss of the publisher by a successful attack")
+    gain: float = Field(ge=0, description="gain of a successful attack for the adversary")
+    cost: float = Field(ge=0, description="cost of an attack for the adversary")
 
     game: Literal["journalist"] | None = Field(
         default=None, description="journalist: candidates are people of the 'population:'; absent: the prosecutor's game"

@@ -105,10 +105,10 @@ class StructuralAttack(ChannelModel):
         ),
     )
 
-    planted: int = Field(ge=2, description="accounts the adversary controls")
-    success_at_most: float = Field(gt=0, lt=1, description="largest probability of finding all of them again")
+    planted: int = Field(ge=2, description="number of accounts that the adversary controls")
+    success_at_most: float = Field(gt=0, lt=1, description="largest probability to find all of them")
     against: Literal["any", "paths", "ties"] = Field(
-        default="any", description="paths: attacks that need a path of planted accounts; ties: any attack on the ties among them"
+        default="any", description="paths: attacks that need a path of planted accounts; ties: any attack on the edges among them"
     )
 
     def required(self) -> dict[str, Any]:

@@ -88,8 +88,10 @@ class TCloseness(ComparingModel):  # I1
     )
 
     t: float = Field(ge=0, le=1, description="largest distance of distributions")
-    distance: Literal["equal", "ordered", "hierarchical"] = Field(default="equal", description="how far apart two values are")
-    order: tuple[str, ...] | None = Field(default=None, description="values from least to most, where they are no numbers")
+    distance: Literal["equal", "ordered", "hierarchical"] = Field(
+        default="equal", description="distance between values: equal, ordered or hierarchical"
+    )
+    order: tuple[str, ...] | None = Field(default=None, description="values from least to most, if they are not numbers")
     tree: Any = Field(default=None, description="for hierarchical distances: a nested root, {any: {heart: [angina, stroke]}}")
 
     @field_validator("tree")

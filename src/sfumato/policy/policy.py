@@ -83,17 +83,19 @@ class Column(BaseModel):
 
     role: WrittenRole = Field(description="identifier, quasi-identifier, sensitive, other, replaced, drop or review")
     proposed: WrittenRole | None = Field(
-        default=None, description="of a column under review: the role that 'discover' proposes, which --accept-roles takes"
+        default=None, description="for a column under review: the role that 'discover' proposes and --accept-roles takes"
     )
     hierarchy: Any = Field(default=None, description="a file, flat, ranges, or {intervals|prefix|dates: …}, or a nested root")
-    boundary: list[str] | dict[str, int] | None = Field(default=None, description="nodes no value may be generalized beyond")
-    publish: bool = Field(default=True, description="false: belongs to the table but is not in this release")
-    domain: Any = Field(default=None, description="what replaced values are drawn from")
-    constant: bool = Field(default=False, description="the same in all rows of a person: recoded once where rows are linked")
+    boundary: list[str] | dict[str, int] | None = Field(default=None, description="most general nodes that are allowed")
+    publish: bool = Field(default=True, description="false: the adversary may know the column, but it is not published")
+    domain: Any = Field(default=None, description="values that a replaced column is drawn from")
+    constant: bool = Field(default=False, description="the same in all rows of a person; generalized once where rows are linked")
     persistent: bool | None = Field(
-        default=None, description="a hidden value that stays with a person: what several rows tell together must not give it away"
+        default=None, description="true: the value stays with a person, so several rows together must not disclose it"
     )
-    dates: DateShift | None = Field(default=None, description="{shift: days}: dates of a person are moved, all by the same number")
+    dates: DateShift | None = Field(
+        default=None, description="{shift: days}: all dates of a person are shifted by the same random number of days"
+    )
 
 
 class Utility(BaseModel):
@@ -116,7 +118,7 @@ class Book(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     file: str = Field(min_length=1, description="path of the ledger, relative to the policy")
-    new: bool = Field(default=False, description="true: it may be begun when it is not there")
+    new: bool = Field(default=False, description="true: start the ledger if the file does not exist")
 
 
 @dataclass(frozen=True, slots=True)

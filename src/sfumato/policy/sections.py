@@ -58,11 +58,13 @@ class Person(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    columns: tuple[str, ...] = Field(min_length=1, description="the columns that name a person; never published as they are")
+    columns: tuple[str, ...] = Field(min_length=1, description="columns that identify a person; never published unchanged")
     rows: Literal["unlinked", "linked"] = Field(
-        default="unlinked", description="linked: a pseudonym ties the published rows of a person; unlinked: nothing does"
+        default="unlinked", description="linked: a pseudonym links the published rows of a person; unlinked: nothing links them"
     )
-    together: tuple[str, ...] = Field(default=(), description="columns that name a household: then households are the candidates")
+    together: tuple[str, ...] = Field(
+        default=(), description="columns that identify a household; households are then the unit of protection"
+    )
 
     @field_validator("columns", "together", mode="before")
     @classmethod
@@ -94,7 +96,7 @@ class DateShift(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    shift: int = Field(ge=1, le=100_000, description="days at most, earlier or later; one number per person, drawn by chance")
+    shift: int = Field(ge=1, le=100_000, description="largest shift in days, earlier or later; one random number per person")
 
 
 def read_person(document: Document) -> Person | None:
@@ -132,13 +134,17 @@ class SampledPopulation(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    file: str | None = Field(default=None, min_length=1, description="a table of everybody, with the quasi-identifiers")
+    file: str | None = Field(
+        default=None, min_length=1, description="a table of the whole population with the same quasi-identifiers"
+    )
     fraction: float | None = Field(default=None, gt=0, le=1, description="share of the population that is in the table")
-    weight: str | None = Field(default=None, min_length=1, description="a column with how many people each record stands for")
-    confidence: float = Field(default=0.9, ge=0.5, lt=1, description="of the bound on people that follows from a fraction")
+    weight: str | None = Field(
+        default=None, min_length=1, description="a column with the number of people that each record represents"
+    )
+    confidence: float = Field(default=0.9, ge=0.5, lt=1, description="confidence of the bound that follows from a fraction")
 
     calibrate: tuple[str, ...] = Field(
-        default=(), description="columns whose weighted totals published weights keep, suppressed records included"
+        default=(), description="columns whose weighted totals are preserved, suppressed records included"
     )
     round: float = Field(default=1.0, gt=0, description="calibrated weights are multiples of this")
 
@@ -206,25 +212,26 @@ class Series(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    cohorts: Literal["known", "unknown"] = Field(default="known", description="whether outsiders know who is in which release")
+    cohorts: Literal["known", "unknown"] = Field(default="known", description="whether the adversary knows who is in which release")
     by: Literal["class", "join"] = Field(
-        default="class", description="every joint class keeps the promise, or the paper's measure: the full match join does"
+        default="class",
+        description="class: every joint equivalence class satisfies the model; join: the paper's measure on the full match join",
     )
     leaving: Literal["withhold", "counterfeits", "refuse"] = Field(
-        default="withhold", description="people who leave: withhold who would stand out, let rows stand in for them, or refuse"
+        default="withhold", description="departed records: suppress members of their class, publish counterfeit records, or refuse"
     )
     counterfeits_at_most: float | None = Field(
         default=None,
-        description="largest share of rows that stand in for who left, beside all records, like 1%; else companions are withheld",
+        description="largest share of counterfeit records, like 1%; beyond it members of the class are suppressed",
     )
     waiting: float = Field(
         default=0.0,
-        description="largest share of records that may wait for company in a later release, of people never published; like 0.5%",
+        description="largest share of new records that may be deferred to a later release, like 0.5%",
     )
     changes: dict[str, str] = Field(
         default_factory=dict, description="columns whose values change: 'free', or a known step like '+1 per year'"
     )
-    date: str | None = Field(default=None, description="the day that this release is about, YYYY-MM-DD; for known steps")
+    date: str | None = Field(default=None, description="date of this release, YYYY-MM-DD, for known steps")
 
     @field_validator("waiting", "counterfeits_at_most", mode="before")
     @classmethod

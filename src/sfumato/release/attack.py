@@ -74,7 +74,7 @@ class ReleaseAttack(Attack):
     """Whether a few tens of thousands of records take seconds, so that a report may play it."""
 
     target: str = Field(description="the release folder")
-    original: str = Field(description="the original data, which plays the outsider's knowledge and scores the guesses")
+    original: str = Field(description="the original data: the adversary's knowledge, and the truth that guesses are scored by")
 
     def run(self) -> dict[str, Any]:
         return self.play(self.opened())

@@ -118,12 +118,12 @@ class FewItems(ReleaseAttack):
     paper: ClassVar[str] = "multitype §2"
     forms: ClassVar[tuple[type[Form], ...]] = (Basket,)
 
-    target: str = Field(description="a release folder, or a file of baskets that somebody published")
+    target: str = Field(description="a release folder, or a published file of baskets")
     original: str = Field(default="", description="the original records; needed for a release folder")
-    m: int = Field(default=2, ge=1, le=8, description="most items the outsider knows")
-    k: int = Field(default=5, ge=2, description="count people left with fewer baskets than this")
+    m: int = Field(default=2, ge=1, le=8, description="largest number of items that the adversary knows")
+    k: int = Field(default=5, ge=2, description="count people with fewer candidates than this")
     items: str = Field(default="", description="the column of items, for a CSV file")
-    separator: str = Field(default=" ", description="what stands between items, for a CSV file")
+    separator: str = Field(default=" ", description="separator between items, for a CSV file")
 
     def run(self) -> dict[str, Any]:
         if Path(self.target).is_dir():
@@ -226,7 +226,7 @@ class ReExecution(ReleaseAttack):
     quick: ClassVar[bool] = False
     headline: ClassVar[str] = "rows_found"
 
-    insiders: float = Field(default=0.0, ge=0, lt=1, description="share of the people whose rows the outsider knows (blocks)")
+    insiders: float = Field(default=0.0, ge=0, lt=1, description="share of the people whose rows the adversary knows (blocks)")
 
     @classmethod
     def concerns(cls, exhibit: ReleaseView) -> str:

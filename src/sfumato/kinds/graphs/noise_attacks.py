@@ -180,8 +180,8 @@ class FlipAttack(Attack):
     """What these outsiders share: a graph to publish, a flip, and a number of trials."""
 
     target: str = Field(description="the graph: an edge list, GraphML, …")
-    mu: float = Field(gt=0, lt=0.5, description="chance that a pair flips")
-    trials: int = Field(default=20, ge=1, le=10_000, description="flips that are played on")
+    mu: float = Field(gt=0, lt=0.5, description="flip probability of a pair")
+    trials: int = Field(default=20, ge=1, le=10_000, description="number of trials")
     seed: int | None = Field(default=None, description="repeats the same flips")
 
     def run(self) -> dict[str, Any]:
@@ -214,8 +214,8 @@ class DegreeGuesses(FlipAttack):
     name: ClassVar[str] = "degrees"
     paper: ClassVar[str] = "multitype §4.4.2"
 
-    hubs: int = Field(default=10, ge=1, description="best connected people to look for")
-    apart: int = Field(default=10, ge=1, description="ties by which the people of a pair differ")
+    hubs: int = Field(default=10, ge=1, description="number of nodes with the most edges to search for")
+    apart: int = Field(default=10, ge=1, description="difference of the degrees of a pair")
 
     def play(self, graph: Graph, chance: Randomness) -> dict[str, Any]:
         more, fewer = pairs_apart(graph.degrees, self.apart, chance.child("pairs"))
@@ -270,8 +270,8 @@ class NeighbourhoodAttack(FlipAttack):
     name: ClassVar[str] = "neighbourhood"
     paper: ClassVar[str] = "multitype §4.4"
 
-    known: int = Field(default=10, ge=1, description="people whose nodes the outsider recognizes")
-    whom: Literal["any", "hubs"] = Field(default="hubs", description="known are any people, or the best connected ones")
+    known: int = Field(default=10, ge=1, description="number of nodes that the adversary recognizes")
+    whom: Literal["any", "hubs"] = Field(default="hubs", description="which nodes are known: any, or those with the most edges")
 
     def play(self, graph: Graph, chance: Randomness) -> dict[str, Any]:
         if self.known > graph.nodes - 2:
@@ -347,7 +347,7 @@ class OneTie(Attack):
 
     target: str = Field(description="the graph: an edge list, GraphML, …")
     epsilon: float = Field(gt=0, le=20, description="edge-level epsilon of the figures")
-    trials: int = Field(default=400, ge=1, le=100_000, description="draws of the figures")
+    trials: int = Field(default=400, ge=1, le=100_000, description="number of trials")
     seed: int | None = Field(default=None, description="repeats coins and rungs; the noise of the library is always new")
 
     def run(self) -> dict[str, Any]:
@@ -403,8 +403,10 @@ class OnePerson(Attack):
 
     target: str = Field(description="the graph: an edge list, GraphML, …")
     epsilon: float = Field(gt=0, le=20, description="epsilon of the figures")
-    limit: int | None = Field(default=None, ge=1, description="ties of a person that count; absent: figures of edge-level privacy")
-    trials: int = Field(default=400, ge=1, le=100_000, description="draws of the figures")
+    limit: int | None = Field(
+        default=None, ge=1, description="largest number of edges of a person that count; absent: figures of edge-level privacy"
+    )
+    trials: int = Field(default=400, ge=1, le=100_000, description="number of trials")
     seed: int | None = Field(default=None, description="repeats coins and rungs; the noise of the library is always new")
 
     def run(self) -> dict[str, Any]:

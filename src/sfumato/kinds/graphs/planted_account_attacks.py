@@ -201,13 +201,15 @@ class PlantedAttack(Attack):
 
     target: str = Field(description="the original graph; every trial plants, publishes and searches")
     mu: float = Field(default=0.001, ge=0, lt=0.5, description="probability that a pair flips")
-    add: float | None = Field(default=None, ge=0, lt=0.5, description="probability of a new edge, when not mu")
+    add: float | None = Field(default=None, ge=0, lt=0.5, description="probability of a new edge, if it is not mu")
     planted: int = Field(default=20, ge=2, description="accounts to plant")
-    victims: int = Field(default=100, ge=0, description="people to tie them to")
-    rho1: int = Field(default=3, ge=1, description="accounts tied to each victim")
-    rho2: int = Field(default=1, ge=1, description="accounts in which two victims differ at least")
-    releases: int = Field(default=1, ge=1, le=8, description="publications of the graph, each flipped anew; the adversary has all")
-    trials: int = Field(default=10, ge=1, description="how often to play")
+    victims: int = Field(default=100, ge=0, description="number of victims")
+    rho1: int = Field(default=3, ge=1, description="planted accounts connected with each victim")
+    rho2: int = Field(default=1, ge=1, description="smallest number of planted accounts in which two victims differ")
+    releases: int = Field(
+        default=1, ge=1, le=8, description="number of releases of the graph, each perturbed again; the adversary has all"
+    )
+    trials: int = Field(default=10, ge=1, description="number of trials")
     seed: int | None = Field(default=None, description="repeat the same trials")
 
     @abstractmethod
@@ -274,7 +276,7 @@ class Structural(PlantedAttack):
     paper: ClassVar[str] = "multitype §4.5"
 
     beam: int = Field(default=20_000, ge=1, description="guesses kept at every step")
-    budget: int = Field(default=200_000_000, ge=1_000, description="nodes looked at in one trial; the beam is narrowed to fit")
+    budget: int = Field(default=200_000_000, ge=1_000, description="largest number of nodes per trial; the beam is narrowed to fit")
 
     @classmethod
     def concerns(cls, exhibit: ReleaseView) -> str:
@@ -402,7 +404,7 @@ class Walk(PlantedAttack):
     name: ClassVar[str] = "walk"
     paper: ClassVar[str] = "multitype §4.1.1"
 
-    limit: int = Field(default=400_000_000, ge=1, description="nodes to look at before giving up")
+    limit: int = Field(default=400_000_000, ge=1, description="largest number of nodes to visit")
 
     def search(self, planted: PlantedGraph) -> AccountGuess:
         return walk_attack(planted, limit=self.limit)
@@ -418,10 +420,12 @@ class IntervalWalk(PlantedAttack):
     name: ClassVar[str] = "interval-walk"
     paper: ClassVar[str] = "multitype §4.4"
 
-    width: int | None = Field(default=None, ge=0, description="half-width of every degree interval; absent: from the exact law")
-    confidence: float = Field(default=0.9, gt=0, lt=1, description="chance that all planted degrees lie in their intervals")
-    errors: int = Field(default=0, ge=0, description="wrong ties allowed along the path")
-    limit: int = Field(default=400_000_000, ge=1, description="nodes to look at before giving up")
+    width: int | None = Field(
+        default=None, ge=0, description="half-width of every degree interval; absent: from the exact distribution"
+    )
+    confidence: float = Field(default=0.9, gt=0, lt=1, description="probability that all planted degrees are in their intervals")
+    errors: int = Field(default=0, ge=0, description="wrong edges allowed along the path")
+    limit: int = Field(default=400_000_000, ge=1, description="largest number of nodes to visit")
 
     def search(self, planted: PlantedGraph) -> AccountGuess:
         return interval_walk_attack(planted, width=self.width, confidence=self.confidence, errors=self.errors, limit=self.limit)

@@ -107,7 +107,7 @@ class IntersectionAttack(Attack):
 
     target: str = Field(description="a release folder, or a folder of tables")
     rule: str = Field(default="", description="attack this rule, like 'hospital, race -> zipcode', instead of the policy's")
-    show: bool = Field(default=False, description="list the compromised tuples, which are people's values")
+    show: bool = Field(default=False, description="list the disclosed records (values of people)")
 
     @classmethod
     def concerns(cls, exhibit: ReleaseView) -> str:
@@ -423,8 +423,8 @@ class DeFinetti(ReleaseAttack):
     forms: ClassVar[tuple[type[Form], ...]] = (AnatomyForm,)
     headline: ClassVar[str] = "guesses_right"
 
-    rounds: int = Field(default=10, ge=1, description="rounds of expectation and maximization")
-    rows: int = Field(default=50_000, ge=100, description="most rows to learn from, in whole buckets chosen at random")
+    rounds: int = Field(default=10, ge=1, description="rounds of expectation maximization")
+    rows: int = Field(default=50_000, ge=100, description="largest number of rows to learn from, in whole random buckets")
     seed: int = Field(default=1, description="repeat the same choice of buckets")
 
     @classmethod

@@ -86,7 +86,7 @@ class LinkageAttack(ReleaseAttack):
     paper: ClassVar[str] = "boundaries §2"
     forms: ClassVar[tuple[type[Form], ...]] = (Recoded, PerturbedTable)
 
-    known: int = Field(default=0, ge=0, description="rows of a person that are known, where a person may stand in several; 0: all")
+    known: int = Field(default=0, ge=0, description="known rows of a person with several rows; 0: all")
 
     def play(self, exhibit: ReleaseView) -> dict[str, Any]:
         if not exhibit.form.recodes:
@@ -270,8 +270,8 @@ class MembershipAttack(ReleaseAttack):
     forms: ClassVar[tuple[type[Form], ...]] = (Recoded, AnatomyForm)
     headline: ClassVar[str] = "advantage"
 
-    population: str = Field(default="", description="a table of people, in and out of the release, with its quasi-identifiers")
-    people: int = Field(default=2_000, ge=1, description="how many members, and how many others, to ask about")
+    population: str = Field(default="", description="a table of people inside and outside the release, with its quasi-identifiers")
+    people: int = Field(default=2_000, ge=1, description="number of members and of non-members to test")
     seed: int = Field(default=1, description="repeat the same choice of people")
 
     @classmethod

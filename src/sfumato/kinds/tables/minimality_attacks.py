@@ -109,7 +109,7 @@ class Minimality(ReleaseAttack):
     forms: ClassVar[tuple[type[Form], ...]] = (Recoded,)
     headline: ClassVar[str] = "guesses_right"
 
-    people: int = Field(default=2_000, ge=1, description="how many people to attack, in classes chosen at random")
+    people: int = Field(default=2_000, ge=1, description="number of people to attack, in random classes")
     worlds: int = Field(default=1_000, ge=100, description="samples of each class")
     seed: int = Field(default=1, description="repeat the same samples")
 

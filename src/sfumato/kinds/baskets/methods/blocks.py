@@ -141,24 +141,24 @@ class BasketBlocking(Method):
 
     items: Literal["auto", "vote", "dealt"] = Field(
         default="auto",
-        description="what rows show: the vote of their block (for records), its items dealt evenly (for counts), or by density",
+        description="what rows show: vote (the majority of the block), dealt (exact item counts), or auto (by density)",
     )
     labels: Rule = Field(
         default="sparing",
-        description="whole: hide all labels of a block that shows one too often; sparing: only the copies of that one where that "
-        "says too little (without insiders)",
+        description="whole: suppress all labels of a block in which one is too frequent; sparing: only the copies of that one "
+        "(without insiders)",
     )
     correlated: Literal["refused", "accepted"] = Field(
         default="refused",
-        description="labels that items tell beyond 1/l are refused; accepted: the claim is said to be for independent labels only",
+        description="whether labels that follow from items beyond 1/l are refused, or accepted for independent labels only",
     )
-    insiders: int = Field(default=0, ge=0, description="others of the own block whose rows an outsider may know")
-    spread: int = Field(default=2, ge=1, description="records of a block as a multiple of l; more means fewer hidden labels")
+    insiders: int = Field(default=0, ge=0, description="number of other members of a block whose rows the adversary may know")
+    spread: int = Field(default=2, ge=1, description="block size as a multiple of l; larger blocks suppress fewer labels")
     balance: float | None = Field(
         default=None,
         ge=0,
         le=1,
-        description="bit error rate spent on showing items as often as records have them; unset: 0.01 with labels, else 0",
+        description="bit error rate that may be spent to keep item frequencies; default: 0.01 with labels, else 0",
     )
 
     def refusal(self, policy: Policy) -> str:

@@ -491,20 +491,22 @@ class Nonreciprocal(Method):
     paper: ClassVar[str] = "multitype ch. 3"
     kinds: ClassVar[tuple[str, ...]] = ("baskets",)
 
-    order: OrderName = Field(default="window", description="how records are put on the ring: window, gray-tsp or gray")
+    order: OrderName = Field(default="window", description="order of the records on the ring: window, gray-tsp or gray")
     walk: Walk = Field(default="truncated", description="how assignments are drawn: truncated, closed or backtracking")
     labels: Literal["withhold", "guarded", "shift"] = Field(
         default="guarded",
         description="guarded: withhold labels so that knowing the rule does not help, with at least 2l candidates; withhold: those "
         "that would be too frequent (for claims that count different labels); or arrange rings by label (weaker)",
     )
-    spread: int = Field(default=1, ge=1, description="candidates per record as a multiple of l; more means fewer withheld labels")
+    spread: int = Field(
+        default=1, ge=1, description="candidates per record as a multiple of l; more candidates suppress fewer labels"
+    )
 
     balance: float | None = Field(
         default=None,
         ge=0,
         le=1,
-        description="bit error rate spent on showing items as often as records have them; unset: 0.01 with labels, else 0",
+        description="bit error rate that may be spent to keep item frequencies; default: 0.01 with labels, else 0",
     )
 
     def refusal(self, policy: Policy) -> str:

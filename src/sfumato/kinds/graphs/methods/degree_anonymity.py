@@ -160,8 +160,8 @@ class DegreeAnonymity(Method):
     paper: ClassVar[str] = "obfuscation §3.4"
     kinds: ClassVar[tuple[str, ...]] = ("graph",)
 
-    exact_up_to: int = Field(default=60, ge=0, description="most people for whom the solver looks for the proven optimum")
-    effort: float = Field(default=10, gt=0, description="how long the solver may try, in deterministic seconds of its own")
+    exact_up_to: int = Field(default=60, ge=0, description="largest number of nodes for which the optimum is searched")
+    effort: float = Field(default=10, gt=0, description="time limit of the solver, in its own deterministic seconds")
 
     def refusal(self, policy: Policy) -> str:
         if not policy.claims:

@@ -108,8 +108,11 @@ class EdgePerturbation(Method):
     kinds: ClassVar[tuple[str, ...]] = ("graph",)
     remembers: ClassVar[bool] = True
 
-    mu: float | None = Field(default=None, gt=0, lt=0.5, description="chance that a pair flips; absent: derived from 'protect'")
-    keep_edges: bool = Field(default=False, description="lose edges with mu and gain as many, a weaker promise and a small output")
+    mu: float | None = Field(default=None, gt=0, lt=0.5, description="flip probability of a pair; absent: derived from 'protect'")
+    keep_edges: bool = Field(
+        default=False,
+        description="true: remove edges with probability mu and add about as many; a weaker promise and a small output",
+    )
     at_most: int = Field(default=50_000_000, ge=1, description="largest number of edges to publish")
 
     def refusal(self, policy: Policy) -> str:

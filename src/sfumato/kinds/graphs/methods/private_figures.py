@@ -103,8 +103,8 @@ class PrivateFigures(Method):
     paper: ClassVar[str] = "Hay et al. 2009; Zhang et al. 2015"
     kinds: ClassVar[tuple[str, ...]] = ("graph",)
 
-    triangles: bool = Field(default=True, description="also tell the number of triangles")
-    graph: bool = Field(default=False, description="also draw a graph with the published degrees; none of its ties is anybody's")
+    triangles: bool = Field(default=True, description="true: also publish the number of triangles")
+    graph: bool = Field(default=False, description="true: also draw a random graph with the published degrees")
 
     def refusal(self, policy: Policy) -> str:
         if not policy.claims or any(claim.model.tie_epsilon is None for claim in policy.claims):
@@ -220,9 +220,11 @@ class NodePrivateFigures(Method):
     paper: ClassVar[str] = "Kasiviswanathan et al. 2013; Day, Li, Lyu 2016"
     kinds: ClassVar[tuple[str, ...]] = ("graph",)
 
-    limit: int = Field(default=32, ge=1, le=100_000, description="most ties of one person that count; the noise grows with it")
-    people: int | None = Field(default=None, ge=1, description="how many people there are; unset: those that the source names")
-    graph: bool = Field(default=False, description="also draw a graph with the published degrees; none of its ties is anybody's")
+    limit: int = Field(
+        default=32, ge=1, le=100_000, description="largest number of edges of one person that count; noise grows with it"
+    )
+    people: int | None = Field(default=None, ge=1, description="number of people; default: those that the source names")
+    graph: bool = Field(default=False, description="true: also draw a random graph with the published degrees")
 
     def refusal(self, policy: Policy) -> str:
         if not policy.claims or any(_asked(claim) is None for claim in policy.claims):

@@ -80,7 +80,7 @@ class MultiSensitive(SubTableMethod):
     on_classes: ClassVar[bool] = False
     hides_combinations: ClassVar[bool] = False
 
-    grids: int = Field(default=0, ge=0, description="cut what fits into so many kinds of small buckets (0: as the paper does)")
+    grids: int = Field(default=0, ge=0, description="number of kinds of small buckets (0: as in the paper)")
 
     def refusal_of_inner(self, policy: Policy) -> str:
         return "" if self.inner == "anatomy" else "several hidden columns need buckets (inner: anatomy)"

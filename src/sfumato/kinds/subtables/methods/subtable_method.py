@@ -180,7 +180,7 @@ class SubTableMethod(Method):
     on_classes: ClassVar[bool] = True
     hides_combinations: ClassVar[bool] = True
 
-    inner: str = Field(default="anatomy", description="how a table that hides a column is anonymized: anatomy or a recoding method")
+    inner: str = Field(default="anatomy", description="method for a sub-table that protects a column: anatomy or a recoding method")
 
     @abstractmethod
     def decompose(self, units: Sequence[str], rules: Sequence[PrivacyRule], guardable: set[str], data: Hidden) -> list[SubTable]:

@@ -106,7 +106,7 @@ class Global(RecodingMethod):
     mixed: ClassVar[bool] = True
     one_level: ClassVar[bool] = True
 
-    nodes: int = Field(default=200_000, ge=1, description="most combinations of levels for which the cheapest is proven")
+    nodes: int = Field(default=200_000, ge=1, description="largest lattice for which the optimum is proven")
 
     def preference(self, records: int | None) -> tuple[int, str]:
         return 3, "it writes every column at one level, so that a codebook is one line per column"

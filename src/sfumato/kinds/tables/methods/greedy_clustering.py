@@ -73,7 +73,8 @@ class Clustering(RecodingMethod):
 
     weights: dict[str, float] = Field(default_factory=dict, description="weight of each sensitive column in diversity (Def. 12)")
     disperse: Literal["growth", "total"] = Field(
-        default="growth", description="leftover records go where the loss grows least, or, as printed, where the total is least"
+        default="growth",
+        description="leftover records join the cluster whose loss grows least, or has the least total loss (as printed)",
     )
 
     def preference(self, records: int | None) -> tuple[int, str]:

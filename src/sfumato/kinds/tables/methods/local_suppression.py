@@ -79,8 +79,8 @@ class LocalSuppression(Method):
     paper: ClassVar[str] = "Templ, Kowarik, Meindl 2015"
     counts_people: ClassVar[bool] = True
 
-    weights: dict[str, float] = Field(default_factory=dict, description="how much a cell of a column is worth; 1 unless said")
-    seconds: float = Field(default=10.0, gt=0, description="time of the integer program, where the table is small enough for one")
+    weights: dict[str, float] = Field(default_factory=dict, description="weight of a suppressed cell per column; 1 by default")
+    seconds: float = Field(default=10.0, gt=0, description="time limit of the integer program for small tables")
 
     def preference(self, records: int | None) -> tuple[int, str]:
         return 6, "it suppresses single cells and leaves all others as they are"

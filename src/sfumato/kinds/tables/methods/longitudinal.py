@@ -107,8 +107,10 @@ class LinkedRows(Method):
 
     other_tables: ClassVar[str] = "the policy names a table of people beside that of their rows: use related"
 
-    groups: Literal["refined", "clustering", "mondrian"] = Field(default="refined", description="how people are grouped")
-    seconds: float = Field(default=15.0, gt=0, description="time the search may take, in seconds of one core")
+    groups: Literal["refined", "clustering", "mondrian"] = Field(
+        default="refined", description="recoding method that groups the people"
+    )
+    seconds: float = Field(default=15.0, gt=0, description="time limit of the search, in seconds of one core")
 
     def preference(self, records: int | None) -> tuple[int, str]:
         return 20, "it ties the rows of a person by a pseudonym"

@@ -82,8 +82,8 @@ class Microaggregation(Method):
     paper: ClassVar[str] = "Hansen, Mukherjee 2003; Domingo-Ferrer, Torra 2005"
     counts_people: ClassVar[bool] = True
 
-    centre: Literal["mean", "median", "mode"] = Field(default="mean", description="what a group's numbers are replaced by")
-    categories: tuple[str, ...] = Field(default=(), description="columns of digits that are names, not numbers")
+    centre: Literal["mean", "median", "mode"] = Field(default="mean", description="mean or median of a group")
+    categories: tuple[str, ...] = Field(default=(), description="columns of digits that are categories, not numbers")
 
     def refusal(self, policy: Policy) -> str:
         if not policy.quasi_identifiers:

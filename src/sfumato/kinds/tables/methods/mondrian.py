@@ -34,7 +34,7 @@ class Mondrian(RecodingMethod):
     cuts_as_regions: ClassVar[bool] = True
     paper: ClassVar[str] = "LeFevre, DeWitt, Ramakrishnan 2006; boundaries Def. 9"
 
-    blind: bool = Field(default=False, description="form groups by their size alone, without a look at sensitive values")
+    blind: bool = Field(default=False, description="true: form classes by size alone, without using sensitive values")
 
     def preference(self, records: int | None) -> tuple[int, str]:
         return 10, "it is fast: linear in the distinct tuples"

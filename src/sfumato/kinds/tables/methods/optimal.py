@@ -124,7 +124,7 @@ class Optimal(RecodingMethod):
     name: ClassVar[str] = "optimal"
     paper: ClassVar[str] = "obfuscation §3.3, §6.2"
 
-    seconds: float = Field(default=20.0, gt=0, description="time for search and proof, in seconds of one core")
+    seconds: float = Field(default=20.0, gt=0, description="time limit for search and proof, in seconds of one core")
 
     def preference(self, records: int | None) -> tuple[int, str]:
         return 2, "it proves how near it is to the best release, which takes its time"

@@ -77,7 +77,7 @@ class Perturbing(Method):
 
     form: ClassVar[type[Form]] = PerturbedTable
 
-    columns: tuple[str, ...] = Field(default=(), description="the columns whose values change; all quasi-identifiers unless said")
+    columns: tuple[str, ...] = Field(default=(), description="columns whose values change; by default all quasi-identifiers")
 
     def refusal(self, policy: Policy) -> str:
         if policy.claims:
@@ -168,7 +168,7 @@ class PostRandomization(Perturbing):
     name: ClassVar[str] = "pram"
     paper: ClassVar[str] = "Gouweleeuw, Kooiman, Willenborg, de Wolf 1998"
 
-    keep: float = Field(default=0.8, gt=0, lt=1, description="probability that a value stays as it was for certain")
+    keep: float = Field(default=0.8, gt=0, lt=1, description="probability that a value is kept")
 
     def changed(self, task: Task) -> tuple[PerturbedTable, Mapping[str, pa.Array]]:
         names = self.changing(task.policy)
@@ -193,7 +193,7 @@ class Swapping(Perturbing):
     name: ClassVar[str] = "swapping"
     paper: ClassVar[str] = "Moore 1996"
 
-    window: float = Field(default=0.05, gt=0, le=1, description="how far apart ranks may be, as a share of all rows")
+    window: float = Field(default=0.05, gt=0, le=1, description="largest difference of ranks, as a share of all rows")
 
     def changed(self, task: Task) -> tuple[PerturbedTable, Mapping[str, pa.Array]]:
         names = self.changing(task.policy)

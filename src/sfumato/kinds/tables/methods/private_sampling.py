@@ -90,8 +90,10 @@ class SampledRecords(Method):
     form: ClassVar[type[Form]] = DrawnTable
     paper: ClassVar[str] = "Li, Qardaji, Su 2012; Bild, Kuhn, Prasser 2018"
 
-    levels: dict[str, int] = Field(default_factory=dict, description="steps for each quasi-identifier; empty: chosen")
-    search: float = Field(default=0.1, gt=0, lt=1, description="the part of epsilon that choosing the levels may take")
+    levels: dict[str, int] = Field(
+        default_factory=dict, description="generalization level of each quasi-identifier; empty: chosen privately"
+    )
+    search: float = Field(default=0.1, gt=0, lt=1, description="share of epsilon for choosing the levels")
     fraction: float | None = Field(default=None, gt=0, lt=1, description="probability of drawing a record; absent: the largest")
 
     def preference(self, records: int | None) -> tuple[int, str]:

@@ -67,7 +67,7 @@ class Refined(RecodingMethod):
     seconds: float | None = Field(
         default=None,
         gt=0,
-        description=f"work of the search in seconds of one core; by default {DEFAULT}",
+        description=f"time limit of the search, in seconds of one core; by default {DEFAULT}",
     )
 
     def preference(self, records: int | None) -> tuple[int, str]:

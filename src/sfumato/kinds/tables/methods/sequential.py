@@ -136,21 +136,25 @@ class Sequential(RecodingMethod):
     counts_people: ClassVar[bool] = False
     hides_combinations: ClassVar[bool] = False
 
-    by: Literal["class", "join"] = Field(default="class", description="joint classes by construction, or the paper's search")
+    by: Literal["class", "join"] = Field(default="class", description="class: joint equivalence classes; join: the paper's search")
     growth: Literal["unifying", "separative"] = Field(
-        default="unifying", description="by join: mix old and new records, or treat them apart"
+        default="unifying", description="with by: join, unifying mixes old and new records, separative keeps them apart"
     )
     cohorts: Literal["known", "unknown"] | None = Field(
-        default=None, description="whether outsiders know when somebody joined; as 'series:' says when absent"
+        default=None, description="whether the adversary knows when a person joined; default: as under 'series:'"
     )
     counterfeits: Literal["refuse", "allow"] | None = Field(
-        default=None, description="rows that stand in for vanished records; as 'series:' says when absent"
+        default=None, description="whether counterfeit records are published; default: as under 'series:'"
     )
     seconds: float | None = Field(
-        default=None, ge=0, description="by class: time to improve the groups, in seconds of one core; 2, above 100,000 records 1"
+        default=None,
+        ge=0,
+        description="with by: class, time limit of the search in seconds of one core; default: 2, above 100,000 records 1",
     )
     cells: bool = Field(default=True, description="specialize single cells after whole nodes; false: global recoding only")
-    budget: float = Field(default=60.0, gt=0, description="CPU seconds to search and prove a claim over three or more releases")
+    budget: float = Field(
+        default=60.0, gt=0, description="time limit in CPU seconds to search and prove a requirement over three or more releases"
+    )
 
     def refusal(self, policy: Policy) -> str:
         if self.by == "class":

@@ -71,16 +71,16 @@ class Obfuscation(Method):
     keeps_rules: ClassVar[bool] = True
     remembers: ClassVar[bool] = True
 
-    heuristic: Literal["LM", "LM*", "IG"] = Field(default="LM*", description="how blocks follow each other: LM, LM* or IG")
+    heuristic: Literal["LM", "LM*", "IG"] = Field(default="LM*", description="order of the solver blocks: LM, LM* or IG")
     block: int = Field(default=200, ge=1, description="records per block for parts that need the solver")
-    minutes: float = Field(default=30, gt=0, description="how long the solver may take in one run; the next one goes on from there")
+    minutes: float = Field(default=30, gt=0, description="time limit of the solver per run; the next run continues")
     engine: Literal["direct", "blocks"] = Field(
         default="direct", description="direct: exact samplers where they exist; blocks: the paper's solver blocks everywhere"
     )
 
     variety: Literal["order", "cells", "hint"] = Field(
         default="order",
-        description="how solver blocks vary: search in random order; cells of a random hash (uniform, slow); from random guesses",
+        description="randomization of solver blocks: random search order, hash cells (uniform, slow), or random hints",
     )
 
     def refusal(self, policy: Policy) -> str:

@@ -101,11 +101,13 @@ class PatternWalk(Method):
     paper: ClassVar[str] = "multitype ch. 5"
     keeps_rules: ClassVar[bool] = True
 
-    steps: int | None = Field(default=None, ge=1, description="most steps of a walk; without it a walk goes on until it has mixed")
-    walks: int = Field(default=4, ge=2, le=32, description="walks through every part, compared to see whether they have mixed")
+    steps: int | None = Field(default=None, ge=1, description="largest number of steps of a walk; without it until it has mixed")
+    walks: int = Field(
+        default=4, ge=2, le=32, description="number of walks through every part, compared to see whether they have mixed"
+    )
     range: Literal["domain", "partition"] = Field(
         default="domain",
-        description="values of a locality partition move in their domain, or only between the partition's least and largest value",
+        description="domain: values move in their domain; partition: only between the least and largest value of their partition",
     )
     sample_size: float = Field(default=100.0, gt=0, le=128, description="effective sample size at which a part counts as mixed")
     tell: Literal["nothing", "kept"] = Field(
@@ -113,10 +115,10 @@ class PatternWalk(Method):
     )
     rows: Literal["shuffled", "ordered"] = Field(
         default="shuffled",
-        description="`ordered`: rows stand in the order of the source, so that v[1] in a rule is row 1",
+        description="`ordered`: rows keep the order of the source, so that v[1] in a rule is row 1",
     )
     linked_at_most: float | None = Field(
-        default=None, gt=0, le=1, description="largest share of people whose row an outsider who knows all old numbers may find"
+        default=None, gt=0, le=1, description="largest share of rows that an adversary who knows all original numbers may find"
     )
 
     def refusal(self, policy: Policy) -> str:

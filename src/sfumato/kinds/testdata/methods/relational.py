@@ -142,9 +142,9 @@ class Relational(Method):
     kinds: ClassVar[tuple[str, ...]] = ("database",)
     keeps_rules: ClassVar[bool] = True
 
-    heuristic: Literal["LM", "LM*", "IG"] = Field(default="LM*", description="how solver blocks follow each other: LM, LM* or IG")
+    heuristic: Literal["LM", "LM*", "IG"] = Field(default="LM*", description="order of the solver blocks: LM, LM* or IG")
     block: int = Field(default=200, ge=2, description="records per block for parts that need the solver")
-    minutes: float = Field(default=30, gt=0, description="how long the solver may take in one run; the next one goes on from there")
+    minutes: float = Field(default=30, gt=0, description="time limit of the solver per run; the next run continues")
 
     def refusal(self, policy: Policy) -> str:
         if not policy.with_role("replaced"):
