@@ -43,6 +43,10 @@ class BasketSource(Source):
     """Set-valued records: a FIMI file, a column of items, (record, item) rows, or a 0/1 table."""
 
     name: ClassVar[str] = "baskets"
+    reads: ClassVar[frozenset[str]] = Source.reads | {
+        "columns", "columns.hierarchy", "columns.boundary", "columns.publish", "protect.given", "protect.hide", "knows",
+        "utility.suppress_at_most", "ledger", "key", "series", "accept",
+    }  # fmt: skip
     private: ClassVar[tuple[str, ...]] = ("source", "base", "table", "record")
     needs_key: ClassVar[bool] = True
 

@@ -27,6 +27,7 @@ class DatabaseSource(Source):
     """A whole database: which tables, where the test database goes, and what must stay consistent."""
 
     name: ClassVar[str] = "database"
+    reads: ClassVar[frozenset[str]] = Source.reads | {"columns", "columns.domain", "columns.publish", "keep", "plugins"}
     private: ClassVar[tuple[str, ...]] = (
         "source",
         "base",

@@ -73,6 +73,7 @@ class GraphSource(Source):
     """A social graph: an edge list (.tsv, .csv, .txt, .gz, .parquet), GraphML, a database, or a networkx or igraph object."""
 
     name: ClassVar[str] = "graph"
+    reads: ClassVar[frozenset[str]] = Source.reads | {"ledger"}
     private: ClassVar[tuple[str, ...]] = ("source", "base", "isolated", "table", "ends")
 
     isolated: int = Field(default=0, ge=0, description="number of nodes without an edge, which an edge list cannot name")

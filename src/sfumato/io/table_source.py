@@ -43,6 +43,11 @@ class TableSource(Source):
     """One table: a file (.csv, .csv.gz, .parquet, .xlsx, .sav, .dta, .sas7bdat), a frame, or a table of a database."""
 
     name: ClassVar[str] = "table"
+    reads: ClassVar[frozenset[str]] = Source.reads | {
+        "columns", "columns.hierarchy", "columns.boundary", "columns.publish", "columns.domain", "columns.constant",
+        "columns.persistent", "columns.dates", "protect.given", "protect.hide", "knows", "keep", "utility.suppress_at_most",
+        "utility.minimize", "ledger", "key", "person", "population", "series", "accept", "plugins",
+    }  # fmt: skip
     needs_key: ClassVar[bool] = True
     private: ClassVar[tuple[str, ...]] = ("source", "base", "table", "sheet", "header_row", "separator", "encoding", "quote")
 

@@ -85,6 +85,9 @@ class Method(BaseModel):
     links_rows: ClassVar[bool] = False
     """Whether it publishes something that ties the rows of a person together."""
 
+    reads: ClassVar[frozenset[str]] = frozenset()
+    """Keys of a policy that have an effect because of this method, as `Source.reads` names them; others do not read them."""
+
     hides_combinations: ClassVar[bool] = False
     """Whether it keeps claims on the joint distribution of several hidden columns (`PrivacyRequirement.needs_joint`)."""
 
@@ -118,6 +121,10 @@ class Method(BaseModel):
     def after(self, policy: Policy, history: History, data: Any = None) -> list[str]:
         """What earlier releases mean for what it would do, in sentences; `Infeasible` when they leave nothing to publish."""
         return []
+
+    def read_keys(self) -> frozenset[str]:
+        """The keys of `reads` that have an effect with these parameters."""
+        return self.reads
 
     def rows_for(self, policy: Policy) -> str:
         """Why it must have rows, where rows lie elsewhere and only classes with counts come here; empty when classes will do."""

@@ -5,10 +5,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sfumato.core.errors import PolicyError
+from sfumato.core.errors import PolicyError, PolicyErrors
 from sfumato.core.registry import catalogue, find
 from sfumato.io.value_coding import is_coded
 from sfumato.kinds.tables.form import is_plain_recoding
@@ -46,6 +47,7 @@ def plan(policy: Policy, *, records: int | None = None, remembering: bool = Fals
     """
     policy.require_decided()
     _require_different_requirements(policy)
+    require_effect(policy)
     if policy.method is not None:
         method, reason = _declared(policy, remembering), "the policy names it"
     else:
@@ -60,6 +62,45 @@ def _require_different_requirements(policy: Policy) -> None:
         if any(claim.same_as(earlier) for earlier in policy.claims[:place]):
             hint = "remove one of them, or change its level or its columns"
             raise PolicyError(f"the requirement {claim} is written twice", where=claim.where, hint=hint)
+
+
+def written_keys(policy: Policy) -> Iterator[tuple[str, str]]:
+    """Every key that a policy writes, as `Source.reads` names it, with where it stands."""
+    document = policy.document
+    for key, entry in document.tree.items():
+        if key == "utility" and isinstance(entry, Mapping):
+            yield from ((f"utility.{name}", document.where("utility", name)) for name in entry)
+        elif key == "columns" and isinstance(entry, Mapping):
+            for name, column in entry.items():
+                yield "columns", document.where("columns", name)
+                inside = [inner for inner in column if inner != "role"] if isinstance(column, Mapping) else []
+                yield from ((f"columns.{inner}", document.where("columns", name, inner)) for inner in inside)
+        elif key == "protect" and isinstance(entry, list):
+            yield "protect", document.where("protect")
+            explicit = [(place, claim) for place, claim in enumerate(entry) if isinstance(claim, Mapping)]
+            named = [(place, name) for place, claim in explicit for name in ("given", "hide") if claim.get(name)]
+            yield from ((f"protect.{name}", document.where("protect", place, name)) for place, name in named)
+        elif key != "version" and entry:
+            yield key, document.where(key)
+
+
+def require_effect(policy: Policy) -> None:
+    """Refuse a key that has no effect on this kind of data, with its line: whoever writes it expects that something comes of it."""
+    errors = PolicyErrors()
+    for key, where in written_keys(policy):
+        if key not in policy.data.reads:
+            with errors:
+                what = f"'{key}' has no effect: it is not about {policy.data.name} data"
+                raise PolicyError(what, where=where, hint="remove it; what each kind of data reads is in the reference of policies")
+    errors.settle()
+
+
+def _unread(method: Method, policy: Policy) -> str:
+    """A key that some methods for this kind of data read, and this one does not; empty when it reads all that is written."""
+    kin = [other for other in catalogue("methods", Method).values() if policy.data.name in other.kinds]
+    some = frozenset().union(*(other.reads for other in kin)) - method.read_keys()
+    found = next(((key, where) for key, where in written_keys(policy) if key in some), None)
+    return f"'{found[0]}' ({found[1]}) has no effect on what it makes; remove it" if found else ""
 
 
 def _require_reading(method: Method) -> None:
@@ -104,7 +145,8 @@ def _unfit(method: Method, policy: Policy, remembering: bool) -> str:
         return "claims about a population are judged for one release, with one row per person"
     if policy.calibrated is not None and (remembering or policy.person is not None or not is_plain_recoding(method.form)):
         return "calibrated weights ('population: {calibrate: …}') go with one recoded table, one row per person, and no ledger"
-    return _uncoded(method, policy, remembering) or _unlike_people(method, policy) or method.refusal(policy)
+    refused = _uncoded(method, policy, remembering) or _unlike_people(method, policy) or method.refusal(policy)
+    return refused or _unread(method, policy)
 
 
 def _unjoined(method: Method, policy: Policy, remembering: bool) -> str:

@@ -235,6 +235,10 @@ class SubTableMethod(Method):
         behind = {part: going.behind[rows] for part, rows in release.trace.rows.items()}
         return replace(release, suppressed=release.suppressed + going.withheld, trace=Provenance(behind, lasting=True))
 
+    def read_keys(self) -> frozenset[str]:
+        """What a recoding method inside the tables reads."""
+        return self.reads if self.inner == "anatomy" else find("methods", Method, self.inner).reads
+
     def rows_for(self, policy: Policy) -> str:
         return super().rows_for(policy) or ("" if self.inner == "anatomy" else f"{self.inner} inside sub-tables needs rows")
 

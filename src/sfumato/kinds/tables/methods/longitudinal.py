@@ -97,6 +97,7 @@ class LinkedRows(Method):
     """Publish a longitudinal file: a pseudonym links the rows of a person, and k people share all published rows."""
 
     name: ClassVar[str] = "linked"
+    reads: ClassVar[frozenset[str]] = frozenset({"utility.minimize"})
     form: ClassVar[type[Form]] = LinkedTable
     paper: ClassVar[str] = "our own; see docs/explanation/people.md"
     minimal: ClassVar[bool] = True

@@ -156,6 +156,7 @@ class RecodingMethod(Method):
     codes: ClassVar[bool] = True
     remembers: ClassVar[bool] = True
     hides_combinations: ClassVar[bool] = True
+    reads: ClassVar[frozenset[str]] = frozenset({"utility.minimize"})
     one_level: ClassVar[bool] = False
     """Whether every column is written at one level, so that nobody fits two classes."""
     mixed: ClassVar[bool] = False
@@ -297,8 +298,10 @@ def frequent_values_left_out(task: Task) -> IntArray | None:
 
     Nothing where that is not enough, takes more records than may be suppressed, or claims compare with the whole release.
     """
+    if not task.policy.utility.suppress_at_most:  # not where the policy leaves it open: too many would be missing without a word
+        return None
     problem, allowed = problem_of(task.policy, task.data), _allowed(task.policy, task.data.rows)
-    if not problem.uniform or any(one.model.compares for one in problem.requirements) or not allowed:
+    if not problem.uniform or any(one.model.compares for one in problem.requirements):
         return None
     region, broken = problem.regions.of[problem.row_point.of], problem.out[problem.row_point.of]
     mixed = task.randomness.child("records left out").permutation(task.data.rows)
