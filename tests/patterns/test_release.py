@@ -111,7 +111,7 @@ def test_folder_holds_nothing_private_and_the_trace_lies_beside(publication, tmp
     beside = provenance_path(out)
     assert stat.S_IMODE(beside.stat().st_mode) == 0o600
     assert not any("trace" in file.name for file in out.rglob("*"))
-    stored = read_provenance(beside, publication.release.form)
+    stored = read_provenance(out, publication.release.form)
     assert (stored.rows["data"] == publication.release.trace.rows["data"]).all()
     text = (out / "certificate.json").read_text() + (out / "manifest.json").read_text() + (out / "policy.yaml").read_text()
     assert "seed" not in text

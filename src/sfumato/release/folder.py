@@ -30,6 +30,8 @@ A replaced table whose rows are shuffled can be compared with its original recor
 Invariants
     I1  Written with mode 0600 from the first byte on, outside the release folder, and never through a link.
     I2  Plain arrays and texts only; nothing in the file is executed when it is read. The seed is not in it.
+    I3  It names the certificate and the parts that it was written for. Beside a folder that has none of these it belongs to another
+        release, which had the same name: it is not used, and the audit says so.
 """
 
 from __future__ import annotations
@@ -215,7 +217,7 @@ def read_folder(path: Path, *, draft: bool = False, engine: FileEngine | None = 
         certificate = None if draft else Certificate.from_json(read_tree(path / CERTIFICATE))
     except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError):
         raise ReleaseError("the manifest or the certificate is not what it should be", where=str(path)) from None
-    parts, damage = {}, [*_damage(present, files, (engine or HERE).over_files), *_overstated(path, certificate)]
+    parts, damage = {}, [*_damage(present, files, (engine or HERE).over_files, form), *_overstated(path, certificate)]
     policy = _policy(path, present)
     for name, entry in files.items():
         file = path / name
@@ -339,7 +341,7 @@ def with_private_data(exhibit: ReleaseView, original: Any, history: History | No
     """The exhibit of a folder with what the data holder has."""
     if original is None or exhibit.folder is None:
         return replace(exhibit, history=history, parameters=parameters)
-    trace = read_provenance(provenance_path(exhibit.folder), exhibit.form)
+    trace = read_provenance(exhibit.folder, exhibit.form)
     data = _as_named(original) or exhibit.policy.data.read(original)
     return replace(exhibit, original=data, trace=trace, history=history, parameters=parameters)
 
@@ -361,7 +363,7 @@ def _part(file: Path, damage: list[str], form: Form) -> Part:
 
 def folder_damage(path: Path, over_files: OverFiles = map_files) -> tuple[str, ...]:
     """What is missing, edited or unlisted in a folder."""
-    return tuple(_damage(files_of(path), _listed(read_tree(path / MANIFEST)), over_files))
+    return tuple(_damage(files_of(path), _listed(read_tree(path / MANIFEST)), over_files, form_of(path)))
 
 
 def _overstated(path: Path, certificate: Certificate | None) -> Iterator[str]:
@@ -371,7 +373,9 @@ def _overstated(path: Path, certificate: Certificate | None) -> Iterator[str]:
         yield f"{CERTIFICATE} says that it holds, its figures do not: {wrong}"
 
 
-def _damage(present: Mapping[str, Path], files: Mapping[str, Mapping[str, Any]], over_files: OverFiles) -> Iterator[str]:
+def _damage(
+    present: Mapping[str, Path], files: Mapping[str, Mapping[str, Any]], over_files: OverFiles, form: Form
+) -> Iterator[str]:
     there = [name for name in files if is_inner(name) and name in present]
     digests = dict(zip(there, over_files(digest, [present[name] for name in there]), strict=True))
     for name, entry in files.items():
@@ -381,8 +385,9 @@ def _damage(present: Mapping[str, Path], files: Mapping[str, Mapping[str, Any]],
             yield f"{printable_name(name)} is missing"
         elif digests[name] != entry.get("sha256"):
             yield f"{printable_name(name)} was changed after it was certified"
+    unlisted = UNLISTED if form.has_target else UNLISTED - {TARGET}  # only what can be loaded has a record of a load
     for name in present:
-        if name not in UNLISTED and name not in files:
+        if name not in unlisted and name not in files:
             yield f"{printable_name(name)} is not listed in the manifest"
 
 
@@ -390,7 +395,7 @@ def _damage(present: Mapping[str, Path], files: Mapping[str, Mapping[str, Any]],
 # ----------
 
 
-_COMMON = {"rows", "lasting"}
+_COMMON = {"rows", "lasting", "foreign"}
 
 
 def provenance_path(folder: Path) -> Path:
@@ -398,11 +403,17 @@ def provenance_path(folder: Path) -> Path:
     return folder.with_name(folder.name + ".private.trace")
 
 
-def save_provenance(trace: Provenance, path: Path) -> Path:
-    """Rows of the trace, and what its form adds to them."""
+def save_provenance(trace: Provenance, folder: Path) -> Path:
+    """Write the rows of the trace, what its form adds to them, and for which release they are (I3), beside the folder."""
     packed = io.BytesIO()
-    np.savez_compressed(packed, **dict(_flat({"rows": trace.rows, "extra": _extra(trace)})))
-    return replace_file(path, packed.getvalue(), private=True)  # I1
+    np.savez_compressed(packed, **dict(_flat({"rows": trace.rows, "extra": _extra(trace), "release": _identity(folder)})))
+    return replace_file(provenance_path(folder), packed.getvalue(), private=True)  # I1
+
+
+def _identity(folder: Path) -> dict[str, str]:
+    """The digests of the certificate and of the parts, as the manifest lists them."""
+    listed = _listed(read_tree(folder / MANIFEST))
+    return {name: str(entry["sha256"]) for name, entry in listed.items() if "rows" in entry or name == CERTIFICATE}
 
 
 def _extra(trace: Provenance) -> dict[str, Any]:
@@ -412,9 +423,9 @@ def _extra(trace: Provenance) -> dict[str, Any]:
     return {name: value for name, value in plain.items() if value is not None}
 
 
-def read_provenance(path: Path, form: Form) -> Provenance:
-    """The trace beside a folder of this form; an empty one when there is none."""
-    tree: dict[str, Any] = {"rows": {}, "extra": {}}
+def read_provenance(folder: Path, form: Form) -> Provenance:
+    """Return the trace beside a folder of this form: an empty one when there is none, or when it is another release's (I3)."""
+    path, tree = provenance_path(folder), dict[str, Any]({"rows": {}, "extra": {}})
     try:
         with open_plain(path) as file, np.load(file, allow_pickle=False) as stored:  # I2
             for name in stored.files:
@@ -423,7 +434,9 @@ def read_provenance(path: Path, form: Form) -> Provenance:
         return form.trace_type()()
     except (OSError, ValueError, KeyError, EOFError, TypeError, AttributeError, zipfile.BadZipFile):
         raise ReleaseError("the private trace cannot be read", where=str(path), hint="remove it to audit without it") from None
-    kind = form.trace_type()
+    kind, written_for = form.trace_type(), tree.get("release")
+    if written_for is not None and not set(written_for.items()) & set(_identity(folder).items()):
+        return kind(foreign=True)
     known = {field.name for field in fields(kind)} - _COMMON
     if not set(tree["extra"]) <= known:
         raise ReleaseError("the private trace belongs to another form", where=str(path), hint="remove it to audit without it")

@@ -88,6 +88,8 @@ class Provenance:
     """Per part: the original record number behind each published row, −1 where there is none."""
     lasting: bool = field(default=False, kw_only=True)
     """Whether later audits need it: then it is kept beside the release folder, for the data holder only."""
+    foreign: bool = field(default=False, kw_only=True)
+    """Whether what lies beside the folder was written for another release, so that nothing was read from it."""
 
     def kept(self) -> Provenance:
         """What of it is kept when it lasts; all of it unless a form needs less."""

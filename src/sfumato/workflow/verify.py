@@ -205,7 +205,9 @@ def _in_target(exhibit: ReleaseView, url: str) -> tuple[Finding, ...]:
 def audit_of(exhibit: ReleaseView) -> Audit:
     """The audit of a folder that is open: every claim and check, the certificate, and whether the method fits the form."""
     found = certify(exhibit)
-    return Audit((*found, *_before(exhibit), *_less_is_compared(exhibit), _stated(exhibit, found), made_by(exhibit)))
+    return Audit(
+        (*found, *_before(exhibit), *_unused(exhibit), *_less_is_compared(exhibit), _stated(exhibit, found), made_by(exhibit))
+    )
 
 
 def _before(exhibit: ReleaseView) -> Iterator[Finding]:
@@ -214,6 +216,13 @@ def _before(exhibit: ReleaseView) -> Iterator[Finding]:
     if exhibit.history is None and entered is not None and entered.get("release") != 1:
         reason = "it is not the first release of its ledger and was judged alone; give the ledger to judge all of them together"
         yield Finding("earlier releases", True, grade=NOT_JUDGED, reason=reason)
+
+
+def _unused(exhibit: ReleaseView) -> Iterator[Finding]:
+    """Provenance that lies beside the folder and belongs to another release is no evidence about this one."""
+    if exhibit.trace.foreign:
+        reason = "the private provenance file beside the folder was written for another release and was not used"
+        yield Finding("provenance", True, {}, {"used": 0}, grade=MEASURED, reason=reason)
 
 
 def _less_is_compared(exhibit: ReleaseView) -> Iterator[Finding]:

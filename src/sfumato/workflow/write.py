@@ -130,7 +130,9 @@ def write_out(
     if report and exhibit.private:
         save_private(exhibit, private_path(target))
     if exhibit.trace.lasting:
-        save_provenance(exhibit.trace.kept(), provenance_path(target))
+        save_provenance(exhibit.trace.kept(), target)
+    else:
+        provenance_path(target).unlink(missing_ok=True)  # of an earlier release that had this name
     return target
 
 

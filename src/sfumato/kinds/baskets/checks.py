@@ -99,10 +99,19 @@ class OneToOne(Check):
         if missing or (limit is not None and withheld > limit * len(exhibit.original) + 1e-9):
             reason = f"{len(published)} rows for {len(exhibit.original)} records, of which {withheld} are said to be withheld"
             return Finding(self.name, False, {"rows": 0}, {"rows": abs(missing) or withheld}, reason=reason)
-        unmatched, grade = _unmatched(exhibit, published)
-        reason = f"{unmatched} published rows stand for no original record of their own" if unmatched else ""
+        (unmatched, grade), invented = _unmatched(exhibit, published), _inventing(exhibit, published)
+        wrong = [f"{unmatched} published rows stand for no original record of their own"] if unmatched else []
+        wrong += [f"{invented} published rows show an item that no original record has"] if invented else []
         why = "not every row was compared with every record; none that was compared is wrong"
-        return Finding(self.name, required={"rows": 0}, **one_sided_verdict(not unmatched, grade, {"rows": unmatched}, reason, why))
+        achieved = {"rows": max(unmatched, invented)}
+        return Finding(self.name, required={"rows": 0}, **one_sided_verdict(not wrong, grade, achieved, "; ".join(wrong), why))
+
+
+def _inventing(exhibit: ReleaseView, published: PublishedBaskets) -> int:
+    """Rows that show, or leave open, an item which nobody in the original has."""
+    sets, worlds = align_item_universes(exhibit.original, published)
+    nobody = sets.support() == 0
+    return len(np.unique(np.concatenate([side.owners[nobody[side.items]] for side in (worlds.base, worlds.doubt)])))
 
 
 def _unmatched(exhibit: ReleaseView, published: PublishedBaskets) -> tuple[int, str]:

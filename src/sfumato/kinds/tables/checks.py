@@ -64,7 +64,7 @@ What else must be true of a release.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import date
 from fractions import Fraction
 from typing import ClassVar
@@ -239,6 +239,9 @@ def _unsteady(exhibit: ReleaseView, name: str, behind: IntArray) -> int:
 # ---------
 
 
+_WRITTEN = 1e-6
+
+
 class UnchangedColumns(Check):
     """Columns that are not said to have changed have not."""
 
@@ -261,7 +264,16 @@ class UnchangedColumns(Check):
             moved = form.columns if form.keeps_values else ()
             lost = [name for name in moved if _tally(table.text(name)) != _tally(original.text(name))]
             wrong += [f"{len(lost)} column(s) do not have the values of the original"] if lost else []
+            odd = [name for name, shares in form.shares.items() if not _are_shares(shares, original.text(name))]
+            wrong += [f"the shares of {len(odd)} column(s) are not those of the original"] if odd else []
         return Finding(self.name, not wrong, {"wrong": 0}, {"wrong": len(wrong)}, reason="; ".join(wrong))
+
+
+def _are_shares(shares: Mapping[str, float], text: TextColumn) -> bool:
+    """Whether these are the shares of a column's values, up to how they are written."""
+    known = dict(zip(text.labels, text.counts().tolist(), strict=True))
+    rows = sum(known.values())
+    return set(shares) == set(known) and all(abs(shares[label] * rows - count) < _WRITTEN * rows for label, count in known.items())
 
 
 def _tally(text: TextColumn) -> Counter[str]:

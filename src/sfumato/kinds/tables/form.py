@@ -315,6 +315,10 @@ class PerturbedTable(Form):
         yield from differing_columns(exhibit, "data", exhibit.policy.published)
         if not set(self.columns) <= set(exhibit.policy.published):
             yield "columns are said to have changed that are not published"
+        drawn = {name: shares for name, shares in self.shares.items() if "data" in exhibit.parts and name in exhibit.data.names}
+        invented = [name for name, shares in drawn.items() if not set(exhibit.data.text(name).labels) <= set(shares)]
+        if invented:
+            yield f"{len(invented)} column(s) have categories that could not be drawn"
 
     def uncountable(self, exhibit: ReleaseView) -> str:
         return "its values changed by chance, so a count of them is no count of people"

@@ -25,7 +25,7 @@ from sfumato.kinds.subtables.form import AnatomyForm, AnatomyProvenance, SubTabl
 from sfumato.kinds.subtables.methods.anatomy import most_buckets
 from sfumato.kinds.subtables.methods.buckets import bucket_contents
 from sfumato.policy.policy import Policy
-from sfumato.release.folder import part_files, provenance_path, read_provenance
+from sfumato.release.folder import part_files, read_provenance
 from sfumato.release.release import Release
 from sfumato.release.view import ReleaseView
 from sfumato.workflow.plan import Plan
@@ -67,7 +67,7 @@ def rederive_buckets(exhibit: ReleaseView, engine: SparkEngine, rows: RemoteRows
     """The exhibit of a folder beside its source; with the private trace rows are dealt as they were, and compared."""
     exhibit = replace(exhibit, original=classes.table)
     assert exhibit.folder is not None
-    trace = read_provenance(provenance_path(exhibit.folder), exhibit.form)
+    trace = read_provenance(exhibit.folder, exhibit.form)
     if not isinstance(trace, AnatomyProvenance) or not trace.secret:
         return exhibit
     secret, hidden = secret_of(trace), _hidden(exhibit.policy, classes.table)

@@ -29,7 +29,7 @@ from sfumato.kinds.subtables.methods.subtable_method import SubTableMethod, note
 from sfumato.models.base import Model
 from sfumato.policy.policy import Policy
 from sfumato.policy.rule_reduction import privacy_rules
-from sfumato.release.folder import part_files, provenance_path, read_provenance
+from sfumato.release.folder import part_files, read_provenance
 from sfumato.release.release import Release
 from sfumato.release.view import ReleaseView
 from sfumato.workflow.plan import Plan
@@ -87,7 +87,7 @@ def rederive_subtables(exhibit: ReleaseView, engine: SparkEngine, rows: RemoteRo
     """The exhibit of a folder beside its source; with the private trace rows are dealt as they were, and compared."""
     exhibit = replace(exhibit, original=classes.table)
     assert exhibit.folder is not None
-    trace = read_provenance(provenance_path(exhibit.folder), exhibit.form)
+    trace = read_provenance(exhibit.folder, exhibit.form)
     if not isinstance(trace, SubTablesProvenance) or not trace.secret:
         return exhibit
     secret = secret_of(trace)
