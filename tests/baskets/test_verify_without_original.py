@@ -24,8 +24,9 @@ from sfumato.kinds.baskets.published_baskets import PublishedBaskets, from_table
 from sfumato.release.certificate import Certificate, Finding, Records
 from sfumato.release.folder import provenance_path
 from sfumato.release.release import Part
+from sfumato.release.summary import LABELS, UNASSESSED, decide_headline
 from sfumato.release.view import ReleaseView
-from sfumato.ui.cli.verify import command, headline
+from sfumato.ui.cli.verify import command
 from sfumato.workflow.verify import Audit
 
 NAMES = tuple("abcd")
@@ -106,25 +107,25 @@ def test_the_first_line_and_the_document_name_what_is_open(tmp_path: Path) -> No
     folder = sf.publish(policy(*claims), data=baskets, seed=secret(1)).write(tmp_path / "out", report=False)
     shown = CliRunner().invoke(command, [str(folder)])
     assert shown.exit_code == 0
-    assert "the release holds" not in shown.output
-    assert "2 claims need --original" in shown.output.splitlines()[0]
+    assert shown.output.splitlines()[0] == f"! {UNASSESSED}."
     assert shown.output.count("?") == 2
+    assert "--original FILE" in shown.output
     document = json.loads(CliRunner().invoke(command, [str(folder), "--json"]).output)
     assert document["holds"] is None and not document["complete"]
     assert document["not_judged"] == ["k-anonymity", "l-diversity"]
     assert [entry["holds"] for entry in document["findings"][:2]] == [None, None]
     verdict = sf.verify(folder, original=baskets)
     assert verdict.holds and verdict.complete
-    assert headline(verdict) == "the release holds"
+    assert verdict.summary().headline.label == LABELS["holds"]
     provenance_path(folder).unlink()
     verdict = sf.verify(folder, original=baskets)
     assert not verdict.violated and [finding.model for finding in verdict.open] == ["l-diversity"]
-    assert "1 claim needs more evidence" in headline(verdict, with_original=True)
+    assert verdict.summary().headline.label == UNASSESSED
 
 
 def test_a_violation_is_not_hidden_by_what_is_open() -> None:
-    verdict = Audit((Finding("a", True, grade="not judged"), Finding("b", False)))
-    assert headline(verdict) == "the release is VIOLATED"
+    verdict = Audit((Finding("k-anonymity", True, {"k": 3}, grade="not judged"), Finding("b", False)))
+    assert decide_headline(verdict.findings, policy(), Basket()).label == LABELS["broken"]
     assert not verdict.holds
 
 

@@ -64,7 +64,7 @@ def test_killed_in_the_load_and_finished_by_the_same_command(tmp_path: Path, tar
     manifest = (out / "manifest.json").read_bytes()
     done = sfumato("publish", str(policy), "--out", str(out))
     assert done.returncode == 0, done.stderr
-    assert "going on with the load" in done.stdout
+    assert "Continuing with the database load" in done.stdout
     assert rows(target) == TABLES
     assert json.loads((out / "target.json").read_text())["holds"]
     assert (out / "manifest.json").read_bytes() == manifest

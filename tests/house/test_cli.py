@@ -52,7 +52,7 @@ def test_the_program_by_itself_says_what_it_says_here(desk: Path) -> None:
     for name, call in (("one", process), ("other", run)):
         made = call("publish", "policy.yaml", "--out", name, "--seed", str(SEED), "--no-report", cwd=desk)
         assert (made.returncode, made.stderr) == (0, "")
-        assert made.stdout.replace(name, "out").startswith("published 40 of 40 records with refined to out")
+        assert made.stdout.replace(name, "out").startswith("Published 40 of 40 records to out/ (method: refined, ")
     assert (desk / "one" / "data.csv").read_text() == (desk / "other" / "data.csv").read_text()
     assert process("publsh", cwd=desk).stderr == run("publsh", cwd=desk).stderr
 

@@ -108,7 +108,7 @@ def test_a_claim_that_fails_counts_rows(place: Path) -> None:
     tree: dict[str, Any] = dict(sf.Policy.read(out / "policy.yaml").document.tree)
     (out / "policy.yaml").write_text(json.dumps({**tree, "protect": [{"k-anonymity": {"k": 200}}]}))
     told = sf.verify(out, original=place / "visits.csv").findings[0].reason
-    assert told == f"{PEOPLE * EACH} rows in {told.split()[3]} group(s) fall below"
+    assert told.startswith(f"{PEOPLE * EACH:,} rows in ") and told.endswith("do not reach the required level")
 
 
 @pytest.mark.parametrize(

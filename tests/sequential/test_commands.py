@@ -35,7 +35,7 @@ def two_releases(tmp_path_factory):
         new = ["--new-ledger"] if number == 1 else []
         done = run("publish", folder / f"p{number}.yaml", "--out", folder / f"r{number}", "--no-report", *new)
         assert done.exit_code == 0, done.output
-        assert f"entered as release {number}" in done.output
+        assert f" as release {number}." in done.output
     return folder
 
 

@@ -386,7 +386,7 @@ def test_what_the_commands_say(place: Path) -> None:
     ledger, key = str(place / "l.ledger"), somebody(place / "l.ledger", alone=False)
     done = run("ledger", "forget", ledger, key)
     assert done.returncode == 0
-    assert "taken out of 3 release(s): 1, 2, 3" in done.stdout
+    assert "Deleted from 3 releases (1, 2, 3)" in done.stdout
     assert key not in done.stdout
     again = run("ledger", "forget", ledger, key)
     assert again.returncode == 6

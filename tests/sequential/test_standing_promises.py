@@ -54,7 +54,10 @@ def test_rows_stay_shared_where_a_later_release_does_not_say_so(tmp_path, later)
 def test_the_audit_finds_rows_that_a_later_release_tells(tmp_path, monkeypatch):
     monkeypatch.setattr(recoding, "with_standing_requirements", lambda task: (task.policy, task))
     monkeypatch.setattr(constraints, "standing_requirements", lambda policy, history: policy.claims)
-    with pytest.raises(AuditRefused, match="earlier promises: k-anonymity: 8 people stand in joint classes that fall below"):
+    with pytest.raises(
+        AuditRefused,
+        match="earlier promises: k-anonymity: 8 people do not reach the required level in their joint equivalence classes",
+    ):
         released(tmp_path, ({**KNOWN, "s": "sensitive"}, [SHARED], "mondrian"), LATER[0])
 
 

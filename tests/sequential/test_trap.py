@@ -74,7 +74,9 @@ def test_a_release_that_looks_at_no_history_is_refused_by_the_audit(tmp_path, mo
     from sfumato.kinds.tables.methods import recoding
 
     monkeypatch.setattr(recoding, "constrain_task", lambda task, **_: HistoryConstraint.first(task.data))
-    with pytest.raises(AuditRefused, match="4 people stand in joint classes that fall below, over 2 releases"):
+    with pytest.raises(
+        AuditRefused, match="4 people do not reach the required level in their joint equivalence classes, over 2 releases"
+    ):
         published_twice(tmp_path, "mondrian", "distinct")
 
 

@@ -67,5 +67,5 @@ def test_a_history_of_one_class_is_not_divided_either(tmp_path):
 
 def test_classes_that_are_left_out_in_part_are_found_out(tmp_path, monkeypatch):
     monkeypatch.setattr(FullDomain, "_undivided", lambda self, inside: inside)
-    with pytest.raises(AuditRefused, match="joint classes that fall below"):
+    with pytest.raises(AuditRefused, match="in their joint equivalence classes"):
         twice(tmp_path, policy("mondrian"), policy("global"), table(0))

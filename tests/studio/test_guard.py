@@ -272,7 +272,7 @@ def test_script_in_column_names_values_and_tables_stays_text(tmp_path: Path) -> 
     columns = (
         f'  "{HOSTILE}town": {{role: quasi-identifier, hierarchy: flat}}\n  age: quasi-identifier\n  "{IMAGE}ill": sensitive\n'
     )
-    rest = "protect:\n  - k-anonymity: {k: 3}\n  - l-diversity: {l: 1}\nmethod: {mondrian: {}}\n"
+    rest = "protect:\n  - k-anonymity: {k: 3}\n  - l-diversity: {l: 2}\nmethod: {mondrian: {}}\n"
     (tmp_path / "evil.yaml").write_text(
         f'version: 1\ndata: evil.csv\ncolumns:\n{columns}{rest}keep:\n#  - "{HOSTILE}"  # {IMAGE}\n'
     )

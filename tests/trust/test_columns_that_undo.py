@@ -47,7 +47,7 @@ def policy(**roles: Any) -> dict[str, Any]:
         "version": 1,
         "data": {"source": "people.csv"},
         "columns": columns | roles,
-        "protect": [{"k-anonymity": {"k": 3}}],
+        "protect": [{"k-anonymity": {"k": 3}}, {"l-diversity": {"l": 2}}],
         "method": {"mondrian": {}},
     }
 

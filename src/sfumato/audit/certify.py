@@ -40,28 +40,133 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from sfumato.audit.recount import classes_violated_for_persons, compare_with_findings
 from sfumato.audit.recount.recount import same_figure
 from sfumato.core.errors import ReleaseError, SfumatoError
 from sfumato.core.registry import catalogue
+from sfumato.core.wording import Worded, Wording
 from sfumato.history.judge.series import is_series, judge_series
 from sfumato.kinds.person_evidence import PEOPLE, persons_behind_rows
 from sfumato.kinds.tables.evidence import population_source
 from sfumato.models.base import Model
 from sfumato.policy.requirements import PrivacyRequirement
 from sfumato.policy.rule_reduction import revealing_dependency
-from sfumato.release.certificate import AS_ASKED, MEASURED, NOT_JUDGED, Finding
+from sfumato.release.certificate import AS_ASKED, ERROR, MEASURED, NOT_JUDGED, SOURCE_RULE, Finding
 from sfumato.release.evidence import Check, Evidence, evidence_for
 from sfumato.release.metric import Metric
 from sfumato.release.view import ReleaseView, certificate_of
+
+
+class TooManyRequirements(Worded):
+    """The policy has more requirements than the audit accepts."""
+
+    name: ClassVar[str] = "claims"
+    words: ClassVar[Wording] = Wording("Policy size", "policy-size", "integrity")
+
+
+class RecountAgrees(Worded):
+    """What the second implementation comes to."""
+
+    name: ClassVar[str] = "floor"
+    words: ClassVar[Wording] = Wording(
+        "Independent recount",
+        "recount",
+        "integrity",
+        holds=(
+            "A second, independent implementation confirms {details.counted} of {details.claims guarantee/guarantees}.",
+            "A second, independent implementation finds no other figures.",
+        ),
+        measured=(
+            "A second implementation cannot count any of {found.claims guarantee/guarantees} from these files; it compared "
+            "numbers of rows."
+        ),
+        violated="A second, independent implementation disagrees in {found.disagreements point/points}: {reason}",
+    )
+
+
+class CertificateMatch(Worded):
+    """Whether the certificate of a folder says what was found."""
+
+    name: ClassVar[str] = "certificate"
+    words: ClassVar[Wording] = Wording(
+        "Certificate",
+        "certificate-match",
+        "integrity",
+        holds="The certificate states exactly what this audit found.",
+        violated="The certificate differs from this audit in {found.contradictions point/points}: {reason}",
+    )
+
+
+class MethodMatch(Worded):
+    """Whether the method of the policy makes releases of this form."""
+
+    name: ClassVar[str] = "method"
+    words: ClassVar[Wording] = Wording(
+        "Method", "method-match", "integrity", holds="The method of the policy produces this kind of release."
+    )
+
+
+class SeriesNotJoined(Worded):
+    """A later release of a series that was assessed alone."""
+
+    name: ClassVar[str] = "earlier releases"
+    words: ClassVar[Wording] = Wording("Earlier releases", "series-not-joined", "privacy")
+
+
+class EarlierVersion(Worded):
+    """A certificate that an older version wrote."""
+
+    name: ClassVar[str] = "earlier version"
+    words: ClassVar[Wording] = Wording(
+        "Certificate version",
+        "certificate-version",
+        "measured",
+        measured="The certificate was written by version {found.version}, which stated fewer limits. Read the limits named below.",
+        warns=lambda found: True,
+        advice="Ask the publisher to certify the release again.",
+    )
+
+
+class TargetRows(Worded):
+    """Whether a loaded database contains the released rows."""
+
+    name: ClassVar[str] = "rows"
+    words: ClassVar[Wording] = Wording(
+        "Rows in the target",
+        "rows",
+        "integrity",
+        holds="Exactly the released rows are in {found.tables table/tables}.",
+        violated="{found.different} of {found.tables table/tables} differ: {reason}",
+    )
+
+
+class TargetServer(Worded):
+    """Whether the server of a loaded database reports problems."""
+
+    name: ClassVar[str] = "server"
+    words: ClassVar[Wording] = Wording(
+        "Database server",
+        "server",
+        "integrity",
+        holds="The database server confirms all keys and constraints.",
+        violated="The database server reports {found.complaints problem/problems}: {reason}",
+    )
+
+
+class SourceRule(Worded):
+    """A rule of the policy, looked at in the original."""
+
+    name: ClassVar[str] = SOURCE_RULE
+    words: ClassVar[Wording] = Wording("Original data", "source-rule", "truth", holds="{reason}")
+
 
 MOST_CLAIMS = 500
 FLOOR = "floor"
 """The one finding of a certificate that is neither a claim nor a check of the catalogue."""
 NOTHING_COUNTED = "no claim of this release can be counted from its files a second time, so nothing was confirmed"
-_UNCOUNTED = "nobody looks at this where only different rows with their counts are at hand"
+_UNCOUNTED = "this check does not support different rows with their counts (partitioned Parquet files)"
 
 
 def certify(exhibit: ReleaseView, *, recount: bool = True) -> tuple[Finding, ...]:
@@ -96,7 +201,8 @@ def recounted(exhibit: ReleaseView, folder: Path, found: Sequence[Finding]) -> F
     if not wrong and not counted:
         return Finding(FLOOR, True, {}, {"counted": 0, "claims": claims}, grade=MEASURED, reason=NOTHING_COUNTED)
     some = f"{counted} of {claims} claims were counted again" if counted < claims else ""
-    return Finding(FLOOR, not wrong, {"disagreements": 0}, {"disagreements": len(wrong)}, reason="; ".join(wrong) or some)
+    details, asked = {"counted": counted, "claims": claims}, {"disagreements": 0}
+    return Finding(FLOOR, not wrong, asked, {"disagreements": len(wrong)}, reason="; ".join(wrong) or some, details=details)
 
 
 def compare_with_certificate(exhibit: ReleaseView, found: tuple[Finding, ...]) -> Finding:
@@ -104,7 +210,7 @@ def compare_with_certificate(exhibit: ReleaseView, found: tuple[Finding, ...]) -
     try:
         return agreement(exhibit, evidence_for(exhibit.form), found)
     except Exception as error:  # I1
-        return Finding("certificate", False, reason=refusal(error))
+        return Finding("certificate", False, reason=refusal(error), details=_stopped(error))
 
 
 def judge_claims(exhibit: ReleaseView) -> list[Finding | None]:
@@ -147,7 +253,13 @@ def together(exhibit: ReleaseView, alone: Sequence[Finding | None]) -> Iterator[
 
 
 def _unjudged(claim: PrivacyRequirement, error: Exception) -> Finding:
-    return Finding(claim.model.name, False, claim.model.required(), {}, claim.given, claim.hide, reason=refusal(error))
+    asked, why = claim.model.required(), refusal(error)
+    return Finding(claim.model.name, False, asked, {}, claim.given, claim.hide, reason=why, details=_stopped(error))
+
+
+def _stopped(error: Exception) -> dict[str, str]:
+    """That the audit itself could not go on, as a detail of the finding; what it refuses in its own words is no error."""
+    return {} if isinstance(error, SfumatoError) else {ERROR: type(error).__name__}
 
 
 def examine_all(exhibit: ReleaseView) -> list[Finding]:
@@ -163,7 +275,7 @@ def examine_all(exhibit: ReleaseView) -> list[Finding]:
             elif exhibit.counted and check.concerned(exhibit):  # I4
                 findings.append(Finding(check.name, True, grade=NOT_JUDGED, reason=_UNCOUNTED))
         except Exception as error:  # I1
-            findings.append(Finding(check.name, False, reason=refusal(error)))
+            findings.append(Finding(check.name, False, reason=refusal(error), details=_stopped(error)))
     return findings
 
 

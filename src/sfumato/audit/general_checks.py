@@ -43,6 +43,7 @@ from collections.abc import Iterator
 from pathlib import PurePosixPath
 from typing import ClassVar
 
+from sfumato.core.wording import Wording
 from sfumato.data.text_values import find_formulas
 from sfumato.io.plain_files import is_part_file
 from sfumato.models.base import round_significant
@@ -56,6 +57,12 @@ class Files(Check):
     """The folder holds exactly what was certified."""
 
     name: ClassVar[str] = "files"
+    words: ClassVar[Wording] = Wording(
+        title="Checksums",
+        code="checksums",
+        group="integrity",
+        holds="All files are unchanged since certification.",
+    )
     on_classes: ClassVar[bool] = True
 
     def ready(self, exhibit: ReleaseView) -> bool:
@@ -74,6 +81,13 @@ class FormFits(Check):
     """The parts and columns are those of the form, and the policy is one that the form can serve."""
 
     name: ClassVar[str] = "form"
+    words: ClassVar[Wording] = Wording(
+        title="File structure",
+        code="file-structure",
+        group="integrity",
+        holds="All published files match the declared format.",
+        violated="The files do not match the declared format: {reason}",
+    )
     on_classes: ClassVar[bool] = True
 
     def ready(self, exhibit: ReleaseView) -> bool:
@@ -125,6 +139,16 @@ class Formulas(Check):
     """Published cells that begin like a formula (=, +, -, @); a spreadsheet would run them."""
 
     name: ClassVar[str] = "formulas"
+    words: ClassVar[Wording] = Wording(
+        title="Formula cells",
+        code="formula-cells",
+        group="integrity",
+        holds="No published cell begins like a spreadsheet formula.",
+        violated="{found.cells cell/cells} begin like a spreadsheet formula.",
+        measured="{found.cells cell/cells} begin like a spreadsheet formula.",
+        warns=lambda found: bool(found["cells"]),
+        advice="Import the file as text, or set `escape: formulas` under `data:`.",
+    )
     on_classes: ClassVar[bool] = True
 
     def ready(self, exhibit: ReleaseView) -> bool:
@@ -161,6 +185,12 @@ class RolesKept(Check):
     """No identifier column, no column the policy does not publish."""
 
     name: ClassVar[str] = "roles"
+    words: ClassVar[Wording] = Wording(
+        title="Published columns",
+        code="published-columns",
+        group="privacy",
+        holds="Only columns named in the policy are published, and no identifiers.",
+    )
     on_classes: ClassVar[bool] = True
 
     def ready(self, exhibit: ReleaseView) -> bool:
@@ -186,6 +216,14 @@ class SecretSeed(Check):
     """What the promises rest on was drawn by chance that nobody can repeat."""
 
     name: ClassVar[str] = "seed"
+    words: ClassVar[Wording] = Wording(
+        title="Secret randomness",
+        code="secret-seed",
+        group="privacy",
+        holds="The randomness cannot be repeated.",
+        violated=("The release was made with a short seed. Anyone who guesses it can undo the noise, so no guarantee holds."),
+        advice="Publish again without `--seed`.",
+    )
     on_classes: ClassVar[bool] = True
     forbids: ClassVar[bool] = False
 
@@ -205,6 +243,15 @@ class Suppression(Check):
     """Published and suppressed records add up and stay within the policy's limit."""
 
     name: ClassVar[str] = "suppression"
+    words: ClassVar[Wording] = Wording(
+        title="Suppression",
+        code="suppression",
+        holds=(
+            ("{found.suppressed} of {found.input record/records} suppressed (limit: {asked.suppress_at_most %})."),
+            "{found.suppressed} of {found.input record/records} suppressed (no limit set).",
+        ),
+        violated="{reason}",
+    )
     on_classes: ClassVar[bool] = True
 
     def ready(self, exhibit: ReleaseView) -> bool:

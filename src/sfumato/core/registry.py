@@ -31,6 +31,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "source audits": ("kinds",),
     "attacks": ("audit", "kinds"),
     "report sections": ("audit", "history", "kinds"),
+    "effects": ("kinds",),
     "discover": ("workflow.discover",),
     "templates": ("workflow.discover",),
     "demos": ("ui.demos",),

@@ -58,6 +58,7 @@ import numpy as np
 
 from sfumato.core.arrays import BoolArray, IntArray, positions_in_runs
 from sfumato.core.errors import DataError
+from sfumato.core.wording import Wording
 from sfumato.data.equivalence_classes import EquivalenceClasses, equivalence_classes_of
 from sfumato.data.generalized_tuples import containing_pairs
 from sfumato.data.persons import buckets_disclosing_value, most_rows_of_one_person, number_equal_multisets, persons_of_rows
@@ -348,6 +349,19 @@ class CountedPeople(Check):
     """No class of rows says more about a person in several of them than the claims allow."""
 
     name: ClassVar[str] = PEOPLE
+    words: ClassVar[Wording] = Wording(
+        title="People with several records",
+        code="people",
+        group="privacy",
+        holds=(
+            (
+                "All guarantees also hold for people with several records; each is hidden among at least "
+                "{details.among person/people}."
+            ),
+            "All guarantees also hold for people with several records.",
+        ),
+        violated=("{found.classes equivalence class/equivalence classes} reveal too much about a person with several records."),
+    )
     steady: ClassVar[bool] = False
 
     def ready(self, exhibit: ReleaseView) -> bool:
@@ -380,7 +394,8 @@ def _found(tallies: list[ViolationCount]) -> Finding:
     if not broken and not all(tally.complete for tally in tallies):
         return _open("who stands in which row cannot be told from the original")
     reason = f"{broken} class(es) say too much about somebody who stands in several rows" if broken else ""
-    return Finding(CountedPeople.name, not broken, _ASKED, {"classes": broken, "among": among}, reason=reason)
+    achieved, details = {"classes": broken, "among": among}, {"among": among} if among else {}
+    return Finding(CountedPeople.name, not broken, _ASKED, achieved, reason=reason, details=details)
 
 
 def _open(reason: str) -> Finding:

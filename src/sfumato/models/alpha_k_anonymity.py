@@ -18,6 +18,7 @@ from typing import Any, ClassVar
 from pydantic import Field
 
 from sfumato.core.arrays import BoolArray
+from sfumato.core.wording import Wording
 from sfumato.data.linkage import Linkage
 from sfumato.models.base import Demand, Example, Model, Safer, all_hold, example_classes, round_significant
 
@@ -29,6 +30,23 @@ class AlphaK(Model):
     """
 
     name: ClassVar[str] = "alpha-k-anonymity"
+    words: ClassVar[Wording] = Wording(
+        group="privacy",
+        title="(α, k)-anonymity",
+        holds=(
+            "The smallest equivalence class has {found.k record/records} (required: {asked.k}); the "
+            "largest share of a {hide} value is {found.alpha %} (limit: {asked.alpha %})."
+        ),
+        violated=(
+            "The smallest equivalence class has {found.k record/records} (required: {asked.k}); the "
+            "largest share of a {hide} value is {found.alpha %} (limit: {asked.alpha %})."
+        ),
+        headline=(
+            "An adversary who knows {given} is left with at least {found.k} {unit} and guesses {hide} "
+            "with probability at most {found.alpha %}."
+        ),
+        limit="Values may be similar in meaning.",
+    )
     sentence: ClassVar[str] = (
         "must be left with at least {k} candidates, and no value of {hide} may have a share above {alpha} among them"
     )

@@ -26,6 +26,7 @@ import numpy as np
 from pydantic import Field
 
 from sfumato.core.arrays import BoolArray
+from sfumato.core.wording import Wording
 from sfumato.data.linkage import Linkage
 from sfumato.models.base import Demand, Example, Model, Safer, example_classes, round_significant
 from sfumato.models.k_anonymity import KAnonymity
@@ -36,6 +37,80 @@ class AverageRisk(Model):  # I1
     """The average re-identification risk is at most this probability; with k, every person also has k candidates (strict)."""
 
     name: ClassVar[str] = "average-risk"
+    words: ClassVar[Wording] = Wording(
+        group="privacy",
+        title="Average re-identification risk",
+        holds=(
+            (
+                "The average re-identification risk is {found.risk %} (limit: {asked.risk %}); the "
+                "smallest equivalence class has {found.k record/records}."
+            ),
+            "The average re-identification risk is {found.risk %} (limit: {asked.risk %}).",
+        ),
+        violated=(
+            (
+                "The average re-identification risk is {found.risk %} (limit: {asked.risk %}); the "
+                "smallest equivalence class has {found.k record/records}."
+            ),
+            "The average re-identification risk is {found.risk %}, above the limit of {asked.risk %}.",
+        ),
+        headline=(
+            "An adversary who knows {given} re-identifies {found.risk %} of the records on average, "
+            "each among at least {found.k} {unit}."
+        ),
+        limit="Single people may be at higher risk.",
+    )
+    variants: ClassVar[tuple[str, Mapping[str, Wording]]] = (
+        "attacker",
+        {
+            "marketer": Wording(
+                group="privacy",
+                title="Average risk (marketer)",
+                code="average-risk",
+                holds=(
+                    (
+                        "The average re-identification risk is {found.risk %} (limit: {asked.risk %}); the "
+                        "smallest equivalence class has {found.k record/records}."
+                    ),
+                    "The average re-identification risk is {found.risk %} (limit: {asked.risk %}).",
+                ),
+                violated=(
+                    (
+                        "The average re-identification risk is {found.risk %} (limit: {asked.risk %}); the "
+                        "smallest equivalence class has {found.k record/records}."
+                    ),
+                    "The average re-identification risk is {found.risk %}, above the limit of {asked.risk %}.",
+                ),
+                headline=(
+                    "An adversary who does not know who was sampled links {found.risk %} of the records correctly on average."
+                ),
+                limit="Single people may be at higher risk.",
+            ),
+            "journalist": Wording(
+                group="privacy",
+                title="Average risk (journalist)",
+                code="average-risk",
+                holds=(
+                    (
+                        "The average re-identification risk is {found.risk %} (limit: {asked.risk %}); the "
+                        "smallest equivalence class has {found.k record/records}."
+                    ),
+                    "The average re-identification risk is {found.risk %} (limit: {asked.risk %}).",
+                ),
+                violated=(
+                    (
+                        "The average re-identification risk is {found.risk %} (limit: {asked.risk %}); the "
+                        "smallest equivalence class has {found.k record/records}."
+                    ),
+                    "The average re-identification risk is {found.risk %}, above the limit of {asked.risk %}.",
+                ),
+                headline=(
+                    "An adversary who does not know who was sampled links {found.risk %} of the records correctly on average."
+                ),
+                limit="Single people may be at higher risk.",
+            ),
+        },
+    )
     sentence: ClassVar[str] = (
         "may on average be right with a chance of at most {risk} when looking for a person, who is always left "
         "among at least {k} candidates (attacker: {attacker})"

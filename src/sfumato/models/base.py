@@ -36,6 +36,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from sfumato.core.arrays import BoolArray
+from sfumato.core.wording import Worded
 from sfumato.data.linkage import Linkage, ValueDistribution
 from sfumato.data.text_values import parse_number
 
@@ -109,7 +110,7 @@ class Example(NamedTuple):
     fails: Any
 
 
-class Model(BaseModel):
+class Model(BaseModel, Worded):
     """What must be true of everybody's candidates."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
@@ -166,6 +167,12 @@ class Model(BaseModel):
     def weaker_by_group(self) -> Sequence[Model]:
         """Models on single groups below `by_group`, the weakest first, with which a whole release may still satisfy this one."""
         return ()
+
+    @classmethod
+    def is_trivial(cls, required: Mapping[str, Any]) -> bool:
+        """Whether every release reaches this level: one candidate, one value. Then nothing is promised."""
+        asked = [(cls.levels[name], required[name]) for name in cls.levels if name in required]
+        return bool(asked) and all(safer == "more" and level <= 1 for safer, level in asked)
 
     @property
     def compares_release(self) -> bool:

@@ -30,6 +30,7 @@ import numpy as np
 from pydantic import Field
 
 from sfumato.core.arrays import BoolArray, FloatArray
+from sfumato.core.wording import Wording
 from sfumato.data.linkage import Linkage, ValueDistribution
 from sfumato.models.base import ComparingModel, Example, Safer, all_hold, example_classes, round_significant
 
@@ -41,6 +42,45 @@ class BetaLikeness(ComparingModel):  # I1
     """No sensitive value is much more frequent in an equivalence class than in the whole release."""
 
     name: ClassVar[str] = "beta-likeness"
+    words: ClassVar[Wording] = Wording(
+        group="privacy",
+        title="β-likeness",
+        holds=(
+            "A value of {hide} is at most {1+found.beta} times as frequent in an equivalence class as "
+            "overall (limit: {1+asked.beta})."
+        ),
+        violated=(
+            "A value of {hide} is {1+found.beta} times as frequent in an equivalence class as overall (limit: {1+asked.beta}).",
+            "A frequent value of {hide} exceeds the limit of the enhanced kind ({1+asked.beta} times as frequent as overall).",
+        ),
+        headline=(
+            "For an adversary who knows {given}, no value of {hide} becomes more than {1+found.beta} times as likely as overall."
+        ),
+        limit="Values may become less likely, even impossible.",
+    )
+    variants: ClassVar[tuple[str, Mapping[str, Wording]]] = (
+        "kind",
+        {
+            "enhanced": Wording(
+                group="privacy",
+                title="β-likeness (enhanced)",
+                code="beta-likeness",
+                holds=(
+                    "A value of {hide} is at most {1+found.beta} times as frequent in an equivalence class as "
+                    "overall (limit: {1+asked.beta})."
+                ),
+                violated=(
+                    "A value of {hide} is {1+found.beta} times as frequent in an equivalence class as overall "
+                    "(limit: {1+asked.beta})."
+                ),
+                headline=(
+                    "For an adversary who knows {given}, no value of {hide} becomes more than {1+found.beta} "
+                    "times as likely as overall; frequent values less."
+                ),
+                limit="Values may become less likely, even impossible.",
+            )
+        },
+    )
     sentence: ClassVar[str] = (
         "may not see the share of any value of {hide} grow by more than the factor {beta} ({kind}; "
         "the whole table is counted {reference})"

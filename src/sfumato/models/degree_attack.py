@@ -35,6 +35,7 @@ from typing import Any, ClassVar
 import numpy as np
 from pydantic import Field
 
+from sfumato.core.wording import Wording
 from sfumato.data.edge_channel import EdgeChannel, binomial_probabilities
 from sfumato.models.base import Example, Safer, round_significant
 from sfumato.models.channel_model import ChannelModel, PublishedChannel, best_success_over_releases, smallest_mu
@@ -44,6 +45,23 @@ class DegreeAttack(ChannelModel):
     """An adversary who knows a degree tells two nodes of similar degree apart with at most this probability."""
 
     name: ClassVar[str] = "degree-attack"
+    words: ClassVar[Wording] = Wording(
+        group="privacy",
+        title="Degree attack",
+        holds=(
+            "Two people {asked.apart tie/ties} apart are distinguished with probability at most "
+            "{found.success_at_most %} (limit: {asked.success_at_most %})."
+        ),
+        violated=(
+            "Two people {asked.apart tie/ties} apart may be distinguished with probability up to "
+            "{found.success_at_most %} (limit: {asked.success_at_most %})."
+        ),
+        headline=(
+            "An adversary tells two people whose numbers of ties differ by at most {asked.apart} apart "
+            "with probability at most {found.success_at_most %}."
+        ),
+        limit="A person far better connected than everybody else is not covered. Guessing alone gives 50 %.",
+    )
     sentence: ClassVar[str] = (
         "and the number of ties of a person may tell the person from somebody with up to {apart} ties more or "
         "fewer with a chance of at most {success_at_most}"

@@ -22,6 +22,7 @@ import numpy as np
 from pydantic import Field
 
 from sfumato.core.arrays import BoolArray, FloatArray
+from sfumato.core.wording import Wording
 from sfumato.data.linkage import Linkage, ValueDistribution
 from sfumato.models.base import ComparingModel, Example, Safer, all_hold, example_classes, round_significant
 
@@ -33,6 +34,23 @@ class DeltaDisclosure(ComparingModel):  # I1
     """Every sensitive value is about as frequent in an equivalence class as in the whole release."""
 
     name: ClassVar[str] = "delta-disclosure"
+    words: ClassVar[Wording] = Wording(
+        group="privacy",
+        title="δ-disclosure privacy",
+        holds=(
+            "Shares of {hide} values differ from the overall shares by a factor of at most "
+            "{exp found.delta} (limit: {exp asked.delta})."
+        ),
+        violated=(
+            "Shares of {hide} values differ from the overall shares by a factor of {exp found.delta} (limit: {exp asked.delta}).",
+            "An equivalence class lacks a value of {hide} that occurs elsewhere (limit: a factor of {exp asked.delta}).",
+        ),
+        headline=(
+            "For an adversary who knows {given}, every value of {hide} stays within a factor of "
+            "{exp found.delta} of its overall share."
+        ),
+        limit="It says nothing about class size.",
+    )
     sentence: ClassVar[str] = (
         "may not see the share of any value of {hide} change by a factor beyond e to the {delta} "
         "(the whole table is counted {reference})"

@@ -30,6 +30,7 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from sfumato.core.arrays import BoolArray, FloatArray
+from sfumato.core.wording import Wording
 from sfumato.data.linkage import Linkage, ValueDistribution
 from sfumato.models.base import Example, Model, Safer, all_hold, example_classes, round_significant
 
@@ -41,6 +42,23 @@ class DeltaPresence(Model):  # I1
     """For every person of the population the probability to be in the table is between two bounds."""
 
     name: ClassVar[str] = "delta-presence"
+    words: ClassVar[Wording] = Wording(
+        group="privacy",
+        title="δ-presence",
+        holds=(
+            "The probability of being in the data lies between {found.at_least %} and "
+            "{found.at_most %} (allowed: {asked.at_least %} to {asked.at_most %})."
+        ),
+        violated=(
+            "The probability of being in the data reaches from {found.at_least %} to {found.at_most %} "
+            "(allowed: {asked.at_least %} to {asked.at_most %})."
+        ),
+        headline=(
+            "An adversary who knows the population believes anyone to be in the data with probability "
+            "{found.at_least %} to {found.at_most %}."
+        ),
+        limit="It says nothing about sensitive values.",
+    )
     sentence: ClassVar[str] = (
         "may find of everybody in the population that they are in the table with a chance between {at_least} and {at_most} only"
     )

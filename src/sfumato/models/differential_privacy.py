@@ -36,6 +36,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from sfumato.core.arrays import BoolArray, IntArray
+from sfumato.core.wording import Wording
 from sfumato.models.base import Example, Model, Safer, round_significant
 
 _MOST_BITS = 21
@@ -60,6 +61,17 @@ class DifferentialPrivacy(Model):
     """One person changes the probability of any release by at most a factor e^ε, plus δ (by sampling and k-anonymity)."""
 
     name: ClassVar[str] = "differential-privacy"
+    words: ClassVar[Wording] = Wording(
+        group="privacy",
+        title="Differential privacy",
+        holds=("With ε = {asked.epsilon}, δ is at most {found.delta} (limit: {asked.delta}), if records were sampled as declared."),
+        violated="With ε = {asked.epsilon}, δ is {found.delta} (limit: {asked.delta}).",
+        headline=(
+            "One person's presence changes the probability of any release by a factor of at most "
+            "{exp found.epsilon} (ε = {found.epsilon}), plus {found.delta}."
+        ),
+        limit="It relies on the declared sampling.",
+    )
     sentence: ClassVar[str] = (
         "must find almost the same release without any one person: chances differ by a factor of at most e to the "
         "{epsilon}, but for a chance of {delta}"

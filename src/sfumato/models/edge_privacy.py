@@ -19,6 +19,7 @@ from typing import Any, ClassVar
 
 from pydantic import Field
 
+from sfumato.core.wording import Wording
 from sfumato.data.edge_channel import EdgeChannel, epsilon_of
 from sfumato.models.base import Example, Safer, round_significant
 from sfumato.models.channel_model import ChannelModel, PublishedChannel
@@ -28,6 +29,17 @@ class EdgePrivacy(ChannelModel):
     """One edge is protected by differential privacy with this epsilon; a person has many edges."""
 
     name: ClassVar[str] = "edge-privacy"
+    words: ClassVar[Wording] = Wording(
+        group="privacy",
+        title="Edge privacy",
+        holds="The privacy loss for one tie is ε = {found.epsilon} (limit: {asked.epsilon}).",
+        violated=("The privacy loss for one tie is ε = {found.epsilon}, above the limit {asked.epsilon}. Increase the noise."),
+        headline=(
+            "What is published changes the odds that two people are tied by a factor of at most "
+            "{exp found.epsilon} (ε = {found.epsilon})."
+        ),
+        limit="It is about one tie, not one person: with d ties the exponent is d times as large.",
+    )
     sentence: ClassVar[str] = "may learn so little of any one tie that its log odds change by at most {epsilon}"
     paper: ClassVar[str] = "Warner 1965"
     levels: ClassVar[Mapping[str, Safer]] = {"epsilon": "less"}

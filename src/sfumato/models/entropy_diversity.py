@@ -39,6 +39,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from sfumato.core.arrays import BoolArray, FloatArray
+from sfumato.core.wording import Wording
 from sfumato.data.linkage import Linkage, ValueDistribution
 from sfumato.models.base import Example, Model, Safer, all_hold, example_classes, round_significant
 from sfumato.models.l_diversity import LDiversity
@@ -51,6 +52,46 @@ class EntropyDiversity(Model):
     """The entropy of the sensitive values in every class is at least that of l equally frequent values."""
 
     name: ClassVar[str] = "entropy-diversity"
+    words: ClassVar[Wording] = Wording(
+        group="privacy",
+        code="entropy-diversity",
+        title="Entropy diversity",
+        holds=(
+            "In every equivalence class {hide} has the entropy of at least {found.l} equal values "
+            "(required: {asked.l}, estimator: {asked.estimator})."
+        ),
+        violated=(
+            "In an equivalence class {hide} has the entropy of only {found.l} equal values (required: "
+            "{asked.l}, estimator: {asked.estimator})."
+        ),
+        headline=(
+            "An adversary who knows {given} faces values of {hide} as uncertain (entropy) as {found.l} equally frequent ones."
+        ),
+        limit="A single guess may be right more often than 1/l.",
+    )
+    variants: ClassVar[tuple[str, Mapping[str, Wording]]] = (
+        "estimator",
+        {
+            "grassberger": Wording(
+                group="privacy",
+                code="entropy-diversity",
+                title="Entropy diversity (estimated)",
+                holds=(
+                    "In every equivalence class {hide} has the entropy of at least {found.l} equal values "
+                    "(required: {asked.l}, estimator: {asked.estimator})."
+                ),
+                violated=(
+                    "In an equivalence class {hide} has the entropy of only {found.l} equal values (required: "
+                    "{asked.l}, estimator: {asked.estimator})."
+                ),
+                headline=(
+                    "Estimated from the records that match {given}, {hide} is as uncertain (entropy) as "
+                    "{found.l} equally frequent values."
+                ),
+                limit="It describes people like these, not these people.",
+            )
+        },
+    )
     sentence: ClassVar[str] = "must find values of {hide} with the entropy of {l} equally frequent ones (estimator: {estimator})"
     paper: ClassVar[str] = "Machanavajjhala et al. 2006; Grassberger 2003"
     monotone: ClassVar[bool] = False

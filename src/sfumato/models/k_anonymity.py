@@ -17,6 +17,7 @@ from typing import Any, ClassVar
 from pydantic import Field
 
 from sfumato.core.arrays import BoolArray
+from sfumato.core.wording import Wording
 from sfumato.data.linkage import Linkage
 from sfumato.models.base import Demand, Example, Model, Safer, Short, example_classes
 
@@ -25,6 +26,14 @@ class KAnonymity(Model):
     """Every person has at least k candidates: rows with the same published quasi-identifiers."""
 
     name: ClassVar[str] = "k-anonymity"
+    words: ClassVar[Wording] = Wording(
+        group="privacy",
+        title="k-anonymity",
+        holds="The smallest equivalence class has {found.k record/records} (required: {asked.k}).",
+        violated="The smallest equivalence class has only {found.k record/records} (required: {asked.k}).",
+        headline="An adversary who knows {given} is left with at least {found.k} {unit}.",
+        limit="The candidates may all share one sensitive value.",
+    )
     sentence: ClassVar[str] = "must be left with at least {k} candidates"
     paper: ClassVar[str] = "boundaries Def. 2"
     bounds_candidates: ClassVar[bool] = True

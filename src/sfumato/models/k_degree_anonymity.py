@@ -18,6 +18,7 @@ from typing import Any, ClassVar
 from pydantic import Field
 
 from sfumato.core.arrays import BoolArray
+from sfumato.core.wording import Wording
 from sfumato.data.linkage import Linkage
 from sfumato.models.base import Demand, Example, Model, Safer, example_classes
 
@@ -26,6 +27,16 @@ class KDegreeAnonymity(Model):
     """Every node shares its published degree with at least k − 1 others."""
 
     name: ClassVar[str] = "k-degree-anonymity"
+    words: ClassVar[Wording] = Wording(
+        group="privacy",
+        title="k-degree anonymity",
+        holds="Every number of ties is shared by at least {found.k person/people} (required: {asked.k}).",
+        violated="A number of ties is shared by only {found.k person/people} (required: {asked.k}).",
+        headline=(
+            "An adversary who knows a person's number of ties in the published graph is left with at least {found.k person/people}."
+        ),
+        limit="It promises nothing against an adversary who knows more of the structure.",
+    )
     sentence: ClassVar[str] = "must find at least {k} people with the same number of ties"
     paper: ClassVar[str] = "obfuscation §3"
     needs_sensitive: ClassVar[bool] = False

@@ -23,6 +23,7 @@ import numpy as np
 from pydantic import Field
 
 from sfumato.core.arrays import BoolArray
+from sfumato.core.wording import Wording
 from sfumato.data.linkage import Linkage, ValueDistribution
 from sfumato.models.base import Demand, Example, Model, Safer, all_hold, example_classes, round_significant
 
@@ -34,6 +35,16 @@ class KDiversity(Model):
     """
 
     name: ClassVar[str] = "k-diversity"
+    words: ClassVar[Wording] = Wording(
+        group="privacy",
+        title="k-diversity",
+        holds=("In the join of all releases no {hide} value exceeds 1/{found.k} of a person's links (limit: 1/{asked.k})."),
+        violated=("In the join of all releases a {hide} value reaches 1/{found.k} of a person's links (limit: 1/{asked.k})."),
+        headline=(
+            "When an adversary joins all releases, no value of {hide} has more than 1/{found.k} of a person's possible links."
+        ),
+        limit="The share is not a probability: possible links are not equally likely.",
+    )
     sentence: ClassVar[str] = "may believe no value of {hide} with more than one in {k}"
     paper: ClassVar[str] = "sequential Def. 4.2"
     joint: ClassVar[bool] = True

@@ -18,6 +18,7 @@ from typing import Any, ClassVar
 from pydantic import Field
 
 from sfumato.core.arrays import BoolArray
+from sfumato.core.wording import Wording
 from sfumato.data.linkage import Linkage
 from sfumato.models.base import Demand, Example, Model, Safer, all_hold, example_classes
 
@@ -29,6 +30,20 @@ class KLinkability(Model):
     """
 
     name: ClassVar[str] = "k-linkability"
+    words: ClassVar[Wording] = Wording(
+        group="privacy",
+        title="k-linkability",
+        holds=("Joining all releases leaves at least {found.k different value/different values} of {hide} (required: {asked.k})."),
+        violated=(
+            "Joining all releases leaves only {found.k different value/different values} of {hide} for "
+            "somebody (required: {asked.k})."
+        ),
+        headline=(
+            "An adversary who knows {given} and joins all releases is left with at least "
+            "{found.k different value/different values} of {hide}."
+        ),
+        limit="One value may be far more likely than the others.",
+    )
     sentence: ClassVar[str] = "must be left with at least {k} values of {hide}, all releases together"
     paper: ClassVar[str] = "sequential Def. 4.2"
     joint: ClassVar[bool] = True

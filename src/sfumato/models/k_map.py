@@ -28,6 +28,7 @@ from typing import Any, ClassVar
 from pydantic import Field
 
 from sfumato.core.arrays import BoolArray
+from sfumato.core.wording import Wording
 from sfumato.data.linkage import Linkage
 from sfumato.models.base import Example, Model, Safer, example_classes
 
@@ -36,6 +37,17 @@ class KMap(Model):  # I1
     """Every published row fits at least k people of the population."""
 
     name: ClassVar[str] = "k-map"
+    words: ClassVar[Wording] = Wording(
+        group="privacy",
+        title="k-map",
+        holds="Every record fits at least {found.k person/people} of the population (required: {asked.k}).",
+        violated="A record fits only {found.k person/people} of the population (required: {asked.k}).",
+        headline=(
+            "An adversary who knows {given} of the whole population, not who was sampled, is left with "
+            "at least {found.k people/people}."
+        ),
+        limit="An adversary who knows who is in the data may do better.",
+    )
     sentence: ClassVar[str] = "and not who is in the table must find at least {k} people of the population for every row"
     paper: ClassVar[str] = "Sweeney 2002; El Emam, Dankar 2008"
     bounds_candidates: ClassVar[bool] = True

@@ -20,6 +20,7 @@ from typing import Any, ClassVar
 from pydantic import Field
 
 from sfumato.core.arrays import BoolArray
+from sfumato.core.wording import Wording
 from sfumato.data.linkage import Linkage
 from sfumato.models.base import Demand, Example, Model, Safer, example_classes
 
@@ -28,6 +29,16 @@ class KmAnonymity(Model):
     """An adversary who knows up to m items of a person has at least k candidates."""
 
     name: ClassVar[str] = "km-anonymity"
+    words: ClassVar[Wording] = Wording(
+        group="privacy",
+        title="k^m-anonymity",
+        holds=("Any {asked.m item/items} of a person fit at least {found.k record/records} (required: {asked.k})."),
+        violated=("Some {asked.m item/items} of a person fit only {found.k record/records} (required: {asked.k})."),
+        headline=(
+            "An adversary who knows at most {asked.m item/items} of a person is left with at least {found.k record/records}."
+        ),
+        limit="It promises nothing against an adversary who knows more items, and nothing about labels.",
+    )
     sentence: ClassVar[str] = "and up to {m} items of a person must find at least {k} records that fit"
     paper: ClassVar[str] = "multitype §2"
     bounds_candidates: ClassVar[bool] = True

@@ -29,6 +29,7 @@ import numpy as np
 from pydantic import Field
 
 from sfumato.core.arrays import BoolArray, FloatArray
+from sfumato.core.wording import Wording
 from sfumato.data.linkage import Linkage, ValueDistribution
 from sfumato.models.base import Demand, Example, Model, Safer, Short, all_hold, example_classes, round_significant
 
@@ -49,6 +50,65 @@ class LDiversity(Model):  # I2
     """
 
     name: ClassVar[str] = "l-diversity"
+    words: ClassVar[Wording] = Wording(
+        group="privacy",
+        title="l-diversity (distinct)",
+        code="l-diversity",
+        holds=("Every equivalence class has at least {found.l different value/different values} of {hide} (required: {asked.l})."),
+        violated=("An equivalence class has only {found.l different value/different values} of {hide} (required: {asked.l})."),
+        headline=("An adversary who knows {given} is left with at least {found.l different value/different values} of {hide}."),
+        limit="One value may be far more frequent than the others.",
+    )
+    variants: ClassVar[tuple[str, Mapping[str, Wording]]] = (
+        "kind",
+        {
+            "frequency": Wording(
+                group="privacy",
+                title="l-diversity (frequency)",
+                code="l-diversity",
+                holds=("No value of {hide} covers more than 1/{found.l} of an equivalence class (limit: 1/{asked.l})."),
+                violated="A value of {hide} covers 1/{found.l} of an equivalence class (limit: 1/{asked.l}).",
+                headline=("An adversary who knows {given} guesses {hide} correctly with probability at most 1/{found.l}."),
+                limit="Values may be similar in meaning.",
+            ),
+            "entropy": Wording(
+                group="privacy",
+                title="l-diversity (entropy)",
+                code="l-diversity",
+                holds=(
+                    "In every equivalence class {hide} has the entropy of at least {found.l} equally frequent "
+                    "values (required: {asked.l})."
+                ),
+                violated=(
+                    "In an equivalence class {hide} has the entropy of only {found.l} equally frequent values "
+                    "(required: {asked.l})."
+                ),
+                headline=(
+                    "An adversary who knows {given} faces values of {hide} as uncertain (entropy) as {found.l} "
+                    "equally frequent ones."
+                ),
+                limit="A single guess may be right more often than 1/l.",
+            ),
+            "recursive": Wording(
+                group="privacy",
+                title="l-diversity (recursive)",
+                code="l-diversity",
+                holds=(
+                    "In every equivalence class {hide} is recursively diverse up to rank {found.l} (required: "
+                    "{asked.l}, factor {asked.c})."
+                ),
+                violated=(
+                    "In an equivalence class {hide} is recursively diverse only up to rank {found.l} "
+                    "(required: {asked.l}, factor {asked.c})."
+                ),
+                headline=(
+                    "For an adversary who knows {given}, the top value of {hide} stays below {asked.c} times "
+                    "ranks {asked.l} and rarer together."
+                ),
+                limit="It gives no probability by itself.",
+            ),
+        },
+    )
     sentence: ClassVar[str] = "must find at least {l} well represented values of {hide} ({kind}; factor {c} where it is recursive)"
     paper: ClassVar[str] = "versatile §2; obfuscation §3.3"
     levels: ClassVar[Mapping[str, Safer]] = {"l": "more"}

@@ -28,6 +28,7 @@ from typing import Any, ClassVar
 import numpy as np
 from pydantic import Field
 
+from sfumato.core.wording import Wording
 from sfumato.data.edge_channel import EdgeChannel, binomial_probabilities
 from sfumato.models.base import Example, Safer, round_significant
 from sfumato.models.channel_model import ChannelModel, PublishedChannel, best_success_over_releases, smallest_mu
@@ -37,6 +38,22 @@ class NeighbourhoodAttackModel(ChannelModel):
     """An adversary who recognizes some nodes tells two people apart by their edges to them with at most this probability."""
 
     name: ClassVar[str] = "neighbourhood"
+    words: ClassVar[Wording] = Wording(
+        group="privacy",
+        title="Known neighbors",
+        holds=(
+            "Two people are distinguished with probability at most {found.success_at_most %} (limit: "
+            "{asked.success_at_most %}, {asked.known} people recognized)."
+        ),
+        violated=(
+            "Two people may be distinguished with probability up to {found.success_at_most %} (limit: {asked.success_at_most %})."
+        ),
+        headline=(
+            "An adversary who recognizes {asked.known} people tells two others apart by their ties to "
+            "them with probability at most {found.success_at_most %}."
+        ),
+        limit="Friends of friends and numbers of ties are not covered. Guessing alone gives 50 %.",
+    )
     sentence: ClassVar[str] = (
         "and recognizes {known} people may tell two others apart by their ties to them with a chance of at most {success_at_most}"
     )

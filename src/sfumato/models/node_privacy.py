@@ -20,6 +20,7 @@ import numpy as np
 from pydantic import Field
 
 from sfumato.core.arrays import BoolArray
+from sfumato.core.wording import Wording
 from sfumato.models.base import Example, Model, Safer, round_significant
 
 
@@ -33,6 +34,17 @@ class NodePrivacy(Model):
     """All edges of one person together are protected by differential privacy with this epsilon."""
 
     name: ClassVar[str] = "node-privacy"
+    words: ClassVar[Wording] = Wording(
+        group="privacy",
+        title="Node privacy",
+        holds="The privacy loss for all ties of a person is ε = {found.epsilon} (limit: {asked.epsilon}).",
+        violated=("The privacy loss for all ties of a person is ε = {found.epsilon}, above the limit {asked.epsilon}."),
+        headline=(
+            "All ties of one person together change the probability of any published result by a "
+            "factor of at most {exp found.epsilon} (ε = {found.epsilon})."
+        ),
+        limit="Who is in the graph counts as known.",
+    )
     sentence: ClassVar[str] = "may learn so little of all ties of any one person that log odds change by at most {epsilon}"
     paper: ClassVar[str] = "Kasiviswanathan et al. 2013"
     judges: ClassVar[type] = Spent

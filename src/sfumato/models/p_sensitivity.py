@@ -18,6 +18,7 @@ from typing import Any, ClassVar
 from pydantic import Field
 
 from sfumato.core.arrays import BoolArray
+from sfumato.core.wording import Wording
 from sfumato.data.linkage import Linkage
 from sfumato.models.base import Demand, Example, Model, Safer, Short, all_hold, example_classes
 
@@ -29,6 +30,14 @@ class PSensitivity(Model):
     """
 
     name: ClassVar[str] = "p-sensitivity"
+    words: ClassVar[Wording] = Wording(
+        group="privacy",
+        title="p-sensitivity",
+        holds=("Every equivalence class has at least {found.p different value/different values} of {hide} (required: {asked.p})."),
+        violated=("An equivalence class has only {found.p different value/different values} of {hide} (required: {asked.p})."),
+        headline=("An adversary who knows {given} is left with at least {found.p different value/different values} of {hide}."),
+        limit="One value may be far more frequent than the others.",
+    )
     sentence: ClassVar[str] = "must find at least {p} different values of {hide}"
     paper: ClassVar[str] = "boundaries Def. 3"
     levels: ClassVar[Mapping[str, Safer]] = {"p": "more"}

@@ -28,6 +28,7 @@ import numpy as np
 from pydantic import Field
 
 from sfumato.core.arrays import BoolArray, FloatArray, IntArray
+from sfumato.core.wording import Wording
 from sfumato.data.linkage import Linkage
 from sfumato.models.base import Demand, Example, Model, Safer, example_classes, round_significant
 from sfumato.models.k_map import KMap
@@ -39,6 +40,14 @@ class Profitability(Model):  # I1
     """Publishing a record is profitable against an adversary who attacks whenever an attack is profitable."""
 
     name: ClassVar[str] = "profitability"
+    words: ClassVar[Wording] = Wording(
+        group="privacy",
+        title="No profitable attack",
+        holds=("Publishing pays if a record is worth {found.benefit} or more (stated worth: {asked.benefit})."),
+        violated="Publishing pays only if a record is worth {found.benefit} (stated worth: {asked.benefit}).",
+        headline=("For every record, an attack does not pay, or its expected damage to the publisher is at most {asked.benefit}."),
+        limit="It is an economic argument. An attack may still be profitable for the attacker.",
+    )
     sentence: ClassVar[str] = (
         "must gain nothing by an attack that brings {gain} and costs {cost}, and the publisher nothing by holding "
         "back what brings {benefit} and would cost {loss} (game: {game})"

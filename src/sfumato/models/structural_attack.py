@@ -77,6 +77,7 @@ from pydantic import Field
 
 from sfumato.core.arrays import FloatArray
 from sfumato.core.errors import Infeasible
+from sfumato.core.wording import Wording
 from sfumato.data.edge_channel import EdgeChannel
 from sfumato.data.graph import Graph
 from sfumato.models.base import Example, Safer, round_significant
@@ -92,6 +93,23 @@ class StructuralAttack(ChannelModel):
     """An adversary who planted accounts before publication finds them with at most this probability."""
 
     name: ClassVar[str] = "structural-attack"
+    words: ClassVar[Wording] = Wording(
+        group="privacy",
+        title="Planted accounts",
+        holds=(
+            "{asked.planted} planted accounts are found with probability at most "
+            "{found.success_at_most %} (limit: {asked.success_at_most %})."
+        ),
+        violated=(
+            "{asked.planted} planted accounts may be found with probability up to "
+            "{found.success_at_most %} (limit: {asked.success_at_most %})."
+        ),
+        headline=(
+            "An adversary who planted {asked.planted} accounts finds all of them again with "
+            "probability at most {found.success_at_most %}."
+        ),
+        limit="Accounts with an unusual number of ties to others are not covered.",
+    )
     sentence: ClassVar[str] = (
         "and has planted {planted} accounts may find them all again with a chance of at most {success_at_most} (along {against})"
     )

@@ -23,6 +23,7 @@ from typing import Any, ClassVar
 from pydantic import Field
 
 from sfumato.core.arrays import BoolArray
+from sfumato.core.wording import Wording
 from sfumato.data.linkage import Linkage
 from sfumato.models.base import Demand, Example, Model, Safer, example_classes
 
@@ -31,6 +32,14 @@ class SubsetAnonymity(Model):
     """An adversary who knows up to m quasi-identifiers of a person has at least k candidates."""
 
     name: ClassVar[str] = "subset-anonymity"
+    words: ClassVar[Wording] = Wording(
+        group="privacy",
+        title="k-anonymity for m columns",
+        holds=("Any {asked.m column/columns} of {given} leave at least {found.k record/records} (required: {asked.k})."),
+        violated=("Some {asked.m column/columns} of {given} leave only {found.k record/records} (required: {asked.k})."),
+        headline=("An adversary who knows any {asked.m} of {given} is left with at least {found.k record/records}."),
+        limit="It promises nothing against an adversary who knows more columns.",
+    )
     sentence: ClassVar[str] = "and up to {m} of them of a person must find at least {k} published rows that fit"
     paper: ClassVar[str] = "Templ, Kowarik, Meindl 2015"
     bounds_candidates: ClassVar[bool] = True

@@ -57,6 +57,7 @@ from pydantic import Field, field_validator, model_validator
 
 from sfumato.core.arrays import BoolArray, FloatArray, IntArray
 from sfumato.core.errors import DataError
+from sfumato.core.wording import Wording
 from sfumato.data.generalization import MISSING
 from sfumato.data.hierarchy import Hierarchy
 from sfumato.data.linkage import Linkage, ValueDistribution
@@ -70,6 +71,14 @@ class TCloseness(ComparingModel):  # I1
     """In every equivalence class the sensitive values are distributed almost as in the whole release."""
 
     name: ClassVar[str] = "t-closeness"
+    words: ClassVar[Wording] = Wording(
+        group="privacy",
+        title="t-closeness",
+        holds=("The largest distance of an equivalence class from the whole release is {found.t} for {hide} (limit: {asked.t})."),
+        violated="An equivalence class is {found.t} away from the whole release for {hide} (limit: {asked.t}).",
+        headline=("An adversary who knows {given} sees {hide} distributed at most {found.t} (0 to 1) away from the whole release."),
+        limit=("It bounds a distance of distributions, not a probability of guessing, and says nothing about class size."),
+    )
     sentence: ClassVar[str] = (
         "must find the values of {hide} distributed within {t} of the whole table "
         "(values {distance} apart; in the order {order}; in the tree {tree}; the whole table is counted {reference})"

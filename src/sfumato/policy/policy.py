@@ -333,7 +333,7 @@ class Policy:
 
     @property
     def record_word(self) -> str:
-        """What records are, in sentences with their number: people, or rows of people who may stand in several."""
+        """What records are, in sentences with their number: people, or rows of people who may have several."""
         return "people" if self.person is None else "rows"
 
     @property
@@ -387,7 +387,8 @@ class Policy:
     @property
     def unprotected(self) -> tuple[str, ...]:
         """Published sensitive columns that no privacy requirement names."""
-        hidden = {name for claim in self.claims if claim.model.needs_sensitive for name in claim.hide}
+        claims = [claim for claim in self.claims if claim.model.needs_sensitive]
+        hidden = {name for claim in claims if not claim.model.is_trivial(claim.model.required()) for name in claim.hide}
         return tuple(name for name in self.sensitive if name not in hidden)
 
     @property

@@ -51,16 +51,21 @@ Cost: one look for every name, which is kept.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from numbers import Real
-from typing import Any
+from typing import Any, Literal
 
 from sfumato.core.errors import AuditRefused
 from sfumato.core.html.pages import card_html, table_html
 from sfumato.core.registry import entry
+from sfumato.core.wording import Group, Worded, Wording, as_sentences, capitalized, fill, join_names, number_text
 from sfumato.models.base import Model, round_significant
 
+SCHEMA = 2
+"""The version of what ``certificate.json`` says: 1 had no `schema`, and findings without words; 2 adds `code`, `title`, `group`,
+`sentence`, `certainty` and `details` to every finding. Keys are added and never change their meaning."""
 LIMITS_PAGE = "docs/explanation/limits.md"
 EARLIER = frozenset({"0.1.0"})
 """Versions whose certificates say less than today's. Of one that is named nowhere as much is asked as of today's."""
@@ -88,6 +93,8 @@ class Finding:
     grade: str = "exact"
     reason: str = ""
     """What is wrong, in counts and codes, or how the figure was found."""
+    details: Mapping[str, Any] = field(default_factory=dict)
+    """Figures that a sentence needs and nothing is compared with."""
 
     def __post_init__(self) -> None:
         for name in ("required", "achieved"):
@@ -116,17 +123,199 @@ class Finding:
         """True: shown; False: refuted; None: nothing was judged, so nothing is said to hold."""
         return False if not self.holds else True if self.judged else None
 
+    @property
+    def wording(self) -> Wording:
+        """The words of the model or check that made it."""
+        return _wording(self.model, self.required)
+
+    @property
+    def title(self) -> str:
+        """What it is called."""
+        return self.wording.title
+
+    @property
+    def code(self) -> str:
+        """A stable name for programs."""
+        code = self.wording.code or _slug(self.model.removeprefix(TARGET))
+        return f"target-{code}" if self.model.startswith(TARGET) else code
+
+    @property
+    def group(self) -> Group:
+        """What it is about: privacy, truth, integrity, or measured and not promised."""
+        return self.wording.group
+
+    @property
+    def failed(self) -> bool:
+        """Whether the audit stopped with an error here, which counts as a violation."""
+        return not self.holds and ERROR in self.details
+
+    @property
+    def state(self) -> State:
+        """In which of six states it is."""
+        if not self.holds:
+            return "error" if self.failed else "violated"
+        if self.open:
+            return "not assessed"
+        if not self.measured:
+            return "holds"
+        warns = self.wording.warns
+        return "warning" if warns is not None and self.achieved and warns(self.achieved) else "measured"
+
+    @property
+    def certainty(self) -> str:
+        """How sure it is, in one word: exact, bound, estimate, not-assessed or measured."""
+        word = self.grade.partition(" ")[0].rstrip(",")
+        return "not-assessed" if self.open else word if word in ("exact", "bound", "estimate", "measured") else "unknown"
+
+    @property
+    def sentence(self) -> str:
+        """What it says, for people, with its figures."""
+        return _sentence(self)
+
+    @property
+    def advice(self) -> str:
+        """What the user can do about a violation or a warning; empty otherwise."""
+        return self.wording.advice if self.state in ("violated", "warning") else ""
+
+    def headline(self, unit: str = "people", knowledge: str = "only the published files") -> str:
+        """What the model guarantees, as one sentence; empty for a check. `knowledge` is what is known where no column is named."""
+        words = self.wording
+        proven = self.judged and self.holds and self.grade != AS_ASKED and dict(self.achieved) != NOTHING_PUBLISHED
+        figures = {**self.required, **self.achieved} if proven else dict(self.required)
+        values = _values(self, unit) | {"found": figures, "given": join_names(self.given) or knowledge}
+        return (fill(words.headline, values) or "") if words.headline else ""
+
     def to_json(self) -> dict[str, Any]:
+        """As certificates write it: figures for programs, and `code`, `title` and `sentence` for whoever reads it (`SCHEMA`)."""
         entry: dict[str, Any] = {
             "model": self.model,
+            "code": self.code,
+            "title": self.title,
+            "group": self.group,
+            "sentence": self.sentence,
             "holds": self.verdict,
             "required": dict(self.required),
             "achieved": dict(self.achieved),
             "given": list(self.given),
             "hide": list(self.hide),
             "grade": self.grade,
+            "certainty": self.certainty,
         }
-        return entry | ({"reason": self.reason} if self.reason else {})
+        entry |= {"reason": self.reason} if self.reason else {}
+        return entry | ({"details": dict(self.details)} if self.details else {})
+
+
+# Words
+# -----
+
+
+State = Literal["holds", "violated", "error", "not assessed", "measured", "warning"]
+MARKS: Mapping[State, str] = {
+    "holds": "✓", "violated": "✗", "error": "✗", "not assessed": "?", "measured": "·", "warning": "!",
+}  # fmt: skip
+TARGET = "target: "
+"""Begins the name of a finding about rows that were read back from a loaded database."""
+ERROR = "error"
+"""The detail of a finding that names the error with which its check stopped."""
+_NEEDS = (
+    (("original", "private trace"), "this needs the original data and the publisher's private provenance file"),
+    (("private trace",), "this needs the publisher's private provenance file"),
+    (("give the ledger",), "this needs the earlier releases; add `--ledger FILE`"),
+    (("give the table of it",), "this needs the population table; add `--population FILE`"),
+    (("SFUMATO_PLUGINS",), "the policy uses the publisher's own code, which is not installed here"),
+    (("different rows with their counts",), "this check does not support releases in partitioned Parquet files (`--engine spark`)"),
+    (("give the original",), "this needs the original data; add `--original FILE`"),
+    (("needs the original",), "this needs the original data; add `--original FILE`"),
+)
+"""What to say instead of a reason that has these words in it."""
+
+
+def _wording(name: str, asked: Mapping[str, Any]) -> Wording:
+    """The words of whoever makes findings under this name; a name that nobody has speaks by its reason."""
+    plain = name.removeprefix(TARGET)
+    plain = SOURCE_RULE if plain.startswith(SOURCE_RULE) else plain
+    maker: type[Worded] | None = entry("models", Model, plain) or entry("checks", Worded, plain)
+    return maker.wording(asked) if maker is not None else Wording(title=plain, group="truth")
+
+
+SOURCE_RULE = "rule "
+"""Begins the name of a finding about a rule in the original."""
+
+
+def _slug(name: str) -> str:
+    return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-") or "finding"
+
+
+def _values(finding: Finding, unit: str = "records") -> dict[str, Any]:
+    found = dict(finding.achieved)
+    told = as_sentences(finding.reason)
+    return {
+        "found": found,
+        "asked": dict(finding.required),
+        "details": dict(finding.details),
+        "given": join_names(finding.given) or "the published files",
+        "hide": join_names(finding.hide) or "the hidden values",
+        "unit": unit,
+        "reason": told[:1].lower() + told[1:] if told else "",
+    }
+
+
+def _sentence(finding: Finding) -> str:
+    text = _SAID[finding.state](finding)
+    if finding.model.startswith(TARGET) and finding.state == "holds":
+        text = f"{text.rstrip('.')} in the test database."
+    return capitalized(text)
+
+
+def _said_to_hold(finding: Finding) -> str:
+    words, values = finding.wording, _values(finding)
+    if dict(finding.achieved) == NOTHING_PUBLISHED:
+        return f"{join_names(finding.hide) or 'The hidden column'} is not published, so nobody can be linked to a value."
+    if finding.grade == AS_ASKED:
+        asked = join_names([f"{key} = {number_text(value)}" for key, value in finding.required.items() if _is_number(value)])
+        return f"At least the required level ({asked}). Only the publisher knows the exact figure."
+    filled = fill(words.holds, values) if words.holds else None
+    return filled or as_sentences(finding.reason) or f"{words.title} holds."
+
+
+def _said_violated(finding: Finding) -> str:
+    words, values = finding.wording, _values(finding)
+    told = as_sentences(finding.reason)
+    filled = fill(words.violated, values) if words.violated != "{reason}" else None
+    if not filled:
+        return told or f"{words.title} is violated."
+    repeated = any("{reason}" in one for one in ((words.violated,) if isinstance(words.violated, str) else words.violated))
+    return filled if repeated or not told or not words.headline else f"{filled} {told}"  # only models add who falls below
+
+
+def _said_failed(finding: Finding) -> str:
+    told = as_sentences(finding.reason).rstrip(".")
+    return f"The audit could not complete this check: {told[:1].lower() + told[1:]}. It counts as a violation."
+
+
+def _said_open(finding: Finding) -> str:
+    reason = finding.reason
+    told = next((instead for words, instead in _NEEDS if all(word in reason for word in words)), "")
+    told = told or (fill(finding.wording.open, _values(finding)) if finding.wording.open else "") or reason
+    told = told or "the published files do not show it"
+    return f"Not assessed: {told[:1].lower() + told[1:].rstrip('.')}."
+
+
+def _said_measured(finding: Finding) -> str:
+    words = finding.wording
+    filled = fill(words.measured, _values(finding)) if words.measured else None
+    figures = ", ".join(f"{key.replace('_', ' ')} {number_text(value)}" for key, value in finding.achieved.items())
+    return filled or as_sentences(finding.reason) or f"{words.title}: {figures or 'no figure'}."
+
+
+_SAID: Mapping[State, Callable[[Finding], str]] = {
+    "holds": _said_to_hold,
+    "violated": _said_violated,
+    "error": _said_failed,
+    "not assessed": _said_open,
+    "measured": _said_measured,
+    "warning": _said_measured,
+}
 
 
 def one_sided_verdict(holds: bool, grade: str, achieved: Mapping[str, Any], refuted: str, why: str) -> dict[str, Any]:
@@ -219,6 +408,7 @@ class Certificate:
 
     def to_json(self) -> dict[str, Any]:
         return {
+            "schema": SCHEMA,
             "holds": verdict_of(self.findings),
             "complete": self.complete,
             "findings": [finding.to_json() for finding in self.findings],
@@ -267,7 +457,7 @@ def verdict_of(findings: Iterable[Finding]) -> bool | None:
     return None if any(finding.open for finding in findings) else True
 
 
-_KNOWN = {"model", "holds", "required", "achieved", "given", "hide", "grade", "reason"}
+_KNOWN = {"model", "holds", "required", "achieved", "given", "hide", "grade", "reason", "details"}
 
 
 def _read(entry: Mapping[str, Any]) -> Finding:

@@ -19,6 +19,7 @@ from typing import Any, ClassVar
 
 from sfumato.core.errors import DataError, ReleaseError
 from sfumato.core.registry import catalogue, declaring
+from sfumato.core.wording import Worded, count_text
 from sfumato.data.linkage import Linkage
 from sfumato.policy.policy import UNPROTECTED, Policy
 from sfumato.policy.requirements import PrivacyRequirement
@@ -101,8 +102,19 @@ def evaluate_requirement(claim: PrivacyRequirement, linkage: Linkage, grade: str
         given=claim.given,
         hide=claim.hide,
         grade=grade,
-        reason=f"{below} {word} in {int((~verdict).sum())} group(s) fall below" if below else note,
+        reason=below_text(below, word, int((~verdict).sum())) if below else note,
     )
+
+
+def below_text(below: int, word: str, classes: int | None = None) -> str:
+    """How many people or records do not reach a level, and in how many equivalence classes.
+
+    >>> below_text(1, "people", 1), below_text(1200, "records")
+    ('1 person in 1 equivalence class does not reach the required level', '1,200 records do not reach the required level')
+    """
+    one = {"people": "person"}.get(word, word.removesuffix("s"))
+    inside = "" if classes is None else " in " + count_text(classes, "equivalence class", "equivalence classes")
+    return f"{count_text(below, one, word)}{inside} {'does' if below == 1 else 'do'} not reach the required level"
 
 
 def evidence_for(form: Form) -> Evidence:
@@ -116,7 +128,7 @@ def evidence_for(form: Form) -> Evidence:
     raise ReleaseError(f"nobody can read a {form}", hint="a form needs a reading in audit/readings")
 
 
-class Check(Applicable):
+class Check(Applicable, Worded):
     """Something that must be true of a release besides its claims."""
 
     steady: ClassVar[bool] = True

@@ -48,6 +48,8 @@ class Form(BaseModel):
     """Whether it shows new values instead of original ones, so that rows before and after can be laid side by side."""
     kind: ClassVar[str] = "table"
     """The kind of data that it is made from."""
+    knowledge: ClassVar[str] = "only the published files"
+    """What an adversary knows where a requirement names no columns, in words that follow 'knows'."""
     buckets: ClassVar[bool] = False
     """Whether it hides values among those of a bucket, so that rows and values are linked by buckets only."""
     joins_columns: ClassVar[bool] = False

@@ -46,13 +46,14 @@ import stat
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
 from sfumato.core.errors import PolicyError, ReleaseError
+from sfumato.core.wording import Worded, Wording
 from sfumato.io.file_contents import parse_json
 from sfumato.io.plain_files import digest, files_of, printable_name, read_tree
 from sfumato.release.certificate import Finding
@@ -260,6 +261,18 @@ def examine_signature(folder: Path, signer: VerifyingKey | None) -> tuple[str, t
     if signer is None:
         return UNCHECKED, ()
     return f"signed with {signer.identifier[:16]}", (_found([]),)
+
+
+class Signature(Worded):
+    """Whether a folder was signed with the given key."""
+
+    name: ClassVar[str] = "signature"
+    words: ClassVar[Wording] = Wording(
+        "Signature",
+        "signature",
+        "integrity",
+        holds="The folder was signed with the given key, and every file is the signed one.",
+    )
 
 
 def _found(wrong: list[str]) -> Finding:

@@ -63,6 +63,7 @@ from sfumato.release.method import Progress, no_progress
 from sfumato.release.metric import figures
 from sfumato.release.past_releases import History, PastRelease
 from sfumato.release.release import Release
+from sfumato.release.summary import Summary, summarize
 from sfumato.release.view import ReleaseView
 from sfumato.workflow.plan import Plan
 from sfumato.workflow.write import DraftFolder, write_out
@@ -126,6 +127,19 @@ class Publication:
     def findings(self) -> tuple[Finding, ...]:
         """Everything that was judged with the original at hand, with its figures; for the data holder."""
         return self.exhibit.once(certify)
+
+    def summary(self, *next_steps: str, private: bool = True) -> Summary:
+        """The answers to the five questions: what is promised, does it hold, what was lost, what is not covered, what next.
+
+        Parameters
+        ----------
+        next_steps
+            What to do next, one sentence or command each.
+        private
+            Whether figures that need the original are among them.
+        """
+        exhibit = self.exhibit if private else self.exhibit.as_published()
+        return summarize(exhibit, self.findings, attacks=self.certificate.attacks or (), next_steps=next_steps)
 
     @property
     def utility(self) -> dict[str, Any]:
@@ -362,9 +376,10 @@ def _several(exhibit: ReleaseView) -> bool:
 def _verdict(finding: Finding, reason: str) -> Finding:
     """That it holds as asked, and nothing else (I1)."""
     if not finding.judged:
-        return replace(finding, achieved={}, grade=NOT_JUDGED, reason=reason)
+        return replace(finding, achieved={}, grade=NOT_JUDGED, reason=reason, details={})
     exact = finding.required and not any(finding.required.values())
-    return replace(finding, achieved=dict(finding.required), grade="exact" if exact else AS_ASKED, reason=reason)
+    achieved = dict(finding.required)
+    return replace(finding, achieved=achieved, grade="exact" if exact else AS_ASKED, reason=reason, details={})
 
 
 # Assumptions

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import astuple, dataclass, replace
+from dataclasses import astuple, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +21,7 @@ from sfumato.release.folder import read_folder, with_private_data
 from sfumato.release.method import Method
 from sfumato.release.past_releases import History
 from sfumato.release.signature import UNSIGNED, examine_signature
+from sfumato.release.summary import Summary, summarize
 from sfumato.release.view import ReleaseView, certificate_of
 from sfumato.workflow.publication import list_assumptions, public_findings
 
@@ -35,6 +36,8 @@ class Audit:
     findings: tuple[Finding, ...]
     signature: str = UNSIGNED
     """Whether the folder is signed, and whether that was checked."""
+    view: ReleaseView | None = field(default=None, repr=False, compare=False)
+    """The release as it was looked at."""
 
     @property
     def holds(self) -> bool:
@@ -54,6 +57,14 @@ class Audit:
     @property
     def complete(self) -> bool:
         return not self.open
+
+    def summary(self, *next_steps: str) -> Summary:
+        """The answers to the five questions, from the published files: what is promised, does it hold, what was lost, what is not
+        covered, what next."""
+        assert self.view is not None
+        seen = self.view.as_published()
+        attacks = () if any(finding.model == "files" and not finding.holds for finding in self.findings) else known_attacks(seen)
+        return summarize(seen, self.findings, attacks=attacks, next_steps=next_steps)
 
     def to_json(self) -> dict[str, Any]:
         """``holds`` is null when nothing is violated but something is left open."""
@@ -141,7 +152,7 @@ def _verified(
     exhibit = exhibit if population is None else _among(exhibit, population)
     sentence, signed = examine_signature(folder, key)
     loaded = () if target is None else _in_target(exhibit, target)
-    return Audit((*audit_of(exhibit).findings, *loaded, *signed), sentence)
+    return Audit((*audit_of(exhibit).findings, *loaded, *signed), sentence, exhibit)
 
 
 def _history(book: Ledger, folder: Path, exhibit: ReleaseView, engine: Any) -> History:
@@ -205,9 +216,8 @@ def _in_target(exhibit: ReleaseView, url: str) -> tuple[Finding, ...]:
 def audit_of(exhibit: ReleaseView) -> Audit:
     """The audit of a folder that is open: every claim and check, the certificate, and whether the method fits the form."""
     found = certify(exhibit)
-    return Audit(
-        (*found, *_before(exhibit), *_unused(exhibit), *_less_is_compared(exhibit), _stated(exhibit, found), made_by(exhibit))
-    )
+    stated = (_stated(exhibit, found), made_by(exhibit))
+    return Audit((*found, *_before(exhibit), *_unused(exhibit), *_less_is_compared(exhibit), *stated), view=exhibit)
 
 
 def _before(exhibit: ReleaseView) -> Iterator[Finding]:

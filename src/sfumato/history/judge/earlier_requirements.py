@@ -13,6 +13,7 @@ from contextlib import suppress
 from typing import ClassVar
 
 from sfumato.core.errors import LedgerError, ReleaseError, SfumatoError
+from sfumato.core.wording import Wording
 from sfumato.history.judge.series import is_series, judge_by_classes, judge_series, published_cells_of
 from sfumato.history.published_cells import PublishedCells
 from sfumato.history.record_identity import require_one_record_per_row
@@ -139,6 +140,13 @@ class EarlierPromises(Check):
     """Every claim of an earlier release holds over everything published, this release included."""
 
     name: ClassVar[str] = "earlier promises"
+    words: ClassVar[Wording] = Wording(
+        title="Earlier guarantees",
+        code="earlier-guarantees",
+        group="privacy",
+        holds="All guarantees of earlier releases still hold together with this one.",
+        violated=("{found.broken guarantee/guarantees} of earlier releases no longer hold with this release: {reason}"),
+    )
     steady: ClassVar[bool] = False
     on_classes: ClassVar[bool] = True
 

@@ -59,6 +59,7 @@ from sfumato.policy.generalizations import generalization_of
 from sfumato.policy.policy import Policy
 from sfumato.policy.requirements import PrivacyRequirement
 from sfumato.release.certificate import AT_BEST, NOT_JUDGED, NOTHING_PUBLISHED, Finding
+from sfumato.release.evidence import below_text
 from sfumato.release.past_releases import History, PastRelease
 from sfumato.release.view import ReleaseView
 
@@ -152,7 +153,7 @@ def _worst(claim: PrivacyRequirement, findings: list[SequenceLinks], what: str) 
         verdict = claim.model.satisfied(judged.linkage)
         below = int(judged.linkage.people[~verdict].sum())
         unsure = judged.undecided > 0
-        words = f"{below} people fall below, " if below else ""
+        words = f"{below_text(below, 'people')}, " if below else ""
         words += f"{judged.undecided} links undecided, so nothing is proven, " if unsure else ""
         entries.append(
             Finding(

@@ -62,7 +62,7 @@ from sfumato.policy.privacy_rules import partly_known_dependency
 from sfumato.policy.requirements import PrivacyRequirement
 from sfumato.policy.rule_reduction import dependencies_of, identifying_columns
 from sfumato.release.certificate import NOTHING_PUBLISHED, Finding
-from sfumato.release.evidence import evidence_for
+from sfumato.release.evidence import below_text, evidence_for
 from sfumato.release.past_releases import WHOSE, History
 from sfumato.release.view import ReleaseView
 
@@ -116,7 +116,7 @@ def judge_series(exhibit: ReleaseView, claim: PrivacyRequirement, alone: Finding
     word = exhibit.policy.candidate_word
     reason = f"{verdict.people} {word} in joint classes {what}"
     if verdict.below:
-        reason = f"{verdict.below} {word} stand in joint classes that fall below, {what}"
+        reason = f"{below_text(verdict.below, word)} in their joint equivalence classes, {what}"
     level = claim.model.required(), verdict.achieved
     return Finding(claim.model.name, not verdict.below, *level, claim.given, claim.hide, AT_LEAST, reason)
 

@@ -53,6 +53,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.core.arrays import IntArray
+from sfumato.core.wording import Wording
 from sfumato.data.item_sets import Sets
 from sfumato.kinds.baskets.evidence import EXACT_UP_TO, Compatibility, align_item_universes, evenly_spread_numbers, pairs_compatible
 from sfumato.kinds.baskets.form import Basket, BasketBlocks, BasketProvenance, blocks_of, published_baskets
@@ -71,6 +72,12 @@ class WellFormed(Check):
     """Thresholds fit the doubtful items; only columns of the policy are published."""
 
     name: ClassVar[str] = "worlds"
+    words: ClassVar[Wording] = Wording(
+        title="Set format",
+        code="set-format",
+        group="integrity",
+        holds="All uncertainty thresholds are valid, and only columns of the policy are shown.",
+    )
     forms: ClassVar[tuple[type[Form], ...]] = (Basket,)
 
     def examine(self, exhibit: ReleaseView) -> Finding:
@@ -87,6 +94,11 @@ class OneToOne(Check):
     """Every published row stands for a record of its own."""
 
     name: ClassVar[str] = "one-to-one"
+    words: ClassVar[Wording] = Wording(
+        title="One-to-one",
+        code="one-to-one",
+        holds="Every published row stands for one original record.",
+    )
     forms: ClassVar[tuple[type[Form], ...]] = (Basket,)
 
     def ready(self, exhibit: ReleaseView) -> bool:
@@ -191,6 +203,13 @@ class BlocksAlike(Check):
     """Rows of a block promise the same, and every record behind them fits all of them."""
 
     name: ClassVar[str] = "blocks"
+    words: ClassVar[Wording] = Wording(
+        title="Uniform blocks",
+        code="uniform-blocks",
+        group="privacy",
+        holds="Rows of a block show the same certain and uncertain items.",
+        violated="Rows of a block can be told apart: {reason}",
+    )
     forms: ClassVar[tuple[type[Form], ...]] = (BasketBlocks,)
 
     def examine(self, exhibit: ReleaseView) -> Finding:
@@ -294,6 +313,16 @@ class Assignments(Check):
     """The all-assignments graph is regular and made of disjoint assignments, the true one among them."""
 
     name: ClassVar[str] = "assignments"
+    words: ClassVar[Wording] = Wording(
+        title="Equal candidates",
+        code="equal-candidates",
+        group="privacy",
+        holds=(
+            "Every person has {found.k candidate/candidates}, each equally likely.",
+            "All candidates of a person are equally likely.",
+        ),
+        violated="Candidates are not equally likely: {reason}",
+    )
     forms: ClassVar[tuple[type[Form], ...]] = (Basket,)
 
     def ready(self, exhibit: ReleaseView) -> bool:
@@ -333,6 +362,14 @@ class Emptiness(Check):
     """Baskets that show no item: measured on the published rows."""
 
     name: ClassVar[str] = "emptiness"
+    words: ClassVar[Wording] = Wording(
+        title="Empty records",
+        code="empty-sets",
+        group="measured",
+        measured="{found.empty %} of the published records show no item.",
+        warns=lambda found: found["empty"] > 0.2,
+        advice="Use `items: dealt`, which shows each item as often as it occurs.",
+    )
     forms: ClassVar[tuple[type[Form], ...]] = (Basket,)
 
     def examine(self, exhibit: ReleaseView) -> Finding:

@@ -42,6 +42,7 @@ class Basket(Form):
 
     name: ClassVar[str] = "baskets"
     kind: ClassVar[str] = "baskets"
+    knowledge: ClassVar[str] = "all items of a person"
 
     degree: int = Field(default=1, ge=1, description="records that each published row may stand for")
     separator: str = Field(default=" ", min_length=1, max_length=1, description="what stands between items")

@@ -52,6 +52,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.core.arrays import FloatArray, IntArray
+from sfumato.core.wording import Wording
 from sfumato.data.edge_channel import EdgeChannel
 from sfumato.data.graph import Dropped, Graph
 from sfumato.kinds.graphs.form import (
@@ -78,6 +79,13 @@ class Perturbation(Check):
     """The published graph fits the declared flip."""
 
     name: ClassVar[str] = "perturbation"
+    words: ClassVar[Wording] = Wording(
+        title="Edge noise",
+        code="edge-noise",
+        group="privacy",
+        holds="The published edges are consistent with the declared noise.",
+        violated="The published edges contradict the declared noise: {reason}",
+    )
     forms: ClassVar[tuple[type[Form], ...]] = (Edges,)
 
     def ready(self, exhibit: ReleaseView) -> bool:
@@ -164,6 +172,11 @@ class KeptEdges(Check):
     """Every original edge is published, and as many were added as declared."""
 
     name: ClassVar[str] = "kept-edges"
+    words: ClassVar[Wording] = Wording(
+        title="Original edges",
+        code="kept-edges",
+        holds="Every original edge is published, and as many were added as declared.",
+    )
     forms: ClassVar[tuple[type[Form], ...]] = (Edges,)
 
     def ready(self, exhibit: ReleaseView) -> bool:
@@ -321,6 +334,12 @@ class FiguresNear(Check):
     """Degrees are degrees of so many people; the number of edges is as near as its noise allows."""
 
     name: ClassVar[str] = "figures"
+    words: ClassVar[Wording] = Wording(
+        title="Noisy figures",
+        code="noisy-figures",
+        holds="The published figures are consistent.",
+        violated="The published figures are inconsistent: {reason}",
+    )
     forms: ClassVar[tuple[type[Form], ...]] = (NoisyFigures,)
 
     def examine(self, exhibit: ReleaseView) -> Finding:

@@ -52,6 +52,7 @@ class Edges(Form):
 
     name: ClassVar[str] = "graph"
     kind: ClassVar[str] = "graph"
+    knowledge: ClassVar[str] = "the published graph"
     company: ClassVar[str] = "graphs"
     remembered: ClassVar[bool] = True
 
@@ -183,6 +184,7 @@ class NoisyFigures(Form):
 
     name: ClassVar[str] = "graph figures"
     kind: ClassVar[str] = "graph"
+    knowledge: ClassVar[str] = "the published figures"
 
     nodes: int = Field(ge=0, description="how many people there are; taken for known")
     epsilon_edges: float = Field(gt=0, description="spent on the number of edges")

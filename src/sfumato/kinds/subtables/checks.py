@@ -58,6 +58,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from sfumato.core.arrays import FloatArray, IntArray, positions_in_runs
+from sfumato.core.wording import Wording
 from sfumato.data.equivalence_classes import EquivalenceClasses, class_counts, equivalence_classes_of
 from sfumato.data.table import Table, TextColumn
 from sfumato.kinds.person_evidence import listed_values
@@ -81,6 +82,15 @@ class Agreement(Check):
     """Sub-tables are complete, agree with each other, and with the original when it is at hand."""
 
     name: ClassVar[str] = "agreement"
+    words: ClassVar[Wording] = Wording(
+        title="Sub-tables",
+        code="subtables-agree",
+        holds=(
+            "All {details.tables} tables are complete and agree on shared columns.",
+            "All tables are complete and agree on shared columns.",
+        ),
+        violated="The tables contradict each other or the original: {reason}",
+    )
     on_classes: ClassVar[bool] = True
     forms: ClassVar[tuple[type[Form], ...]] = (SubTables,)
 
@@ -267,6 +277,11 @@ class TruthfulBuckets(Check):
     """Every row is a record's own, and every bucket lists the values of its rows."""
 
     name: ClassVar[str] = "truthful buckets"
+    words: ClassVar[Wording] = Wording(
+        title="Buckets",
+        code="buckets-truthful",
+        holds="Every row is an original record, and every bucket lists the values of its own rows.",
+    )
     steady: ClassVar[bool] = False
     on_classes: ClassVar[bool] = True
     forms: ClassVar[tuple[type[Form], ...]] = (AnatomyForm,)

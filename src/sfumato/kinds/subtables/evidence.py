@@ -75,7 +75,7 @@ from sfumato.policy.privacy_rules import PrivacyRule, expand_rules, join_names
 from sfumato.policy.requirements import PrivacyRequirement
 from sfumato.policy.rule_reduction import dependencies_of, rules_of_claim
 from sfumato.release.certificate import NOTHING_PUBLISHED, Finding
-from sfumato.release.evidence import Evidence, ViolationCount
+from sfumato.release.evidence import Evidence, ViolationCount, below_text
 from sfumato.release.form import Form
 from sfumato.release.view import ReleaseView
 
@@ -99,7 +99,7 @@ class RuleOutcome:
 
     def reason(self, model: Model) -> str:
         if self.verdict.kept and not self.holds(model):
-            return f"{self.below(model)} {self.word} fall below, {self.verdict.reason().removeprefix('kept: ')}"
+            return f"{below_text(self.below(model), self.word)}, {self.verdict.reason().removeprefix('kept: ')}"
         return self.verdict.reason()
 
 

@@ -72,6 +72,7 @@ from typing import ClassVar
 import numpy as np
 
 from sfumato.core.arrays import FloatArray, IntArray
+from sfumato.core.wording import Wording, join_names
 from sfumato.data.equivalence_classes import equivalence_classes_of
 from sfumato.data.generalization import MISSING
 from sfumato.data.linkage import Linkage
@@ -98,6 +99,11 @@ class Averages(Check):
     """Groups show the averages of their own records."""
 
     name: ClassVar[str] = "averages"
+    words: ClassVar[Wording] = Wording(
+        title="Group averages",
+        code="group-averages",
+        holds="Every group shows the average of its own records.",
+    )
     steady: ClassVar[bool] = False
     forms: ClassVar[tuple[type[Form], ...]] = (Microaggregated,)
 
@@ -200,6 +206,12 @@ class OnePseudonymEach(Check):
     """Pseudonyms and people belong to each other, one to one."""
 
     name: ClassVar[str] = "pseudonyms"
+    words: ClassVar[Wording] = Wording(
+        title="Pseudonyms",
+        code="pseudonyms",
+        group="privacy",
+        holds="Every person has exactly one pseudonym, and dates are shifted by one constant per person.",
+    )
     forms: ClassVar[tuple[type[Form], ...]] = (LinkedTable,)
 
     def ready(self, exhibit: ReleaseView) -> bool:
@@ -246,6 +258,11 @@ class UnchangedColumns(Check):
     """Columns that are not said to have changed have not."""
 
     name: ClassVar[str] = "unchanged"
+    words: ClassVar[Wording] = Wording(
+        title="Unperturbed columns",
+        code="unperturbed-columns",
+        holds="All columns not listed as perturbed equal the original.",
+    )
     steady: ClassVar[bool] = False
     forms: ClassVar[tuple[type[Form], ...]] = (PerturbedTable,)
 
@@ -291,6 +308,12 @@ class CalibratedWeights(Check):
     """Calibrated survey weights tell nobody apart and keep the totals that they were calibrated to."""
 
     name: ClassVar[str] = "calibrated weights"
+    words: ClassVar[Wording] = Wording(
+        title="Survey weights",
+        code="weights",
+        group="privacy",
+        holds="Records with the same quasi-identifiers have the same weight, up to one rounding step.",
+    )
     forms: ClassVar[tuple[type[Form], ...]] = (Recoded,)
 
     def ready(self, exhibit: ReleaseView) -> bool:
@@ -368,6 +391,16 @@ class OptimalityHonest(Check):
     """The measured loss is not below the bound that was claimed for all releases."""
 
     name: ClassVar[str] = "optimality"
+    words: ClassVar[Wording] = Wording(
+        title="Optimality",
+        code="optimality",
+        group="measured",
+        measured=(
+            ("Information loss is {details.loss}; no release of this kind can have less than {found.lower_bound}."),
+            "No release of this kind can have less loss than {found.lower_bound}.",
+        ),
+        violated="The stated lower bound is wrong: {reason}",
+    )
     on_classes: ClassVar[bool] = True
     forms: ClassVar[tuple[type[Form], ...]] = (Recoded,)
 
@@ -383,7 +416,8 @@ class OptimalityHonest(Check):
         if said.proven_optimal and loss > bound * (1 + _ROUNDING) + 1e-9:
             wrong.append(f"the release is called optimal but loses {loss:.6g} with a bound of {bound:.6g}")
         achieved = {said.objective: float(f"{loss:.6g}"), "lower_bound": bound}
-        return Finding(self.name, not wrong, {}, achieved, grade="exact" if wrong else MEASURED, reason="; ".join(wrong))
+        grade, details = "exact" if wrong else MEASURED, {"loss": achieved[said.objective]}
+        return Finding(self.name, not wrong, {}, achieved, grade=grade, reason="; ".join(wrong), details=details)
 
 
 # Other columns
@@ -394,6 +428,17 @@ class OtherColumns(Check):
     """k when the other columns are known too: measured on the published rows, not promised."""
 
     name: ClassVar[str] = "other columns"
+    words: ClassVar[Wording] = Wording(
+        title="Not covered",
+        code="other-columns",
+        group="measured",
+        measured=(
+            ("{found.alone} of {details.records record/records} are unique if {details.others} {details.verb} also known."),
+            "{found.alone record/records} are unique if the other columns are also known.",
+        ),
+        warns=lambda found: bool(found["alone"]),
+        advice="Make these columns quasi-identifiers, or set `publish: false`.",
+    )
     on_classes: ClassVar[bool] = True
     forms: ClassVar[tuple[type[Form], ...]] = (Recoded,)
 
@@ -405,8 +450,9 @@ class OtherColumns(Check):
         table = exhibit.data
         sizes = equivalence_classes_of([table.text(name).codes for name in known], rows=table.rows, weights=table.counts).counts
         achieved = {"k": int(sizes.min()), "alone": int((sizes == 1).sum())}
-        reason = "k when the other columns are known too; not promised"
-        return Finding(self.name, True, {}, achieved, known, grade=MEASURED, reason=reason)
+        others = _others(exhibit)
+        details = {"records": int(sizes.sum()), "others": join_names(others), "verb": "is" if len(others) == 1 else "are"}
+        return Finding(self.name, True, {}, achieved, known, grade=MEASURED, details=details)
 
 
 def _others(exhibit: ReleaseView) -> tuple[str, ...]:
@@ -421,6 +467,14 @@ class AlibiRows(Check):
     """How many people stand in published classes that break a claim which covering rows make true: measured, not promised."""
 
     name: ClassVar[str] = "alibi rows"
+    words: ClassVar[Wording] = Wording(
+        title="Protected by suppressed rows",
+        code="relies-on-suppressed-rows",
+        group="measured",
+        measured="{found.people person/people} are protected only because suppressed rows could be theirs.",
+        warns=lambda found: bool(found["people"]),
+        advice="Ask for `p-sensitivity` instead: it must hold in every class by itself.",
+    )
     forms: ClassVar[tuple[type[Form], ...]] = (Recoded,)
     steady: ClassVar[bool] = False
 
@@ -437,8 +491,7 @@ class AlibiRows(Check):
             ]
             achieved |= {"people_over_all_releases": max(0 if one is None else one.below for one in found)}
         hide = tuple(dict.fromkeys(name for claim in claims for name in claim.hide))
-        reason = "people whose own class of equal cells has fewer values than was claimed; measured, not promised"
-        return Finding(self.name, True, {}, achieved, hide=hide, grade=MEASURED, reason=reason)
+        return Finding(self.name, True, {}, achieved, hide=hide, grade=MEASURED)
 
 
 def _in_classes(exhibit: ReleaseView, claim: PrivacyRequirement) -> int:
@@ -462,6 +515,18 @@ class Counterfeits(Check):
     """Rows that stand in for people who left stay within the policy's limit."""
 
     name: ClassVar[str] = "counterfeits"
+    words: ClassVar[Wording] = Wording(
+        title="Counterfeit records",
+        code="counterfeit-records",
+        holds=(
+            "{found.counterfeits counterfeit record/counterfeit records} beside "
+            "{found.input real one/real ones} (limit: {asked.counterfeits_at_most %})."
+        ),
+        violated=(
+            "{found.counterfeits counterfeit record/counterfeit records} beside "
+            "{found.input real one/real ones}, above the limit of {asked.counterfeits_at_most %}."
+        ),
+    )
     forms: ClassVar[tuple[type[Form], ...]] = (Recoded,)
     on_classes: ClassVar[bool] = True
 
@@ -478,5 +543,5 @@ class Counterfeits(Check):
             fine,
             {"counterfeits_at_most": limit},
             {"counterfeits_at_most": round_significant(many / max(inputs, 1)), "counterfeits": many, "input": inputs},
-            reason="" if fine else f"{many} rows stand in beside {inputs} records, the policy allows {limit:.3%}",
+            reason="" if fine else f"{many} counterfeit records beside {inputs} records, the policy allows {limit:.3%}",
         )

@@ -114,7 +114,7 @@ from sfumato.policy.generalizations import generalization_of
 from sfumato.policy.requirements import PrivacyRequirement
 from sfumato.policy.sections import PSEUDONYM, SampledPopulation, values_of
 from sfumato.release.certificate import NOT_JUDGED, Finding
-from sfumato.release.evidence import Evidence, ViolationCount
+from sfumato.release.evidence import Evidence, ViolationCount, below_text
 from sfumato.release.form import Form
 from sfumato.release.view import ReleaseView
 
@@ -261,7 +261,7 @@ class LinkedReading(Evidence):
         seen = [self.read(exhibit, claim), *([_slots(exhibit, claim)] if claim.hide else [])]
         below = sum(int(linkage.people[~model.satisfied(linkage)].sum()) for linkage in seen)
         achieved = min((model.achieved(linkage) for linkage in seen), key=model.strength)
-        reason = f"{below} people fall below" if below else ""
+        reason = below_text(below, "people") if below else ""
         return Finding(model.name, not below, model.required(), achieved, claim.given, claim.hide, self.grade, reason)
 
     def read(self, exhibit: ReleaseView, claim: PrivacyRequirement) -> Linkage:
@@ -317,7 +317,7 @@ class RelatedReading(Evidence):
         achieved = min((model.achieved(linkage) for linkage in seen), key=model.strength)
         if "k" in achieved:  # people without rows are candidates of each other, too
             achieved["k"] = min(achieved["k"], int(candidates.candidates.min(initial=achieved["k"])))
-        reason = f"{below} people fall below" if below else ""
+        reason = below_text(below, "people") if below else ""
         return Finding(model.name, not below, model.required(), achieved, claim.given, claim.hide, self.grade, reason)
 
     def read(self, exhibit: ReleaseView, claim: PrivacyRequirement) -> Linkage:
@@ -404,7 +404,7 @@ def judge_population_requirement(exhibit: ReleaseView, claim: PrivacyRequirement
         return Finding(said[0], True, said[1], {}, claim.given, claim.hide, NOT_JUDGED, seen)
     verdict = claim.model.satisfied(seen.linkage)
     broken = int((~verdict).sum())
-    reason = f"{broken} group(s) fall below" if broken else seen.reason
+    reason = below_text(broken, "groups") if broken else seen.reason
     return Finding(*said[:1], not broken, said[1], claim.model.achieved(seen.linkage), claim.given, claim.hide, seen.grade, reason)
 
 

@@ -34,6 +34,7 @@ from numpy.typing import NDArray
 
 from sfumato.core.arrays import BoolArray, IntArray, NarrowArray, narrow_codes
 from sfumato.core.errors import DataError
+from sfumato.core.wording import Wording
 from sfumato.data.equivalence_classes import EquivalenceClasses, class_counts, equivalence_classes_of, unit_weights
 from sfumato.data.generalization import MISSING, Generalization
 from sfumato.data.table import Table, TextColumn
@@ -51,6 +52,18 @@ class Truthfulness(Check):
     """Every published row covers a record of its own."""
 
     name: ClassVar[str] = "truthfulness"
+    words: ClassVar[Wording] = Wording(
+        title="Truthfulness",
+        code="truthfulness",
+        holds=(
+            "All {details.rows} published records cover an original record each.",
+            "Every published record covers an original record.",
+        ),
+        violated=(
+            "{found.rows published row/published rows} cover no original record.",
+            "{reason}",
+        ),
+    )
     on_classes: ClassVar[bool] = True
     forms: ClassVar[tuple[type[Form], ...]] = (Recoded,)
 
@@ -64,7 +77,8 @@ class Truthfulness(Check):
             reason = f"{len(beside)} column(s) beside the classes were not compared with the original"
             return Finding(self.name, not result.rows, {"rows": 0}, {}, grade=NOT_JUDGED, reason=reason)
         result = replace(result, rows=max(result.rows, exhibit.strangers or 0))
-        return truthfulness_finding(self.name, result, "published rows cover no original record of their own")
+        found = truthfulness_finding(self.name, result, "published rows cover no original record of their own")
+        return replace(found, details={"rows": exhibit.data.records}) if found.judged else found
 
 
 def count_changed_rows(exhibit: ReleaseView, table: Table, names: Sequence[str], part: str = "data") -> int:
@@ -128,6 +142,15 @@ class Boundaries(Check):
     """No value is generalized beyond its boundary."""
 
     name: ClassVar[str] = "boundaries"
+    words: ClassVar[Wording] = Wording(
+        title="Generalization limits",
+        code="generalization-limits",
+        holds="No value is generalized beyond its limit.",
+        violated=(
+            "{found.cells cell/cells} are generalized beyond their limit.",
+            "{found.rows row/rows} can only stand for records generalized beyond their limit.",
+        ),
+    )
     on_classes: ClassVar[bool] = True
     steady: ClassVar[bool] = False
     forms: ClassVar[tuple[type[Form], ...]] = (Recoded, AnatomyForm, SubTables)

@@ -34,6 +34,7 @@ import pyarrow.compute as pc
 
 from sfumato.core.arrays import BoolArray, IntArray
 from sfumato.core.errors import ReleaseError
+from sfumato.core.wording import Wording
 from sfumato.data.equivalence_classes import equivalence_classes_of
 from sfumato.data.table import Table, TextColumn
 from sfumato.data.text_values import labels_as_texts
@@ -75,6 +76,12 @@ class RulesKept(Check):
     """Every rule under `keep` holds in the published table."""
 
     name: ClassVar[str] = "rules"
+    words: ClassVar[Wording] = Wording(
+        title="Rules",
+        code="rules",
+        holds=("None of {found.rules rule/rules} of the policy is violated.", "All rules of the policy hold."),
+        violated="{found.broken} of {found.rules rule/rules} are violated: {reason}",
+    )
     on_classes: ClassVar[bool] = True
     steady: ClassVar[bool] = False
     forms: ClassVar[tuple[type[Form], ...]] = FORMS
@@ -94,6 +101,11 @@ class RulesLeft(Check):
     """Rules under `keep` that cannot be judged with what is at hand."""
 
     name: ClassVar[str] = "rules left open"
+    words: ClassVar[Wording] = Wording(
+        title="Rules",
+        code="rules-not-assessed",
+        open="{found.rules rule/rules} need the original data or the provenance file.",
+    )
     steady: ClassVar[bool] = False
     forms: ClassVar[tuple[type[Form], ...]] = FORMS
 
@@ -237,6 +249,11 @@ class Domains(Check):
     """Replaced values lie in their domains."""
 
     name: ClassVar[str] = "domains"
+    words: ClassVar[Wording] = Wording(
+        title="Value domains",
+        code="value-domains",
+        holds="All new values lie in their declared domains.",
+    )
     on_classes: ClassVar[bool] = True
     forms: ClassVar[tuple[type[Form], ...]] = (Replaced,)
 
@@ -294,6 +311,12 @@ class StillMissing(Check):
     """What was missing stays missing, and nothing else is, unless a column's domain fills it; without the trace in number."""
 
     name: ClassVar[str] = "missing values"
+    words: ClassVar[Wording] = Wording(
+        title="Missing values",
+        code="missing-values",
+        holds="Exactly the originally missing values are missing.",
+        violated="{found.different value/values} are missing or filled in by mistake.",
+    )
     on_classes: ClassVar[bool] = True
     forms: ClassVar[tuple[type[Form], ...]] = (Replaced,)
 
@@ -335,6 +358,12 @@ class Kept(Check):
     """Columns that are not replaced are published as they were."""
 
     name: ClassVar[str] = "kept columns"
+    words: ClassVar[Wording] = Wording(
+        title="Unchanged columns",
+        code="kept-columns",
+        holds="All columns that are not replaced equal the original.",
+        violated="{found.changed cell/cells} differ from the original.",
+    )
     on_classes: ClassVar[bool] = True
     forms: ClassVar[tuple[type[Form], ...]] = (Replaced,)
 
@@ -385,6 +414,13 @@ class Echo(Check):
     """Replaced values agree with the original ones no more often than chance allows."""
 
     name: ClassVar[str] = "echo"
+    words: ClassVar[Wording] = Wording(
+        title="Replaced values",
+        code="fresh-values",
+        group="privacy",
+        holds="New values match the original ones no more often than by coincidence.",
+        violated="{found.columns column/columns} repeat original values too often: {reason}",
+    )
     forms: ClassVar[tuple[type[Form], ...]] = (Replaced,)
 
     def ready(self, exhibit: ReleaseView) -> bool:

@@ -40,6 +40,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sfumato.core.errors import SfumatoError
+from sfumato.core.wording import Wording
 from sfumato.data.database import ColumnFacts, Database
 from sfumato.data.memory_map import MappedTableBuilder
 from sfumato.data.table import Table
@@ -90,6 +91,12 @@ class TablesPresent(Check):
     """Every table of the schema is there with its columns and its rows."""
 
     name: ClassVar[str] = "tables and row counts"
+    words: ClassVar[Wording] = Wording(
+        title="Tables",
+        code="database-tables",
+        group="integrity",
+        holds=("Complete: {found.tables table/tables} with {found.rows row/rows}.", "All tables are complete."),
+    )
     forms: ClassVar[tuple[type[Form], ...]] = (DatabaseForm,)
 
     def examine(self, exhibit: ReleaseView) -> Finding:
@@ -134,6 +141,16 @@ class Constraints(Check):
     """Keys, references, not-null, value lists and checks of the schema hold in the published rows."""
 
     name: ClassVar[str] = "constraints"
+    words: ClassVar[Wording] = Wording(
+        title="Constraints",
+        code="database-constraints",
+        group="integrity",
+        holds=(
+            "None of {found.constraints constraint/constraints} of the schema is violated.",
+            "All constraints of the schema hold.",
+        ),
+        violated="{found.broken} of {found.constraints constraint/constraints} are violated: {reason}",
+    )
     forms: ClassVar[tuple[type[Form], ...]] = (DatabaseForm,)
 
     def examine(self, exhibit: ReleaseView) -> Finding:
@@ -149,6 +166,14 @@ class JoinSizes(Check):
     """As many rows find the row that they refer to as in the original, by every reference that is declared or under `keep`."""
 
     name: ClassVar[str] = "join sizes"
+    words: ClassVar[Wording] = Wording(
+        title="Join sizes",
+        code="join-sizes",
+        holds=(
+            "As many rows as in the original find the row they refer to ({found.references reference/references} compared).",
+            "As many rows as in the original find the row they refer to.",
+        ),
+    )
     forms: ClassVar[tuple[type[Form], ...]] = (DatabaseForm,)
 
     def ready(self, exhibit: ReleaseView) -> bool:
@@ -225,6 +250,14 @@ class ConstraintsLeft(Check):
     """Checks of the schema in words that only its server understands: counted here, judged in the target."""
 
     name: ClassVar[str] = "constraints left to the server"
+    words: ClassVar[Wording] = Wording(
+        title="Server-only constraints",
+        code="server-only-constraints",
+        group="measured",
+        measured=("{found.checks check constraint/check constraints} can only be checked by the database server."),
+        warns=lambda found: bool(found["checks"]),
+        advice="Load a target database and run `verify --target URL`.",
+    )
     forms: ClassVar[tuple[type[Form], ...]] = (DatabaseForm,)
 
     def ready(self, exhibit: ReleaseView) -> bool:
@@ -255,6 +288,12 @@ class PolicyRules(Check):
     """Every rule under `keep` holds in the published tables; rules that mention the original need it and the private trace."""
 
     name: ClassVar[str] = "rules of the policy"
+    words: ClassVar[Wording] = Wording(
+        title="Rules",
+        code="rules-database",
+        holds=("None of {found.rules rule/rules} of the policy is violated.", "All rules of the policy hold."),
+        violated="{found.broken} of {found.rules rule/rules} are violated: {reason}",
+    )
     steady: ClassVar[bool] = False
     forms: ClassVar[tuple[type[Form], ...]] = (DatabaseForm,)
 
@@ -274,6 +313,11 @@ class PolicyRulesLeft(Check):
     """Rules under `keep` that compare with the original, record by record: without the private trace nobody can judge them."""
 
     name: ClassVar[str] = "rules of the policy left open"
+    words: ClassVar[Wording] = Wording(
+        title="Rules",
+        code="rules-database-not-assessed",
+        open="{found.rules rule/rules} need the provenance file.",
+    )
     steady: ClassVar[bool] = False
     forms: ClassVar[tuple[type[Form], ...]] = (DatabaseForm,)
 
@@ -300,6 +344,12 @@ class SurvivingValues(Check):
     """Original values of replaced columns do not stand in columns that are published as they are."""
 
     name: ClassVar[str] = "surviving values"
+    words: ClassVar[Wording] = Wording(
+        title="Leaked originals",
+        code="leaked-originals",
+        group="privacy",
+        holds="No replaced value occurs in any other published column.",
+    )
     forms: ClassVar[tuple[type[Form], ...]] = (DatabaseForm,)
 
     def ready(self, exhibit: ReleaseView) -> bool:
@@ -339,6 +389,14 @@ class DatabaseDomains(Check):
     """Replaced values lie in their domains."""
 
     name: ClassVar[str] = "domains of the database"
+    words: ClassVar[Wording] = Wording(
+        title="Value domains",
+        code="value-domains-database",
+        holds=(
+            "All new values in {found.columns column/columns} lie in their declared domains.",
+            "All new values lie in their declared domains.",
+        ),
+    )
     forms: ClassVar[tuple[type[Form], ...]] = (DatabaseForm,)
 
     def examine(self, exhibit: ReleaseView) -> Finding:
@@ -383,6 +441,12 @@ class KeptCells(Check):
     """Columns that are not replaced are published as they were, and nulls stay where they were."""
 
     name: ClassVar[str] = "kept cells"
+    words: ClassVar[Wording] = Wording(
+        title="Unchanged columns",
+        code="kept-cells",
+        holds="All columns that are not replaced equal the original, and nulls are where they were.",
+        violated="{found.changed cell/cells} differ from the original: {reason}",
+    )
     forms: ClassVar[tuple[type[Form], ...]] = (DatabaseForm,)
 
     def ready(self, exhibit: ReleaseView) -> bool:
@@ -438,6 +502,14 @@ class LinkedAlike(Check):
     """Linked columns follow one map: equal values got equal new values in every table."""
 
     name: ClassVar[str] = "linked columns"
+    words: ClassVar[Wording] = Wording(
+        title="Consistent values",
+        code="consistent-replacement",
+        holds=(
+            "Equal values were replaced equally in {found.links group/groups} of linked columns.",
+            "Equal values were replaced equally in all linked columns.",
+        ),
+    )
     forms: ClassVar[tuple[type[Form], ...]] = (DatabaseForm,)
 
     def ready(self, exhibit: ReleaseView) -> bool:
@@ -471,6 +543,15 @@ class Unchanged(Check):
     """Replaced values equal the original ones no more often than chance."""
 
     name: ClassVar[str] = "unchanged values"
+    words: ClassVar[Wording] = Wording(
+        title="Replaced values",
+        code="fresh-values-database",
+        group="privacy",
+        holds=(
+            "New values match the original ones no more often than by coincidence ({found.columns column/columns} tested).",
+            "New values match the original ones no more often than by coincidence.",
+        ),
+    )
     forms: ClassVar[tuple[type[Form], ...]] = (DatabaseForm,)
 
     def ready(self, exhibit: ReleaseView) -> bool:

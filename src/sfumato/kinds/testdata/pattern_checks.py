@@ -88,6 +88,7 @@ import numpy as np
 
 from sfumato.core.arrays import BoolArray, FloatArray, IntArray
 from sfumato.core.errors import DataError, SfumatoError
+from sfumato.core.wording import Wording
 from sfumato.data.equivalence_classes import equivalence_classes_of
 from sfumato.data.table import Table
 from sfumato.data.text_values import parse_integer
@@ -108,6 +109,15 @@ class KeptLocalities(Check):
     """Which of two values is closer to a third stays true for every sampled triple."""
 
     name: ClassVar[str] = "localities"
+    words: ClassVar[Wording] = Wording(
+        title="Relative distances",
+        code="relative-distances",
+        holds=(
+            "None of {found.judged distance comparison/distance comparisons} is reversed, and equal values stay equal.",
+            "No sampled distance comparison is reversed, and equal values stay equal.",
+        ),
+        violated=("{found.broken} of {found.judged distance comparison/distance comparisons} are reversed: {reason}"),
+    )
     forms: ClassVar[tuple[type[Form], ...]] = (Replaced,)
 
     def ready(self, exhibit: ReleaseView) -> bool:
@@ -227,6 +237,17 @@ class Neighbours(Check):
     """How often an outsider who knows the original numbers guesses the sensitive value: measured, not guaranteed."""
 
     name: ClassVar[str] = "neighbours"
+    words: ClassVar[Wording] = Wording(
+        title="Guessing sensitive values",
+        code="value-guess",
+        group="measured",
+        measured=(
+            "An adversary who knows the original numbers guesses {hide} for {found.best_guess %} of "
+            "the people (most frequent value alone: {found.blind %})."
+        ),
+        warns=lambda found: found["best_guess"] > found["blind"] + 0.1,
+        advice="Change values more, or hide the sensitive column in buckets.",
+    )
     forms: ClassVar[tuple[type[Form], ...]] = (Replaced,)
 
     def ready(self, exhibit: ReleaseView) -> bool:
@@ -413,6 +434,19 @@ class RecordLinkageCheck(Check):
     """Whose row an outsider who knows everybody's original numbers finds; a limit when the policy sets one."""
 
     name: ClassVar[str] = "linked rows"
+    words: ClassVar[Wording] = Wording(
+        title="Row linkage",
+        code="row-linkage",
+        group="privacy",
+        holds=(
+            "An adversary who knows all original numbers finds {found.share %} of the rows (limit: {found.at_most %}).",
+            "An adversary who knows all original numbers finds no more rows than the policy allows.",
+        ),
+        violated=("An adversary who knows all original numbers finds {found.share %} of the rows (limit: {found.at_most %})."),
+        measured="An adversary who knows all original numbers finds {found.share %} of the rows.",
+        warns=lambda found: found["share"] > 0.05,
+        advice="Set `linked_at_most`, or keep fewer relations.",
+    )
     steady: ClassVar[bool] = False
     asked: ClassVar[bool] = True
     forms: ClassVar[tuple[type[Form], ...]] = (Replaced,)
@@ -486,6 +520,14 @@ class Pinned(Check):
     """How many values the kept properties leave only one number for: reported, not forbidden."""
 
     name: ClassVar[str] = "pinned"
+    words: ClassVar[Wording] = Wording(
+        title="Forced values",
+        code="forced-values",
+        group="measured",
+        measured=("The kept relations force {found.pinned} of {found.values value/values} to their original number."),
+        warns=lambda found: bool(found["pinned"]),
+        advice="Keep fewer relations, or a smaller sample.",
+    )
     forms: ClassVar[tuple[type[Form], ...]] = (Replaced,)
 
     def ready(self, exhibit: ReleaseView) -> bool:
@@ -519,6 +561,15 @@ class NamedRows(Check):
     """What is said about single published rows is true."""
 
     name: ClassVar[str] = "named records"
+    words: ClassVar[Wording] = Wording(
+        title="Stated properties",
+        code="stated-properties",
+        holds=(
+            "None of {found.properties stated property/stated properties} of single rows is false.",
+            "No stated property of a single row is false.",
+        ),
+        violated="{found.broken} of {found.properties stated property/stated properties} are false: {reason}",
+    )
     steady: ClassVar[bool] = False
     forms: ClassVar[tuple[type[Form], ...]] = (Replaced,)
 

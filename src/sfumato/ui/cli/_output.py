@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+import textwrap
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 import click
 
-from sfumato.release.certificate import Finding, KnownAttack
+from sfumato.core.wording import count_text, join_names, percent_text
+from sfumato.release.certificate import MARKS, Finding, KnownAttack, State
 from sfumato.release.method import Progress, no_progress
+from sfumato.release.summary import ColumnChange, Summary
 
 
 def print_json(tree: Any) -> None:
@@ -19,29 +22,144 @@ def print_json(tree: Any) -> None:
     click.echo(json.dumps(tree, indent=1, ensure_ascii=False))
 
 
-def print_findings(findings: Iterable[Finding]) -> None:
-    """One line per finding: mark, name, level, reason."""
-    for finding in findings:
-        mark = _mark(finding)
-        level = ", ".join(f"{key} {_number(value)}" for key, value in finding.achieved.items())
-        asked = ", ".join(f"{key} {_number(value)}" for key, value in finding.required.items())
-        detail = f"{level} (asked: {asked})" if asked else level
-        hidden = f" hiding {', '.join(finding.hide)}" if finding.hide else ""
-        click.echo(f"  {mark} {finding.model}{hidden}: {detail}" + (f" — {finding.reason}" if finding.reason else ""))
+WIDTH = 100
+"""Columns that output is wrapped at."""
+_COLORS = {"✓": "green", "✗": "red", "!": "yellow", "?": "yellow"}
+_LABEL = 13
+_TITLE = 24
+
+
+def print_findings(findings: Iterable[Finding], verbose: bool = True) -> None:
+    """One line per finding: mark, title, sentence; what only holds is counted unless all of it is wanted."""
+    for line in findings_lines(list(findings), verbose):
+        click.echo(line)
+
+
+def findings_lines(findings: Sequence[Finding], verbose: bool = True) -> Iterator[str]:
+    """Findings as lines: violated ones first, then warnings, then the rest."""
+    order: Sequence[State] = ("violated", "error", "warning", "not assessed", "holds", "measured")
+    shown = [finding for state in order for finding in findings if finding.state == state]
+    folded = [] if verbose else [finding for finding in shown if finding.state == "holds"]
+    for finding in shown:
+        if finding not in folded:
+            yield from _entry(MARKS[finding.state], finding.title, finding.sentence, finding.advice, indent=2)
+    if folded:
+        yield f"  {_mark('✓')} {count_text(len(folded), 'check')} passed (--verbose lists them)"
+
+
+def print_summary(summary: Summary, *, verbose: bool = False, brief: bool = False) -> None:
+    """The answers to the five questions; `brief` leaves the table of columns out."""
+    for line in summary_lines(summary, verbose=verbose, brief=brief):
+        click.echo(line)
+
+
+def summary_lines(summary: Summary, *, verbose: bool = False, brief: bool = False) -> Iterator[str]:
+    """The five questions as lines of at most `WIDTH` columns."""
+    head = summary.headline
+    yield f"{_mark(head.mark)} {click.style(head.label + '.', bold=True)}"
+    if head.verdict != "broken":
+        yield from _wrapped(head.sentence, 2)
+    for finding in summary.violated:
+        yield from _entry("✗", finding.title, finding.sentence, finding.advice, indent=2)
+    if summary.stopped:
+        yield "  Nothing else was assessed."
+        yield from _block("Next", summary.next_steps)
+        return
+    yield from _promised(summary, verbose)
+    yield from _block("Lost", summary.lost[:1] if brief else summary.lost)
+    if not brief:
+        yield from _columns(summary.columns)
+        yield from _risks(summary)
+    yield from _not_covered(summary, verbose, advise=not brief)
+    yield from _block("Next", summary.next_steps)
+
+
+def _promised(summary: Summary, verbose: bool) -> Iterator[str]:
+    label = "Promised"
+    for finding in summary.promised:
+        yield from _entry(MARKS[finding.state], finding.title, finding.sentence, "", indent=_LABEL, label=label)
+        label = ""
+    label = "Checked"
+    for finding in summary.further if verbose else ():
+        yield from _entry(MARKS[finding.state], finding.title, finding.sentence, "", indent=_LABEL, label=label)
+        label = ""
+    if summary.passed and not verbose:
+        further = "further check" if summary.promised else "check"
+        yield f"{label:<{_LABEL}}{_mark('✓')} {count_text(len(summary.passed), further)} passed (--verbose lists them)"
+
+
+def _columns(columns: Sequence[ColumnChange]) -> Iterator[str]:
+    if not columns:
+        return
+    wide = max(12, *(len(column.name) for column in columns)) + 2
+    worst = max(columns, key=lambda column: column.loss or 0.0)
+    yield f"{'':<{_LABEL}}{'':<{wide}}{'unchanged':>10}{'suppressed':>12}   generalized"
+    for column in columns:
+        levels = ", ".join(f"{level} {percent_text(share)}" for level, share in column.levels)
+        most = "   ← lost most" if column is worst and len(columns) > 1 and (column.loss or 0) > 0 else ""
+        shares = f"{percent_text(column.unchanged):>10}{percent_text(column.suppressed):>12}"
+        yield f"{'':<{_LABEL}}{column.name:<{wide}}{shares}   {levels or '—'}{most}".rstrip()
+
+
+def _risks(summary: Summary) -> Iterator[str]:
+    label = "Risk"
+    for risk in summary.risks:
+        before = f"{percent_text(risk.before)} → " if risk.before is not None else ""
+        promised = f" (promised: at most {percent_text(risk.promised)})" if risk.promised is not None else ""
+        yield f"{label:<{_LABEL}}Re-identification, {risk.name}: {before}{percent_text(risk.after)}{promised}"
+        label = ""
+
+
+def _not_covered(summary: Summary, verbose: bool, *, advise: bool) -> Iterator[str]:
+    label = "Not covered"
+    for point in summary.open_points:
+        yield from _entry("!", "", point.text, point.advice if advise else "", indent=_LABEL, label=label)
+        label = ""
+    if not summary.limits:
+        return
+    if verbose:
+        for limit in summary.limits:
+            yield from _entry("·", limit.name, limit.applies, "", indent=_LABEL, label=label)
+            label = ""
+        return
+    names = join_names([limit.name for limit in summary.limits])
+    yield from _wrapped(f"Known limits: {names} (--verbose explains them)", _LABEL, label)
+
+
+def _block(label: str, lines: Sequence[str]) -> Iterator[str]:
+    for line in lines:
+        yield from _wrapped(line, _LABEL, label)
+        label = ""
+
+
+def _entry(mark: str, title: str, text: str, advice: str, *, indent: int, label: str = "") -> Iterator[str]:
+    """A mark, a title in a column of its own, and a sentence with a hanging indent; advice on a line below."""
+    name = f"{title:<{_TITLE - 1}} " if title else ""
+    hang = indent + 2 + len(name)
+    lines = textwrap.wrap(text, WIDTH - hang, break_long_words=False, break_on_hyphens=False) or [""]
+    yield f"{label:<{indent}}{_mark(mark)} {name}{lines[0]}".rstrip()
+    yield from (" " * hang + line for line in lines[1:])
+    if advice:
+        yield from _wrapped(f"→ {advice}", hang)
+
+
+def _wrapped(text: str, indent: int, label: str = "") -> Iterator[str]:
+    lines = textwrap.wrap(text, WIDTH - indent, break_long_words=False, break_on_hyphens=False) or [""]
+    yield f"{label:<{indent}}{lines[0]}"
+    yield from (" " * indent + line for line in lines[1:])
+
+
+def _mark(mark: str) -> str:
+    return click.style(mark, fg=_COLORS[mark]) if mark in _COLORS else mark
 
 
 def print_attacks(attacks: Iterable[KnownAttack]) -> None:
-    """What a release does not protect against, one line each; nothing when there is nothing to say."""
+    """What a release does not protect against, one entry each; nothing when there is nothing to say."""
     for number, attack in enumerate(attacks):
         if not number:
-            click.echo("what this does not protect against:")
-        click.echo(f"  · {attack.name}: {attack.applies}")
-
-
-def _mark(finding: Finding) -> str:
-    if finding.holds and not finding.judged:
-        return click.style("?" if finding.open else "·", fg="yellow")
-    return click.style("✓", fg="green") if finding.holds else click.style("✗", fg="red")
+            click.echo("Known limits:")
+        for line in _entry("·", attack.name, attack.applies, "", indent=2):
+            click.echo(line)
 
 
 def print_figures(figures: Mapping[str, Any], indent: str = "  ") -> None:

@@ -11,10 +11,10 @@ from sfumato.ui.cli import SETTINGS
 
 
 @click.command("demo", context_settings=SETTINGS)
-@click.option("--scenario", default="hospital", show_default=True, help="Which situation to play.")
-@click.option("--out", type=click.Path(), help="Folder for the data, the policy and the release; a new temporary one when absent.")
+@click.option("--scenario", default="hospital", show_default=True, help="Example to run.")
+@click.option("--out", type=click.Path(), help="Output folder (default: a temporary folder).")
 def command(scenario: str, out: str | None) -> None:
-    """Make data, publish it, verify and measure the release, and write the report."""
+    """Run an example: make data, publish and verify a release, and write its reports."""
     from sfumato.core.registry import find
     from sfumato.ui.cli._output import progress_bar
     from sfumato.ui.demos.scenario import Scenario
@@ -24,4 +24,4 @@ def command(scenario: str, out: str | None) -> None:
     click.echo(click.style(chosen.title, bold=True))
     with progress_bar() as progress:
         report = chosen.play(folder, click.echo, progress)
-    click.echo(f"report    {report}")
+    click.echo(f"Report: {report}")

@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from sfumato.core.wording import count_text
 from sfumato.ui.cli import SETTINGS
 
 
@@ -27,7 +28,7 @@ def list_entries(file: str, as_json: bool) -> None:
         return
     for entry in entries:
         if entry["kind"] != "release":
-            click.echo(f"{entry['number']:>3}  {entry['when']}  somebody was taken out of what is remembered")
+            click.echo(f"{entry['number']:>3}  {entry['when']}  one person was removed from the stored data")
             continue
         promises = "; ".join(f"{name} {level}" for name, level in entry["found"].items())
         click.echo(f"{entry['number']:>3}  {entry['when']}  {entry['records']:>9,} records  {entry['method']:<12} {promises}")
@@ -36,15 +37,16 @@ def list_entries(file: str, as_json: bool) -> None:
 @command.command("show", context_settings=SETTINGS)
 @click.argument("file", type=click.Path())
 @click.argument("number", type=int)
-@click.option("--out", type=click.Path(), help="Write the published files of the entry as a release folder again.")
+@click.option("--out", type=click.Path(), help="Restore the release folder here.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 def show(file: str, number: int, out: str | None, as_json: bool) -> None:
-    """Show release NUMBER of FILE: its certificate and its files, never what is private in it."""
+    """Show the certificate and files of release NUMBER. Private data is not shown."""
     from pathlib import Path
 
     from sfumato.core.errors import LedgerError
     from sfumato.history.ledger.entries import MEMORY, WAS
-    from sfumato.ui.cli._output import print_json
+    from sfumato.release.certificate import Certificate
+    from sfumato.ui.cli._output import print_findings, print_json
 
     ledger = _ledger(file)
     entry = next((entry for entry in ledger.entries() if entry.number == number and not entry.forgets), None)
@@ -58,19 +60,18 @@ def show(file: str, number: int, out: str | None, as_json: bool) -> None:
         print_json(detail)
         return
     click.echo(f"release {number} of {entry.when}, {entry.body['records']:,} records, {entry.body['counterfeits']:,} counterfeits")
-    for finding in entry.body["certificate"]["findings"]:
-        click.echo(f"  {'✓' if finding['holds'] else '✗'} {finding['model']}: {finding['achieved']} ({finding['grade']})")
+    print_findings(Certificate.from_json(entry.body["certificate"]).findings)
     for name, size in files.items():
         click.echo(f"  {name}  {size:,} bytes")
 
 
 @command.command("verify", context_settings=SETTINGS)
 @click.argument("file", type=click.Path())
-@click.option("--head", help="A head from a certificate, or a digest shown here before: the chain must have it.")
-@click.option("--release", type=click.Path(), help="A release folder: the chain must have its entry and the head it carries.")
+@click.option("--head", help="Hash that the chain must contain (from a certificate or an earlier run).")
+@click.option("--release", type=click.Path(), help="Release folder that the chain must contain.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 def verify(file: str, head: str | None, release: str | None, as_json: bool) -> None:
-    """Recompute the chain of FILE; exit code 6 when it is broken.
+    """Check the hash chain of FILE. Exit code 6 if it is broken.
 
     Entries that were cut off at its end, and digests that were all computed anew, show only against something that was kept
     elsewhere: give --head or --release.
@@ -87,8 +88,9 @@ def verify(file: str, head: str | None, release: str | None, as_json: bool) -> N
         print_json({"holds": True, "entries": count, "head": last} | ({} if entry is None else {"release": entry.number}))
         return
     forgotten = sum(one.forgets for one in ledger.entries())
-    said = f"the chain holds: {count - forgotten} release(s)" + (f", {forgotten} forgetting(s)" if forgotten else "")
-    click.echo(said + ("" if entry is None else f"; {release} is release {entry.number}"))
+    said = f"The hash chain is intact: {count_text(count - forgotten, 'release')}"
+    said += f", {count_text(forgotten, 'deletion')}" if forgotten else ""
+    click.echo(said + ("." if entry is None else f"; {release} is release {entry.number}."))
     click.echo(f"head {last}")
 
 
@@ -96,25 +98,23 @@ def verify(file: str, head: str | None, release: str | None, as_json: bool) -> N
 @click.argument("file", type=click.Path())
 @click.argument("policy", type=click.Path())
 @click.argument("published", type=click.Path())
-@click.option("--original", type=click.Path(), help="What it was made from, with the key; else the source of the policy.")
-@click.option("--new-ledger", is_flag=True, help="Begin FILE, which must not be there yet.")
+@click.option("--original", type=click.Path(), help="Original data with the key column (default: the policy's source).")
+@click.option("--new-ledger", is_flag=True, help="Create FILE. It must not exist.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 def import_release(file: str, policy: str, published: str, original: str | None, new_ledger: bool, as_json: bool) -> None:
-    """Enter PUBLISHED, a recoded table that was made elsewhere, into FILE; POLICY says what it is about.
+    """Add PUBLISHED, a table anonymized with another tool, to the ledger FILE. POLICY describes its columns.
 
     It is judged like every other release, together with all of them, and entered whether it holds or not: it is published already.
     """
-    from sfumato.ui.cli._output import print_json
+    from sfumato.ui.cli._output import print_findings, print_json
     from sfumato.workflow.import_release import import_release as adopt
 
     entry, found = adopt(policy, published, original=original, ledger=file, new_ledger=new_ledger)
     if as_json:
         print_json({"number": entry.number, "imported": True, "findings": [finding.to_json() for finding in found]})
         return
-    click.echo(f"entered as release {entry.number}, imported")
-    for finding in found:
-        if finding.given or finding.hide:
-            click.echo(f"  {'✓' if finding.holds else '✗'} {finding.model}: {dict(finding.achieved)} {finding.reason}")
+    click.echo(f"Added to {file} as release {entry.number} (made with another tool).")
+    print_findings(found)
 
 
 @command.command("forget", context_settings=SETTINGS)
@@ -122,7 +122,7 @@ def import_release(file: str, policy: str, published: str, original: str | None,
 @click.argument("key")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 def forget(file: str, key: str, as_json: bool) -> None:
-    """Take the person with KEY out of what FILE remembers; what was published stays, and stays judged.
+    """Delete the person with KEY from the ledger's private data. Published releases stay unchanged.
 
     KEY is the value of the policy's 'key:' column, or several values with commas between them; with 'person:' also the name of the
     person, all of whose rows are forgotten. Take the person out of the data, too: somebody who is still there comes back as a new
@@ -136,7 +136,8 @@ def forget(file: str, key: str, as_json: bool) -> None:
     if as_json:
         print_json({"releases": numbers, "head": ledger.head()})
         return
-    click.echo(f"taken out of {len(numbers)} release(s): {', '.join(map(str, numbers))}; what was published is unchanged")
+    numbered = ", ".join(map(str, numbers))
+    click.echo(f"Deleted from {count_text(len(numbers), 'release')} ({numbered}). What was published is unchanged.")
     click.echo(f"head {ledger.head()}")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,26 +18,36 @@ if TYPE_CHECKING:
 
 @click.command("publish", context_settings=SETTINGS)
 @click.argument("policy", type=click.Path())
-@click.option("--data", help="Take the data from here instead of the policy's source.")
+@click.option("--data", help="Read the data from this file or URL instead of the policy's source.")
 @click.option("--out", required=True, type=click.Path(), help="The release folder to write.")
-@click.option("--seed", type=SEED, help=f"Repeat a run; whoever knows the seed can undo the release. {SEED_RULE}")
-@click.option("--ledger", type=click.Path(), help="Remember this release in (and judge it with) this ledger.")
-@click.option("--new-ledger", is_flag=True, help="Begin this ledger; one that is not there is an error otherwise.")
-@click.option("--sign", type=click.Path(), help="Sign the release with this Ed25519 private key (PEM; readable by you alone).")
-@click.option("--jobs", type=click.IntRange(1), help="How many work at once; recoding and loading take several by themselves.")
-@click.option("--format", "format_", type=click.Choice(["csv", "parquet"]), default="csv", show_default=True, help="Of the parts.")
-@click.option("--replace", is_flag=True, help="Of a database: replace tables that stand in the target already.")
+@click.option("--seed", type=SEED, help=f"Seed for a repeatable run. Anyone who knows it can undo the release. {SEED_RULE}")
+@click.option("--ledger", type=click.Path(), help="Add the release to this ledger and audit it with all earlier releases.")
+@click.option("--new-ledger", is_flag=True, help="Create the ledger. Without this option the ledger must exist.")
+@click.option("--sign", type=click.Path(), help="Sign the release with this Ed25519 private key (PEM file, mode 0600).")
+@click.option("--jobs", type=click.IntRange(1), help="Number of parallel workers.")
+@click.option(
+    "--format",
+    "format_",
+    type=click.Choice(["csv", "parquet"]),
+    default="csv",
+    show_default=True,
+    help="File format of the published tables.",
+)
+@click.option("--replace", is_flag=True, help="Overwrite tables that exist in the target database.")
 @ACCEPT_ROLES
 @READING
 @click.option("--no-report", is_flag=True, help="Do not write the reports.")
 @ENGINE
+@click.option("--verbose", "-v", is_flag=True, help="List every check and explain the known limits.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
-def command(policy: str, out: str, replace: bool, no_report: bool, as_json: bool, format_: Any, **options: Any) -> None:
-    """Make a release under POLICY, certify it, and write the release folder; of a database also load and audit the target."""
+def command(
+    policy: str, out: str, replace: bool, no_report: bool, as_json: bool, verbose: bool, format_: Any, **options: Any
+) -> None:
+    """Anonymize the data of POLICY, audit the result and write a release folder. For a database, also load the target."""
     from sfumato.core.errors import PolicyError
     from sfumato.release.folder import STATEMENT
     from sfumato.ui.cli._options import engine_of
-    from sfumato.ui.cli._output import print_findings, progress_bar
+    from sfumato.ui.cli._output import print_summary, progress_bar
     from sfumato.workflow.publish import publish
 
     key = _key(options.pop("sign"))  # before any data moves
@@ -47,7 +58,7 @@ def command(policy: str, out: str, replace: bool, no_report: bool, as_json: bool
             hint = "remove it to publish and sign it again, or leave --sign out"
             raise PolicyError(f"{out} was published under this policy without a signature", where=out, hint=hint)
         if not as_json:
-            click.echo(f"{out} was published under this policy; going on with the load")
+            click.echo(f"{out} exists for this policy. Continuing with the database load.")
         _load(read, out, replace, as_json, {"out": out}, options["jobs"])
         return
     _require_room(read, out, options["data"], options["ledger"])
@@ -55,6 +66,7 @@ def command(policy: str, out: str, replace: bool, no_report: bool, as_json: bool
     engine = engine_of(options.pop("engine"), options.pop("master"), staging=Path(out).absolute().parent)
     jobs = options["jobs"]
     told = {"format": format_, "engine": engine, "unfinished": Path(f"{out}.unfinished")}
+    began = time.monotonic()
     with progress_bar(quiet=as_json) as progress:
         publication = publish(read, options.pop("data"), progress=progress, **told, **options)
     target = publication.write(out, report=not no_report, sign=key)
@@ -66,14 +78,17 @@ def command(policy: str, out: str, replace: bool, no_report: bool, as_json: bool
     _say_mark(publication.release.form.mark)
     records = publication.certificate.records
     if publication.ledger is not None and publication.history is not None:
-        click.echo(f"entered as release {len(publication.history)} in {publication.ledger.path}")
-    click.echo(f"published {records.published:,} of {records.input:,} records with {publication.certificate.method} to {target}")
-    print_findings(publication.findings)
+        click.echo(f"Added to {publication.ledger.path} as release {len(publication.history)}.")
+    took = f"{time.monotonic() - began:.1f} s"
+    told_records = f"{records.published:,} of {records.input:,} records"
+    click.echo(f"Published {told_records} to {target}/ (method: {publication.certificate.method}, {took}).")
     if key is not None:
-        click.echo(f"signed with {key.public.identifier[:16]}")
+        click.echo(f"Signed with key {key.public.identifier[:16]}.")
     if not no_report:
-        click.echo(f"report: {target / 'report.html'} (private: {target}.private.html)")
+        click.echo(f"Report: {target / 'report.html'} (for you alone: {target}.private.html)")
     _load(read, out, replace, as_json, {}, jobs)
+    steps = [f"sfumato verify {target} shows what a recipient can check."]
+    print_summary(publication.summary(*steps, private=not no_report), verbose=verbose)
 
 
 def _key(sign: str | None) -> SigningKey | None:
@@ -114,7 +129,8 @@ def _require_target(policy: Policy, replace: bool) -> None:
 def _say_mark(mark: str) -> None:
     """Loud, and beside the answer, so that scripts that read it are not disturbed."""
     if mark:
-        click.secho(f"warning: {mark}; leave --seed out, or give one of at least 128 bits", fg="red", err=True)
+        told = f"Warning: test release ({mark}). Publish without --seed, or use a seed of at least 128 bits."
+        click.secho(told, fg="red", err=True)
 
 
 def _load(policy: Policy, out: str, replace: bool, as_json: bool, document: dict[str, Any], jobs: int | None) -> None:
@@ -128,10 +144,11 @@ def _load(policy: Policy, out: str, replace: bool, as_json: bool, document: dict
             found = load_release(policy, out, progress=progress, replace=replace, jobs=jobs)
         document = document | {"target": found.to_json()}
         if not as_json:
-            resumed = f" ({len(found.resumed)} tables were there already)" if found.resumed else ""
-            click.echo(f"loaded {len(found.rows)} tables, {sum(found.rows.values()):,} rows into the target{resumed}")
+            resumed = f" ({len(found.resumed)} were complete already)" if found.resumed else ""
+            rows = f"{len(found.rows)} tables with {sum(found.rows.values()):,} rows"
+            click.echo(f"Loaded {rows} into the target database{resumed}.")
             for sentence in found.left_out:
-                click.echo(f"  left out: {sentence}")
-            print_findings(found.findings)
+                click.echo(f"  Not transferred: {sentence}")
+            print_findings(found.findings, verbose=False)
     if as_json:
         print_json(document)

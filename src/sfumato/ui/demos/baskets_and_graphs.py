@@ -15,6 +15,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from sfumato.core.wording import percent_text
 from sfumato.kinds.baskets.attacks import BasketLinkage, ReExecution
 from sfumato.kinds.graphs.form import Edges
 from sfumato.kinds.graphs.planted_account_attacks import IntervalWalk, Walk
@@ -69,12 +70,13 @@ class BasketDemo(Scenario):
         release, original = str(folder / "release"), str(folder / "baskets.csv")
         seen = BasketLinkage(target=release, original=original).run()
         say(
-            f"attack    knowing a whole basket: {seen['fewest_candidates']} candidates at least, diagnosis guessed right "
-            f"{seen['guesses_right:diagnosis']:.1%}"
+            f"Attack: an adversary who knows all items of a person has at least {seen['fewest_candidates']} candidates "
+            f"and guesses the diagnosis for {percent_text(seen['guesses_right:diagnosis'])} of the people."
         )
         again = ReExecution(target=release, original=original).run()
         say(
-            f"attack    knowing all baskets and this program: row found {again['rows_found']:.1%}, promised {again['promised']:.1%}"
+            f"Attack: one who also knows everybody's items and this program finds {percent_text(again['rows_found'])} of the rows "
+            f"(promised: at most {percent_text(again['promised'])})."
         )
         return report
 
@@ -125,7 +127,7 @@ class SocialGraph(Scenario):
         report = super().play(folder, say, progress)
         read = read_folder(report.parent)
         for name, figure in certificate_of(read).utility["recovered"].items():
-            say(f"recovered {name:<13} {figure['estimate']:.6g} ± {figure['standard_error']:.2g}")
+            say(f"Estimated {name:<13} {figure['estimate']:.6g} ± {figure['standard_error']:.2g} (standard error)")
         self._attacks(folder / "friends.csv", float(read.of(Edges).mu or 0.0), say)
         return report
 
@@ -133,7 +135,8 @@ class SocialGraph(Scenario):
         for chance in (0.0, 1e-4, 1e-3, mu):
             for kind in (Walk, IntervalWalk):
                 played = kind(target=str(data), mu=chance, planted=12, victims=20, trials=5, limit=10**7).run()
-                say(f"attack    mu {chance:<7g} {kind.name:<13} finds its accounts in {played['success_rate']:.0%} of the trials")
+                found = percent_text(played["success_rate"])
+                say(f"Attack {kind.name:<13} at flip probability {chance:<7g} finds its accounts in {found} of the trials.")
 
 
 def friendships(people: int, seed: int = 1503) -> list[tuple[str, str]]:

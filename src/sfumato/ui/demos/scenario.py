@@ -10,9 +10,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import ClassVar
 
-from sfumato.release.certificate import Finding
 from sfumato.release.method import Progress, no_progress
-from sfumato.workflow.measure import measure
+from sfumato.ui.cli._output import summary_lines
+from sfumato.workflow.publication import Publication
 from sfumato.workflow.publish import publish
 from sfumato.workflow.verify import Audit, verify
 
@@ -30,32 +30,31 @@ class Scenario(ABC):
         """Write the data and the policy; return the paths of the policy and of the original data."""
 
     def play(self, folder: Path, say: Say, progress: Progress = no_progress) -> Path:
-        """Make, publish, verify, measure; returns the public report."""
+        """Make, publish, verify; returns the public report."""
         policy, original = self.make(folder)
-        say(f"policy    {policy}")
+        say(f"Policy: {policy}")
         publication = publish(policy, seed=None, progress=progress)
         release = publication.write(folder / "release")
-        certificate = publication.certificate
-        say(f"published {certificate.records.published:,} of {certificate.records.input:,} records with {certificate.method}")
-        verdict = verify(release, original=original)
-        for finding in verdict.findings:
-            say(describe(finding))
-        say("verified  " + spoken(verdict))
-        figures = measure(release, original=original)
-        shown = [(name, value) for name, value in figures.items() if isinstance(value, float | int)]
-        say("utility   " + ", ".join(f"{name} {value:,.0f}" if value >= 1000 else f"{name} {value:.4g}" for name, value in shown))
+        say(published_line(publication))
+        tell(publication, say, release)
+        say(verified_line(verify(release, original=original), "with the original data"))
         return release / "report.html"
 
 
-def spoken(verdict: Audit) -> str:
-    """The verdict in a few words."""
+def published_line(publication: Publication) -> str:
+    """How many records were published, and with which method."""
+    records = publication.certificate.records
+    return f"Published {records.published:,} of {records.input:,} records (method: {publication.certificate.method})."
+
+
+def tell(publication: Publication, say: Say, release: Path) -> None:
+    """The five questions about a release that was written."""
+    for line in summary_lines(publication.summary(f"sfumato verify {release} shows what a recipient can check.")):
+        say(line)
+
+
+def verified_line(verdict: Audit, how: str) -> str:
+    """What the audit of the folder came to."""
     if verdict.violated:
-        return "VIOLATED"
-    return "everything holds" if verdict.complete else "not everything could be judged"
-
-
-def describe(finding: Finding) -> str:
-    """One finding in one line."""
-    level = ", ".join(f"{key} {value}" for key, value in finding.achieved.items())
-    mark = {True: "✓", False: "✗", None: "?" if finding.open else "·"}[finding.verdict]
-    return f"  {mark} {finding.model}: {level}"
+        return f"Verified {how}: a violation was found."
+    return f"Verified {how}: " + ("everything holds." if verdict.complete else "no violation; not everything was assessed.")

@@ -23,7 +23,7 @@ import numpy as np
 from sfumato.audit.join_attack import JoinAttack
 from sfumato.kinds.subtables.attacks import IntersectionAttack
 from sfumato.release.method import Progress, no_progress
-from sfumato.ui.demos.scenario import Say, Scenario, describe
+from sfumato.ui.demos.scenario import Say, Scenario, tell, verified_line
 from sfumato.workflow.estimate import estimate
 from sfumato.workflow.publish import publish
 from sfumato.workflow.verify import verify
@@ -138,17 +138,14 @@ class Registry(Scenario):
             publication = publish(folder / f"policy-{number}.yaml", progress=progress, new_ledger=number == 1)
             release = publication.write(folder / f"release-{number}")
             said, fakes = publication.certificate.records, publication.release.form.to_public().get("counterfeits", 0)
-            say(f"{day}: {said.published} people published, {said.suppressed} withheld, {fakes} stood in for")
-            say(f"          loss {publication.utility['loss']:.4f}")
-            for finding in publication.findings[:2]:
-                say(describe(finding))
-        verdict = verify(release, original=data, ledger=ledger)
-        say("verified  " + ("all quarters together hold" if verdict.holds else "VIOLATED"))
+            say(f"{day}: {said.published:,} people published, {said.suppressed:,} suppressed, {fakes:,} counterfeit records added.")
+        tell(publication, say, release)
+        say(verified_line(verify(release, original=data, ledger=ledger), "with the original data and all four releases"))
         for column, figures in JoinAttack(ledger=str(ledger)).run().items():
             full = figures["full"]
-            say(f"adversary joins {figures['releases']} quarters on {column}: {full['people_below']} people below the level,")
-            say(f"          fewest values {full['linkability']}")
-        say(f"the timeline as a picture: {folder / 'release-4.private.html'}")
+            say(f"Attack: joining {figures['releases']} releases on {column} puts {full['people_below']:,} people below the level.")
+            say(f"        At least {full['linkability']} different values stay possible for everybody.")
+        say(f"The series as a picture: {folder / 'release-4.private.html'}")
         return release / "report.html"
 
 
@@ -219,10 +216,10 @@ class Versatile(Scenario):
         report = super().play(folder, say, progress)
         release = folder / "release"
         taken = IntersectionAttack(target=str(release)).run()
-        say(f"attacked  all tables intersected: {taken['compromised']} people compromised")
+        say(f"Attack: intersecting all tables reveals the values of {taken['compromised']:,} people.")
         answering = estimate(release)
         for question in _QUESTIONS:
-            say(f"asked     {question}: about {answering.count(question):.0f}")
+            say(f"Query: {question}: about {answering.count(question):,.0f}")
         return report
 
 

@@ -23,7 +23,7 @@ import numpy as np
 
 from sfumato.policy.policy import Policy
 from sfumato.release.method import Progress, no_progress
-from sfumato.ui.demos.scenario import Say, Scenario, describe, spoken
+from sfumato.ui.demos.scenario import Say, Scenario, published_line, tell, verified_line
 from sfumato.workflow.database_load import load_release
 from sfumato.workflow.forecast import preview
 from sfumato.workflow.publish import publish
@@ -219,22 +219,20 @@ class DatabaseDemo(Scenario):
 
     def play(self, folder: Path, say: Say, progress: Progress = no_progress) -> Path:
         policy, production = self.make(folder)
-        say(f"policy    {policy}")
+        say(f"Policy: {policy}")
         for sample in preview(policy, rows=1):
             for name, before, after in zip(sample.columns, sample.before[0], sample.after[0], strict=True):
-                say(f"preview   {sample.table}.{name}: {before} → {after}")
+                say(f"Preview: {sample.table}.{name}: {before} → {after}")
         publication = publish(policy, progress=progress)
         release = publication.write(folder / "release")
-        certificate = publication.certificate
-        say(f"published {certificate.records.published:,} rows with {certificate.method}")
+        say(published_line(publication))
         loaded = load_release(Policy.read(policy), release, progress=progress)
-        say(f"loaded    {len(loaded.rows)} tables into {folder / 'test.db'}")
+        say(f"Loaded {len(loaded.rows)} tables into {folder / 'test.db'}.")
+        tell(publication, say, release)
         verdict = verify(
             release, original=f"sqlite:///{production.absolute()}", target=f"sqlite:///{(folder / 'test.db').absolute()}"
         )
-        for finding in verdict.findings:
-            say(describe(finding))
-        say("verified  " + spoken(verdict))
+        say(verified_line(verdict, "with the original and the loaded database"))
         return release / "report.html"
 
 

@@ -1,0 +1,322 @@
+"""The five questions about a release: what is promised, does it hold, what was lost, what is not covered, what next.
+
+One object answers them for every medium: the command line, the reports, the studio and notebooks. One function decides the
+headline.
+A headline *holds* only where a requirement about people is stated, every requirement was assessed, and nothing is violated or left
+to decide.
+
+Invariants
+    I1  The summary of an outsider's view uses the published files and the certificate alone.
+    I2  What was not assessed is an open point, never a success.
+
+
+Effects
+-------
+What publishing did to the data, in sentences and shares: one class for each kind of data, found by its forms.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+from sfumato.core.registry import catalogue, entry
+from sfumato.core.wording import count_text, join_names, percent_text
+from sfumato.models.base import Model
+from sfumato.policy.policy import UNPROTECTED, Policy
+from sfumato.release.certificate import Finding, KnownAttack
+from sfumato.release.form import Form
+from sfumato.release.view import Applicable, ReleaseView
+
+Verdict = Literal["holds", "open", "nothing", "broken"]
+LABELS: Mapping[Verdict, str] = {
+    "holds": "What was promised holds",
+    "open": "What was promised holds, with open points",
+    "nothing": "Nothing is promised about people",
+    "broken": "This release does not keep what it promises",
+}
+"""The four headlines."""
+UNASSESSED = "No violation found, but not every guarantee was assessed"
+MARKS: Mapping[Verdict, str] = {"holds": "✓", "open": "!", "nothing": "!", "broken": "✗"}
+_FIRST = ("files", "form")
+"""Checks of which one that fails makes every other finding meaningless."""
+_BESIDE = "signature"
+"""The check that says something also about damaged files: who made them."""
+_ALWAYS = ("people", "earlier promises")
+"""Checks about people that are shown beside the models, also when they hold."""
+_MOST_PARTS = 3
+_MOSTLY = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class ReleaseHeadline:
+    """The verdict, and what is guaranteed in one sentence."""
+
+    verdict: Verdict
+    label: str
+    sentence: str
+
+    @property
+    def mark(self) -> str:
+        return MARKS[self.verdict]
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnChange:
+    """What happened to the cells of one column, as shares of all its published cells."""
+
+    name: str
+    unchanged: float
+    generalized: float
+    suppressed: float
+    levels: tuple[tuple[str, float], ...] = ()
+    """The most frequent kinds of generalized labels with their shares."""
+    loss: float | None = None
+    """Share of its domain that a cell gives up on average."""
+
+
+@dataclass(frozen=True, slots=True)
+class RiskChange:
+    """A probability before and after publishing; `before` only where the original is at hand."""
+
+    name: str
+    after: float
+    before: float | None = None
+    promised: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class OpenPoint:
+    """Something that is not covered, with its figure and what can be done about it."""
+
+    text: str
+    advice: str = ""
+    figure: str = ""
+    """The part of the text that is shown large."""
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """The answers to the five questions."""
+
+    headline: ReleaseHeadline
+    promised: tuple[Finding, ...] = ()
+    """The requirements and what was found, as the policy lists them."""
+    violated: tuple[Finding, ...] = ()
+    """Everything that does not hold, first causes first."""
+    further: tuple[Finding, ...] = ()
+    """Everything else that was checked."""
+    lost: tuple[str, ...] = ()
+    columns: tuple[ColumnChange, ...] = ()
+    risks: tuple[RiskChange, ...] = ()
+    open_points: tuple[OpenPoint, ...] = ()
+    limits: tuple[KnownAttack, ...] = ()
+    next_steps: tuple[str, ...] = ()
+    stopped: bool = False
+    """Whether files are damaged, so that nothing else was assessed."""
+
+    @property
+    def passed(self) -> tuple[Finding, ...]:
+        """The further checks that hold."""
+        return tuple(finding for finding in self.further if finding.state == "holds")
+
+    def to_json(self) -> dict[str, Any]:
+        """The same for programs."""
+        return {
+            "verdict": self.headline.verdict,
+            "label": self.headline.label,
+            "headline": self.headline.sentence,
+            "promised": [finding.sentence for finding in self.promised],
+            "violated": [finding.sentence for finding in self.violated],
+            "checks_passed": len(self.passed),
+            "lost": list(self.lost),
+            "columns": {
+                each.name: {"unchanged": each.unchanged, "generalized": each.generalized, "suppressed": each.suppressed}
+                for each in self.columns
+            },
+            "not_covered": [{"text": point.text, "advice": point.advice} for point in self.open_points],
+            "next": list(self.next_steps),
+        }
+
+
+def is_requirement(finding: Finding) -> bool:
+    """Whether a finding is about a privacy requirement that promises something to people.
+
+    >>> [is_requirement(Finding("k-anonymity", True, {"k": k}, {"k": k})) for k in (5, 1)]
+    [True, False]
+    >>> is_requirement(Finding("truthfulness", True, {"rows": 0}, {"rows": 0}))
+    False
+    """
+    model = entry("models", Model, finding.model)
+    return model is not None and not model.is_trivial(finding.required)
+
+
+def decide_headline(findings: Sequence[Finding], policy: Policy, form: Form, open_points: int = 0) -> ReleaseHeadline:
+    """The one headline of a release: what it says, and whether that holds.
+
+    Parameters
+    ----------
+    findings
+        What the audit found, or what a certificate states.
+    policy, form
+        Whom the requirements are about, and what is known where they name no column.
+    open_points
+        How many points beside the findings somebody has to decide.
+    """
+    promised = [finding for finding in findings if is_requirement(finding)]
+    violated = causes(findings)
+    if violated:
+        first = violated[0]
+        return ReleaseHeadline("broken", LABELS["broken"], f"{first.title}: {first.sentence}")
+    unit = "people" if policy.person is None else "records"
+    guarantee = _guarantee([finding.headline(unit, form.knowledge) for finding in promised])
+    if not promised:
+        return ReleaseHeadline("nothing", LABELS["nothing"], "No requirement limits what can be learned about a person.")
+    if any(finding.open for finding in promised):  # I2
+        return ReleaseHeadline("open", UNASSESSED, f"Promised: {guarantee}")
+    waiting = open_points or any(finding.open or finding.state == "warning" for finding in findings) or policy.unexplained
+    verdict: Verdict = "open" if waiting else "holds"
+    return ReleaseHeadline(verdict, LABELS[verdict], guarantee)
+
+
+def _guarantee(sentences: Iterable[str]) -> str:
+    """Sentences about one adversary as one sentence.
+
+    >>> _guarantee(["An adversary who knows age is left with at least 5 people.",
+    ...             "An adversary who knows age is left with at least 2 different values of illness."])
+    'An adversary who knows age is left with at least 5 people and at least 2 different values of illness.'
+    """
+    grouped: dict[str, list[str]] = {}
+    for sentence in dict.fromkeys(filter(None, sentences)):
+        subject, verb, rest = sentence.partition(_LEFT_WITH)
+        grouped.setdefault(subject + verb if verb else sentence, []).append(rest.rstrip(".") if verb else "")
+    made = [f"{start}{join_names([part for part in parts if part])}." if any(parts) else start for start, parts in grouped.items()]
+    more = len(made) - _MOST_PARTS
+    return " ".join(made[:_MOST_PARTS]) + (f" And {count_text(more, 'further guarantee')}." if more > 0 else "")
+
+
+_LEFT_WITH = " is left with "
+
+
+def causes(findings: Sequence[Finding]) -> tuple[Finding, ...]:
+    """What does not hold, first causes first: where files are damaged nothing else, since all other violations follow from that.
+
+    >>> [finding.model for finding in causes([Finding("k-anonymity", False), Finding("files", False)])]
+    ['files']
+    """
+    violated = [finding for finding in findings if not finding.holds]
+    ordered = [finding for name in _FIRST for finding in violated if finding.model == name]
+    if ordered:
+        return (*ordered, *(finding for finding in violated if finding.model == _BESIDE))
+    return tuple(sorted(violated, key=lambda finding: (finding.failed, not is_requirement(finding))))
+
+
+def summarize(
+    exhibit: ReleaseView,
+    findings: Sequence[Finding],
+    *,
+    attacks: Sequence[KnownAttack] = (),
+    next_steps: Sequence[str] = (),
+) -> Summary:
+    """Answer the five questions about a release as this side sees it (I1)."""
+    violated = causes(findings)
+    if violated and violated[0].model in _FIRST:
+        return Summary(
+            decide_headline(findings, exhibit.policy, exhibit.form), violated=violated, next_steps=tuple(next_steps), stopped=True
+        )
+    effects = None if violated else effects_of(exhibit)  # files of a release that does not hold may say anything
+    columns = tuple(effects.columns(exhibit)) if effects else ()
+    points = [*_of_findings(findings), *_unprotected(exhibit.policy), *_vanished(columns)]
+    points += [*effects.exposed(exhibit)] if effects else []
+    shown = [finding for finding in findings if finding.holds and (_of_model(finding) or finding.model in _ALWAYS)]
+    rest = [finding for finding in findings if finding.holds and finding not in shown and finding.state != "warning"]
+    return Summary(
+        decide_headline(findings, exhibit.policy, exhibit.form, len(points)),
+        promised=tuple(shown),
+        violated=violated,
+        further=tuple(rest),
+        lost=tuple(effects.lost(exhibit)) if effects else (),
+        columns=columns,
+        risks=tuple(effects.risks(exhibit)) if effects else (),
+        open_points=tuple(points),
+        limits=tuple(attacks),
+        next_steps=tuple(next_steps),
+    )
+
+
+def _of_model(finding: Finding) -> bool:
+    return entry("models", Model, finding.model) is not None
+
+
+def _of_findings(findings: Sequence[Finding]) -> Iterator[OpenPoint]:
+    """Measured figures to act on, then what was not assessed."""
+    for finding in findings:
+        if finding.state == "warning":
+            yield OpenPoint(finding.sentence, finding.advice)
+    for finding in findings:
+        if finding.open and not _of_model(finding):
+            yield OpenPoint(f"{finding.title}: {finding.sentence[:1].lower() + finding.sentence[1:]}")
+
+
+def _unprotected(policy: Policy) -> Iterator[OpenPoint]:
+    names = policy.unexplained
+    if names:
+        verb = "is" if len(names) == 1 else "are"
+        advice = (
+            f"Add a requirement that hides {'it' if len(names) == 1 else 'them'}, or say why under `accept:` (`{UNPROTECTED}NAME`)."
+        )
+        yield OpenPoint(f"{join_names(names)} {verb} sensitive, and no requirement limits what can be learned about it.", advice)
+
+
+def _vanished(columns: Iterable[ColumnChange]) -> Iterator[OpenPoint]:
+    """Columns that say nothing in most rows."""
+    for column in columns:
+        if column.suppressed > _MOSTLY:
+            advice = "Generalize or leave out another column, raise `suppress_at_most`, or lower the level."
+            yield OpenPoint(f"{column.name} is suppressed in {percent_text(column.suppressed)} of the rows.", advice)
+
+
+# Effects
+# -------
+
+
+class Effects(Applicable):
+    """What publishing did to one kind of data; every form has one."""
+
+    name: ClassVar[str]
+    on_classes: ClassVar[bool] = True
+
+    def lost(self, exhibit: ReleaseView) -> Iterable[str]:
+        """What was given up, in sentences, the most important first."""
+        return ()
+
+    def columns(self, exhibit: ReleaseView) -> Iterable[ColumnChange]:
+        """What happened to the cells of each column."""
+        return ()
+
+    def risks(self, exhibit: ReleaseView) -> Iterable[RiskChange]:
+        """Probabilities before and after."""
+        return ()
+
+    def exposed(self, exhibit: ReleaseView) -> Iterable[OpenPoint]:
+        """What somebody can still find or guess, beyond the findings."""
+        return ()
+
+
+def effects_of(exhibit: ReleaseView) -> Effects | None:
+    """The effects of the exhibit's form: those of its own class before those of its kin."""
+    able = [cls for cls in catalogue("effects", Effects).values() if cls().applies(exhibit)]
+    nearest = [(max(len(form.__mro__) for form in cls.forms if isinstance(exhibit.form, form)), cls) for cls in able]
+    return max(nearest, key=lambda pair: pair[0])[1]() if nearest else None
+
+
+def records_sentence(exhibit: ReleaseView) -> str:
+    """How many records are published, of how many."""
+    records = exhibit.records
+    if records is None:
+        return ""
+    if not records.suppressed:
+        return f"All {records.input:,} records are published."
+    share = percent_text(records.suppressed / max(records.input, 1))
+    return f"{records.suppressed:,} of {records.input:,} records ({share}) are suppressed."
