@@ -67,7 +67,7 @@ def test_an_installed_wheel_needs_neither_numba_nor_a_compiler(folder: Path) -> 
     site = next((folder / "venv" / "lib").glob("python*")) / "site-packages"
     (site / "libraries.pth").write_text(f"{distribution('numpy').locate_file('')}\n")
     code = "import sys; sys.modules['numba'] = sys.modules['llvmlite'] = None; import sfumato; print(sfumato.__file__)\n"
-    code += "from sfumato.ui.cli import main; main(['demo', '--out', sys.argv[1]], standalone_mode=False)"
+    code += "from sfumato.ui.cli import main; sys.argv[1:1] = ['demo', '--out']; main()"
     nowhere = str(folder / "source" / "README.md")
     settings = {
         "PATH": str(folder),
