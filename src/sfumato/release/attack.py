@@ -81,7 +81,9 @@ class ReleaseAttack(Attack):
 
     def opened(self) -> ReleaseView:
         """The release with its original, when this adversary can read its form."""
-        exhibit = open_release(self.target, original=self.original)
+        if not self.original and type(self).model_fields["original"].is_required():
+            raise PolicyError("this adversary needs the original", where=self.target, hint="add --original FILE")
+        exhibit = open_release(self.target, original=self.original or None)
         if not isinstance(exhibit.form, self.forms):
             readable = " or ".join(form.name for form in self.forms)
             raise PolicyError(f"this adversary reads a {readable}, not a {exhibit.form}", where=self.target)

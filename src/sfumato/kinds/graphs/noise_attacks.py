@@ -115,7 +115,6 @@ from sfumato.kinds.graphs.subgraph_patterns import SubgraphPattern
 from sfumato.models.degree_attack import distinguishing_success
 from sfumato.models.neighbourhood_attack import majority_success
 from sfumato.release.attack import Attack, ReleaseAttack
-from sfumato.release.folder import open_release
 from sfumato.release.form import Form
 from sfumato.release.view import ReleaseView
 
@@ -138,9 +137,6 @@ class DegreeSignatures(ReleaseAttack):
             "people are hidden by their number of ties alone; whoever also knows how many ties each friend of a person has in the "
             "published graph is often left with one"
         )
-
-    def run(self) -> dict[str, Any]:
-        return self.play(open_release(self.target))
 
     def play(self, exhibit: ReleaseView) -> dict[str, Any]:
         graph = exhibit.once(published_graph)

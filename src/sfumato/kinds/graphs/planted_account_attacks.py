@@ -203,7 +203,7 @@ class PlantedAttack(Attack):
     mu: float = Field(default=0.001, ge=0, lt=0.5, description="probability that a pair flips")
     add: float | None = Field(default=None, ge=0, lt=0.5, description="probability of a new edge, if it is not mu")
     planted: int = Field(default=20, ge=2, description="accounts to plant")
-    victims: int = Field(default=100, ge=0, description="number of victims")
+    victims: int = Field(default=100, ge=0, description="number of victims; at most everybody in the graph")
     rho1: int = Field(default=3, ge=1, description="planted accounts connected with each victim")
     rho2: int = Field(default=1, ge=1, description="smallest number of planted accounts in which two victims differ")
     releases: int = Field(
@@ -226,7 +226,8 @@ class PlantedAttack(Attack):
         return self._figures(found, flip, graph.nodes + self.planted)
 
     def _trial(self, graph: Any, flip: EdgeChannel, randomness: Randomness) -> AccountGuess:
-        told = {"accounts": self.planted, "victims": self.victims, "rho1": self.rho1, "rho2": self.rho2, "releases": self.releases}
+        victims = min(self.victims, graph.nodes)
+        told = {"accounts": self.planted, "victims": victims, "rho1": self.rho1, "rho2": self.rho2, "releases": self.releases}
         worlds = planted_publications(graph, flip, randomness, **told)
         return max((self.search(world) for world in worlds), key=lambda found: (found.accounts, found.victims))
 
@@ -236,6 +237,7 @@ class PlantedAttack(Attack):
         return {
             "attack": self.name,
             "nodes": nodes,
+            "victims": min(self.victims, nodes - self.planted),
             "releases": self.releases,
             "trials": len(found),
             "found_all_accounts": hits,
