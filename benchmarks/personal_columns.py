@@ -18,6 +18,7 @@ from itertools import groupby
 from pathlib import Path
 
 from sfumato.data.personal_columns import ColumnDecision, DatabaseColumn, decide, people_tables, words_of_name
+from sfumato.data.personal_columns.detector import points_at_persons
 from sfumato.data.personal_columns.names import kinds_by_name
 from sfumato.data.personal_columns.vocabulary import KINDS, PersonalKind
 
@@ -82,7 +83,7 @@ def decisions(path: Path) -> Iterator[tuple[str, str, ColumnDecision]]:
     people = people_tables(columns, references)
     for table, own in columns.items():
         for row, column in zip(tables[table], own, strict=True):
-            yield f"{table}.{column.name}", row["label"], decide(column, table in people)
+            yield f"{table}.{column.name}", row["label"], decide(column, table in people, points_at_persons(own))
 
 
 def _column(row: dict[str, str], table: str, parents: dict[str, str]) -> DatabaseColumn:

@@ -59,9 +59,9 @@ def test_the_draft_of_a_chat_keeps_posts_and_users_together_and_runs_as_it_stand
     assert not emptied & {"posts.userid", "preferences.userid", "users.id", "posts.id", "posts.parentid", "users.username"}
     assert any("posts.userid references users.id" in rule for rule in drafted["keep"])
     assert not any(name.startswith("broken-") for name in drafted["data"].get("accept", ()))
-    checked = sfumato("check", str(policy), "--strict")
+    checked = sfumato("check", str(policy), "--strict", "--accept-roles")
     assert checked.returncode == 0, checked.stdout + checked.stderr
-    done = sfumato("publish", str(policy), "--out", str(tmp_path / "release"), "--no-report")
+    done = sfumato("publish", str(policy), "--out", str(tmp_path / "release"), "--no-report", "--accept-roles")
     assert done.returncode == 0, done.stdout + done.stderr
     for child in ("posts", "preferences"):
         joined = f"SELECT count(*) FROM {child} c JOIN users u ON u.id = c.userid"
@@ -178,7 +178,7 @@ columns:
 keep:
   - posts.parentid references posts.id
 """)
-    done = sfumato("publish", str(policy), "--out", str(tmp_path / "release"), "--no-report")
+    done = sfumato("publish", str(policy), "--out", str(tmp_path / "release"), "--no-report", "--accept-roles")
     assert done.returncode == 0, done.stdout + done.stderr
     assert asked(target, "SELECT count(*) FROM users WHERE displayname = ''") == 200
     assert asked(target, "SELECT count(*) FROM users WHERE displayname LIKE '% %'") == 30

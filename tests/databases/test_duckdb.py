@@ -130,8 +130,8 @@ def test_three_commands_on_a_file(tmp_path: Path) -> None:
     source = shop(tmp_path)
     policy = tmp_path / "shop.yaml"
     policy.write_text(succeeds("discover", source, "--target", f"duckdb:///{tmp_path}/test.duckdb"))
-    succeeds("check", str(policy), "--strict")
-    succeeds("publish", str(policy), "--out", str(tmp_path / "out"), "--no-report")
+    succeeds("check", str(policy), "--strict", "--accept-roles")
+    succeeds("publish", str(policy), "--out", str(tmp_path / "out"), "--no-report", "--accept-roles")
     assert json.loads((tmp_path / "out" / "target.json").read_text())["holds"]
     target = f"duckdb:///{tmp_path}/test.duckdb"
     assert asked(target, "SELECT count(*), count(DISTINCT email) FROM person") == [(43, 40)]

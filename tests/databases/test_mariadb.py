@@ -132,8 +132,8 @@ def test_three_commands(shop: str, tmp_path: Path, fresh_mariadb: Fresh, monkeyp
     monkeypatch.setenv("SFUMATO_TARGET", target)
     policy = tmp_path / "shop.yaml"
     policy.write_text(succeeds("discover", shop, "--target", target))
-    succeeds("check", str(policy), "--strict")
-    succeeds("publish", str(policy), "--out", str(tmp_path / "out"))
+    succeeds("check", str(policy), "--strict", "--accept-roles")
+    succeeds("publish", str(policy), "--out", str(tmp_path / "out"), "--accept-roles")
     assert json.loads((tmp_path / "out" / "target.json").read_text())["holds"]
     for column in ("name", "email"):
         query = f"SELECT {column} FROM person WHERE {column} IS NOT NULL"

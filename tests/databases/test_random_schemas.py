@@ -117,10 +117,10 @@ def test_what_is_proposed_can_be_published(chosen, tmp_path: Path, postgres: Ser
     folder = tmp_path / source.rpartition("/")[2]
     folder.mkdir()
     (folder / "found.yaml").write_text(found.stdout)
-    checked = sfumato("check", str(folder / "found.yaml"), "--strict")
+    checked = sfumato("check", str(folder / "found.yaml"), "--strict", "--accept-roles")
     if "columns: {}" in found.stdout:
         return
     assert checked.returncode == 0, found.stdout + checked.stdout + checked.stderr
-    done = sfumato("publish", str(folder / "found.yaml"), "--out", str(folder / "release"), "--no-report")
+    done = sfumato("publish", str(folder / "found.yaml"), "--out", str(folder / "release"), "--no-report", "--accept-roles")
     assert done.returncode == 0, found.stdout + done.stderr
     postgres.drop_all()

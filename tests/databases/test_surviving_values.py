@@ -113,8 +113,8 @@ def test_discovery_remedies_what_survives(tmp_path, case):
     shop(tmp_path / "people.db", *CASES[case])
     policy = tmp_path / "found.yaml"
     policy.write_text(sfumato("discover", f"sqlite:///{tmp_path}/people.db").stdout)
-    assert sfumato("check", str(policy), "--strict").returncode == 0
-    done = sfumato("publish", str(policy), "--out", str(tmp_path / "release"), "--no-report")
+    assert sfumato("check", str(policy), "--strict", "--accept-roles").returncode == 0
+    done = sfumato("publish", str(policy), "--out", str(tmp_path / "release"), "--no-report", "--accept-roles")
     assert done.returncode == 0, done.stderr
     text = "".join(file.read_text() for file in (tmp_path / "release").glob("*.csv")).lower()
     assert not [name for name in PEOPLE if name.lower() in text or "_".join(reversed(name.lower().split())) in text]
@@ -136,7 +136,7 @@ def test_what_an_equation_gives_is_computed_from_the_new_values(tmp_path):
     text = sfumato("discover", f"sqlite:///{tmp_path}/people.db").stdout
     (tmp_path / "found.yaml").write_text(text)
     assert text.count("computed: true") == len(made), text
-    done = sfumato("publish", str(tmp_path / "found.yaml"), "--out", str(tmp_path / "release"), "--no-report")
+    done = sfumato("publish", str(tmp_path / "found.yaml"), "--out", str(tmp_path / "release"), "--no-report", "--accept-roles")
     assert done.returncode == 0, done.stderr
     rows = list(csv.DictReader((tmp_path / "release" / "person.csv").open()))
     assert {row["name"] for row in rows}.isdisjoint(PEOPLE)
@@ -231,8 +231,8 @@ def test_discovery_waves_nothing_through(tmp_path):
     written = "\n".join(line for line in text.splitlines() if not line.startswith("#"))
     assert "accept" not in written and not [name for name in given if name in written]
     (tmp_path / "found.yaml").write_text(text)
-    assert sfumato("check", str(tmp_path / "found.yaml"), "--strict").returncode == 0
-    done = sfumato("publish", str(tmp_path / "found.yaml"), "--out", str(tmp_path / "release"), "--no-report")
+    assert sfumato("check", str(tmp_path / "found.yaml"), "--strict", "--accept-roles").returncode == 0
+    done = sfumato("publish", str(tmp_path / "found.yaml"), "--out", str(tmp_path / "release"), "--no-report", "--accept-roles")
     assert done.returncode == 0, done.stderr
     shown = "".join(file.read_text() for file in (tmp_path / "release").glob("*.csv"))
     assert "home.test" not in shown and not [name for name in given if name in shown or name.encode().hex() in shown]

@@ -62,7 +62,7 @@ def asked(url: str, query: str) -> list[tuple]:
 
 
 def published(policy: Path, folder: Path, *more: str) -> tuple[int, str]:
-    done = sfumato("publish", str(policy), "--out", str(folder / "release"), "--no-report", *more)
+    done = sfumato("publish", str(policy), "--out", str(folder / "release"), "--no-report", "--accept-roles", *more)
     return done.returncode, done.stderr
 
 

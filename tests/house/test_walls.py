@@ -46,7 +46,7 @@ HOMES = {
     "uvicorn": {"ui/studio/server.py"},
     "ruamel": {"ui/studio/policy_editing.py"},
     "pyspark": {"engines"},
-    "phonenumbers": {"data/personal_columns/looks.py"},
+    "phonenumbers": {"data/personal_columns/looks.py", "data/phone_numbers.py"},
 }
 
 

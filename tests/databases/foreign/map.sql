@@ -3,7 +3,7 @@ CREATE TYPE nwr AS ENUM ('Node', 'Way', 'Relation');
 CREATE TABLE users (
   id bigserial PRIMARY KEY,
   email varchar NOT NULL UNIQUE, -- personal
-  pass_crypt varchar NOT NULL,
+  pass_crypt varchar NOT NULL, -- personal
   display_name varchar NOT NULL DEFAULT '' UNIQUE, -- personal
   description text NOT NULL DEFAULT '', -- personal
   home_lat double precision, -- personal

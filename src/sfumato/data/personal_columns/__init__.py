@@ -4,6 +4,7 @@
     names        the words of a name, and the kinds that they stand for
     looks        what values look like: check digits, formats, names of people, free text, secrets
     detector     both together for one column
+    databases    what a draft does with every column of a database
     roles        a role for every column of a table
 
 Discovery drafts by it, `risk` and the studio show it, and the audit of a source warns by it. It errs on the side of caution

@@ -18,10 +18,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from sfumato.data.personal_columns.looks import Look, are_flags, has_document, is_free_text, kind_by_look, sample_of
+from sfumato.data.personal_columns.looks import Look, are_flags, has_document, is_free_text, kind_by_look, sample_of, value_shape
 from sfumato.data.personal_columns.names import (
+    DATED,
     NamedKind,
     is_about_persons,
+    is_about_things,
     kind_by_name,
     kinds_by_name,
     mentions_persons,
@@ -72,9 +74,7 @@ def detect(column: str, values: Sequence[str], *, table: str = "", rows: int = 0
 
     `rows` have a value; `dated` values are dates.
     """
-    named = kind_by_name(column, table, dated=dated)
-    if named is not None and KINDS[named.kind].role == "identifier" and are_flags(values):
-        return None
+    named = _plausible(column, table, values, dated)
     look = None if dated else kind_by_look(values, rows)
     if named is None or look is None:
         return _alone(named, look, values)
@@ -88,6 +88,18 @@ def detect(column: str, values: Sequence[str], *, table: str = "", rows: int = 0
     if (stronger and not _contradicts(named, look)) or sensitive:
         return Detected(look.kind, look.reason, "medium")
     return Detected(named.kind, named.reason, "medium")
+
+
+def _plausible(column: str, table: str, values: Sequence[str], dated: bool) -> NamedKind | None:
+    """Return the likeliest kind by name that values can be: yes and no are neither a number of somebody nor a date."""
+    flags = are_flags(values)
+    for named in kinds_by_name(column, table):
+        known = KINDS[named.kind]
+        if dated and named.kind not in DATED:
+            continue
+        if not flags or (known.role != "identifier" and named.kind not in DATED):
+            return named
+    return None
 
 
 def _rest(look: Look) -> str:
@@ -163,8 +175,10 @@ def personal_kind(column: str, table: str = "", kind: str = "text", values: Sequ
     return "" if found is None else found.kind
 
 
-def decide(column: DatabaseColumn, people: bool) -> ColumnDecision:
+def decide(column: DatabaseColumn, people: bool, pointing: bool = False) -> ColumnDecision:
     """Return what to do about a column; `people`: the rows of its table are about people.
+
+    With `pointing` another column of the table points at a person by itself, so that a city or an employer would tell who is meant.
 
     >>> decide(DatabaseColumn("phonenumber", "personphone"), True).action, decide(DatabaseColumn("flarb", "users"), True).action
     ('replace', 'ask')
@@ -178,45 +192,65 @@ def decide(column: DatabaseColumn, people: bool) -> ColumnDecision:
         return ColumnDecision("keep", "", "")
     if reason := _opaque_reason(column):
         return ColumnDecision("ask", "", reason)
+    named = kind_by_name(column.name, column.table, dated=column.type in _DATES)
+    if named is not None and named.kind == "vehicle" and column.type not in _CLOSED:
+        return ColumnDecision("ask", named.kind, named.reason)
     if not people:
         look = kind_by_look(column.values, column.rows) if column.type == "text" else None
         hidden = look is not None and look.kind == "secret"
         return ColumnDecision("ask", "secret", look.reason) if look and hidden else ColumnDecision("keep", "", "")
-    named = kind_by_name(column.name, column.table, dated=column.type in _DATES)
     asked = named if named is not None and (KINDS[named.kind].treatment == "ask" or named.kind in ("birth", "death")) else None
-    if column.type in _CLOSED:
-        return ColumnDecision("ask", asked.kind, asked.reason) if asked else ColumnDecision("keep", "", "")
+    if column.type in _CLOSED or value_shape(column.values) in ("whole numbers", "decimals", "dates"):
+        own = asked is not None and is_about_persons(column.table)
+        return ColumnDecision("ask", asked.kind, asked.reason) if asked and own else ColumnDecision("keep", "", "")
     if asked is not None and asked.kind != "outcome":
         return ColumnDecision("ask", asked.kind, asked.reason)
+    treatment = KINDS[named.kind].treatment if named is not None else ""
+    if named is not None and treatment == "beside" and pointing:
+        return ColumnDecision("replace", named.kind, f"{named.reason} beside other personal columns")
     if reason := _code_reason(column):
         return ColumnDecision("keep", "", reason)
+    if named is not None and treatment in ("keep", "beside") and KINDS[named.kind].role != "identifier" and _are_labels(column):
+        return ColumnDecision("keep", named.kind, named.reason)
     return ColumnDecision("ask", "", f"no word or pattern recognized in a column of type {column.type} about people")
 
 
+def _are_labels(column: DatabaseColumn) -> bool:
+    """Return whether values are short labels, as those of a city or an occupation are, and no texts that somebody wrote."""
+    return all(len(value) <= _SHORT and len(value.split()) <= 4 for value in column.values)
+
+
 def rows_are_people(table: str, columns: Sequence[DatabaseColumn]) -> bool:
-    """Return whether the rows of a table are about people: by its name, by a personal column, or because they refer to people.
+    """Return whether the rows of a table belong to people: by its name, or by a column that numbers people.
 
     >>> rows_are_people("visits", [DatabaseColumn("patient_id", "visits", "integer")]), rows_are_people("film", [])
     (True, False)
     """
     if is_about_persons(table) or mentions_persons(table):
         return True
-    pointing = any((found := _personal(column)) is not None and found.kind in _POINTING for column in columns)
-    return pointing or any(one.kind == "person number" for column in columns for one in kinds_by_name(column.name, table))
+    return any(one.kind == "person number" for column in columns for one in kinds_by_name(column.name, table))
+
+
+def points_at_persons(columns: Sequence[DatabaseColumn]) -> bool:
+    """Return whether a column of a table points at a person by itself."""
+    return any((found := _personal(column)) is not None and found.kind in _POINTING for column in columns)
 
 
 def people_tables(columns: Mapping[str, Sequence[DatabaseColumn]], references: Iterable[tuple[str, str]]) -> frozenset[str]:
-    """Return the tables whose rows are about people, and those that refer to one of them, over any number of steps.
+    """Return the tables that are about people.
+
+    These are tables whose rows belong to people, those that refer to one of them over any number of steps, except tables of things,
+    and those with a column that points at a person by itself.
 
     >>> columns = {"customer": (), "orders": (), "lines": (), "film": ()}
     >>> sorted(people_tables(columns, [("lines", "orders"), ("orders", "customer"), ("orders", "film")]))
     ['customer', 'lines', 'orders']
     """
     found = {table for table, own in columns.items() if rows_are_people(table, own)}
-    links = set(references)
+    links = {(child, parent) for child, parent in references if not is_about_things(child)}
     while more := {child for child, parent in links if parent in found and child not in found}:
         found |= more
-    return frozenset(found)
+    return frozenset(found | {table for table, own in columns.items() if points_at_persons(own)})
 
 
 def _personal(column: DatabaseColumn) -> Detected | None:
@@ -231,12 +265,15 @@ def _personal(column: DatabaseColumn) -> Detected | None:
         return Detected("document", f"personal data inside, at {path}", "high")
     named = kind_by_name(column.name, column.table, dated=column.type in _DATES)
     if named is not None and KINDS[named.kind].treatment == "replace" and _can_hold(column, named):
-        return Detected(named.kind, named.reason, "medium")
+        plain = (
+            column.type == "text" or column.type in _CLOSED or named.kind in ("photo", "biometric", "secret", "free text", "place")
+        )
+        return Detected(named.kind if plain else "document", named.reason, "medium")
     return _by_values(column, sample)
 
 
 def _by_values(column: DatabaseColumn, sample: list[str]) -> Detected | None:
-    if column.type in _DATES or column.type == "float" or column.key:
+    if column.type in _DATES or column.type == "float":
         return None
     look = kind_by_look(sample, column.rows) if len(sample) >= 10 or (sample and len(sample) == column.distinct) else None
     if look is None or KINDS[look.kind].treatment != "replace" or (column.type in _NUMBERS and look.kind not in _OF_NUMBERS):
@@ -244,7 +281,7 @@ def _by_values(column: DatabaseColumn, sample: list[str]) -> Detected | None:
     if look.kind == "free text" and not _is_spoken(column):
         return None
     related = is_about_persons(column.table) or mentions_persons(column.table)
-    if look.kind in ("photo", "link", "secret") and not related:
+    if look.kind in ("photo", "link", "secret", "vehicle") and (not related or (look.kind == "secret" and column.key)):
         return None
     weak = not look.sure and look.kind in ("postcode", "vehicle", "street", "first name", "last name", "name")
     return None if weak and not related and look.share < 0.5 else Detected(look.kind, look.reason, "medium")
@@ -274,6 +311,8 @@ def _can_hold(column: DatabaseColumn, named: NamedKind) -> bool:
         return False
     if named.kind == "free text":
         return _is_spoken(column)
+    if named.kind == "vehicle":
+        return is_about_persons(column.table) or mentions_persons(column.table)
     if named.kind == "link" and not is_about_persons(column.table):
         return named.matched not in ("url", "website", "homepage", "blog", "web site", "web page")
     return not (are_flags(column.values) and column.rows > 0)
@@ -309,7 +348,7 @@ def _code_reason(column: DatabaseColumn) -> str:
     if column.listed:
         return "a code of the application: the schema lists its values"
     if column.rows:
-        short = all(len(value) <= _SHORT and len(value.split()) <= 4 for value in column.values)
+        short = _are_labels(column)
         few = column.distinct <= _FEW and column.rows >= 10 * column.distinct and column.rarest >= _OFTEN
         told = (
             f"{column.distinct} value{'' if column.distinct == 1 else 's'} in {column.rows:,} rows, the rarest in {column.rarest:,}"

@@ -19,17 +19,24 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, Literal
 
 from sfumato.data.check_digits import NUMBERS, iban_holds, luhn_holds
 from sfumato.data.personal_columns.names import kinds_by_name
 from sfumato.data.personal_columns.vocabulary import KINDS, fold, people_names, value_words, vocabulary
+from sfumato.data.text_values import is_whole, parse_number, parse_timestamp
 
 MOST_LOOKED_AT = 400
 """Distinct values whose look is judged."""
 _SCANNED = 100
 _REGIONS = ("US", "GB", "DE", "FR", "ES", "IT", "NL", "PT", "AT", "CH", "BE", "BR", "MX", "AR", "CA", "IE")
 _PICTURES = ("89504e47", "ffd8ff", "47494638", "52494646", "424d", "iVBORw0KG", "/9j/", "R0lGOD", "data:image")
+Shape = Literal["nothing", "whole numbers", "decimals", "dates", "text"]
+_SHAPED = 2_000
+_MONEY = re.compile(r"[€$£]?\s?[+-]?(?:\d{1,3}(?:[.' \u00a0\u202f]\d{3})+|\d+)(?:,\d+)?\s?(?:€|\$|£|EUR|USD|CHF|GBP|BRL|R\$)?")
+_GROUPED = re.compile(r"[€$£]?\s?[+-]?\d{1,3}(?:,\d{3})+(?:\.\d+)?\s?(?:€|\$|£|EUR|USD|CHF|GBP)?")
+_CLOCK = r"(?:[ T]+\d{1,2}:\d{2}(?::\d{2}(?:\.\d+)?)?)?"
+_DAY = re.compile(rf"\d{{1,2}}[./-]\d{{1,2}}[./-]\d{{2,4}}{_CLOCK}|\d{{4}}[./]\d{{1,2}}[./]\d{{1,2}}{_CLOCK}")
 _WORD = re.compile(r"[^\W\d_]+")
 
 
@@ -81,6 +88,27 @@ def kind_by_look(values: Sequence[str], rows: int = 0, least: float = 1.0) -> Lo
             if share >= (min(form.share, least) if form.sure else form.share):
                 return Look(form.kind, share, form.of, form.sure)
     return _by_words(sample) or _people(sample) or (_prose(sample) if is_free_text(sample, len(values), rows) else None)
+
+
+def value_shape(values: Sequence[str]) -> Shape:
+    """Return what kind of values a column has, judged by a sample of the distinct ones; codes with a leading zero are text.
+
+    >>> value_shape(["10.026,09", "1,5"]), value_shape(["31.12.1999 07:30"]), value_shape(["01234"]), value_shape(["1", "2"])
+    ('decimals', 'dates', 'text', 'whole numbers')
+    """
+    sample = [value.strip() for value in values if value and value.strip()]
+    sample = sample[:: max(1, len(sample) // _SHAPED)]
+    if not sample:
+        return "nothing"
+    if not any(value[0] == "0" and value[1:2].isdigit() for value in sample):
+        read = [parse_number(value) for value in sample]
+        if all(value is not None for value in read):
+            return "whole numbers" if all(value is not None and is_whole(value) for value in read) else "decimals"
+        if all(_MONEY.fullmatch(value) for value in sample) or all(_GROUPED.fullmatch(value) for value in sample):
+            return "decimals"
+    if all(parse_timestamp(value) is not None for value in sample) or all(_DAY.fullmatch(value) for value in sample):
+        return "dates"
+    return "text"
 
 
 # Formats

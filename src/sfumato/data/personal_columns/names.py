@@ -27,7 +27,7 @@ _SHORT = frozenset(
     ("id", "ip", "no", "nr", "nb", "cc", "at", "by", "on", "to", "of", "de", "di", "du", "da", "do", "la", "le", "is", "cv")
 )
 _LONGEST, _LEAST = 60, 3
-_DATED = frozenset(("birth", "death", "event date"))
+DATED = frozenset(("birth", "death", "event date"))
 _NUMBERED = frozenset(("national id", "paper", "health plan"))
 _NUMBERS_FIRST = frozenset(("numero", "num", "code", "codigo", "codice", "matricule", "nr", "no", "fk", "id"))
 _CALLED = frozenset(("display", "alias"))
@@ -213,14 +213,14 @@ def _speaks(phrase: Phrase, own: list[str], table: str) -> bool:
     ends = {own[-1]} | ({own[0]} & {"is", "has", "type", "tipo", "nb", "num"})
     if ends & groups.group("about") - set(phrase.words) and not (own[-1] == "id" and phrase.kind in _NUMBERED):
         return False
-    if phrase.kind in ("photo", "link", "name") and _is_about_things(table):
+    if phrase.kind in ("photo", "link", "name") and is_about_things(table):
         return bool(set(own) & groups.group("person"))
     if phrase.kind == "name" and table and not is_about_persons(table):
         return not (phrase.exact and phrase.words[0] in groups.group("name")) and not _CALLED & set(own)
     return phrase.kind not in ("name", "last name", "first name") or not _names_thing(own, table)
 
 
-def _is_about_things(table: str) -> bool:
+def is_about_things(table: str) -> bool:
     """Return whether the rows of a table of this name are things that nobody belongs to."""
     words = set(words_of_name(table))
     return bool(words & vocabulary().group("thing")) and not words & vocabulary().group("person")
@@ -249,4 +249,4 @@ def _of_person(own: list[str], table: str) -> list[NamedKind]:
 
 def kind_by_name(column: str, table: str = "", *, dated: bool = False) -> NamedKind | None:
     """Return the likeliest kind of a name; of a column of dates only kinds of dates."""
-    return next((one for one in kinds_by_name(column, table) if not dated or one.kind in _DATED), None)
+    return next((one for one in kinds_by_name(column, table) if not dated or one.kind in DATED), None)

@@ -14,20 +14,18 @@ low): the proposed role is the cautious one, and a draft marks the column for re
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
 
 import numpy as np
 
 from sfumato.data.personal_columns.detector import Certainty, Detected, detect
+from sfumato.data.personal_columns.looks import Shape, value_shape
 from sfumato.data.personal_columns.names import kinds_by_name, words_of_name
 from sfumato.data.personal_columns.vocabulary import KINDS, ProposedRole
 from sfumato.data.table import Table, TextColumn
-from sfumato.data.text_values import is_whole, parse_number, parse_timestamp
+from sfumato.data.text_values import parse_number
 
-Shape = Literal["nothing", "whole numbers", "decimals", "dates", "text"]
 _FEW, _MANY = 20, 100
 _KEY_SHARE = 0.9
 _SAMPLE = 2_000
@@ -44,10 +42,6 @@ SAFE_HARBOR = {
 """45 CFR 164.514(b)(2)(i), letters A to R."""
 _NUMBERING = frozenset(("id", "uid", "pid", "key", "uuid", "guid", "nbr", "ident", "identifier", "rowname", "row", "index"))
 _TEXTUAL = frozenset(("name", "first name", "last name", "street", "city", "occupation", "company", "education", "origin"))
-_MONEY = re.compile(r"[€$£]?\s?[+-]?(?:\d{1,3}(?:[.' \u00a0\u202f]\d{3})+|\d+)(?:,\d+)?\s?(?:€|\$|£|EUR|USD|CHF|GBP|BRL|R\$)?")
-_GROUPED = re.compile(r"[€$£]?\s?[+-]?\d{1,3}(?:,\d{3})+(?:\.\d+)?\s?(?:€|\$|£|EUR|USD|CHF|GBP)?")
-_CLOCK = r"(?:[ T]+\d{1,2}:\d{2}(?::\d{2}(?:\.\d+)?)?)?"
-_DAY = re.compile(rf"\d{{1,2}}[./-]\d{{1,2}}[./-]\d{{2,4}}{_CLOCK}|\d{{4}}[./]\d{{1,2}}[./]\d{{1,2}}{_CLOCK}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,27 +70,6 @@ def infer_column_roles(table: Table) -> tuple[InferredColumn, ...]:
     """Return what every column seems to be; two that say the same in other words have the same role."""
     looks = [_look(name, table.text(name), table.records) for name in table.names]
     return tuple(_shared(look, looks, table) for look in looks)
-
-
-def value_shape(values: Sequence[str]) -> Shape:
-    """Return what kind of values a column has, judged by a sample of the distinct ones; codes with a leading zero are text.
-
-    >>> value_shape(["10.026,09", "1,5"]), value_shape(["31.12.1999 07:30"]), value_shape(["01234"]), value_shape(["1", "2"])
-    ('decimals', 'dates', 'text', 'whole numbers')
-    """
-    sample = [value.strip() for value in values if value and value.strip()]
-    sample = sample[:: max(1, len(sample) // _SAMPLE)]
-    if not sample:
-        return "nothing"
-    if not any(value[0] == "0" and value[1:2].isdigit() for value in sample):
-        read = [parse_number(value) for value in sample]
-        if all(value is not None for value in read):
-            return "whole numbers" if all(value is not None and is_whole(value) for value in read) else "decimals"
-        if all(_MONEY.fullmatch(value) for value in sample) or all(_GROUPED.fullmatch(value) for value in sample):
-            return "decimals"
-    if all(parse_timestamp(value) is not None for value in sample) or all(_DAY.fullmatch(value) for value in sample):
-        return "dates"
-    return "text"
 
 
 def _look(name: str, text: TextColumn, rows: int) -> InferredColumn:

@@ -3,7 +3,8 @@
 A warning has an identifier that stays the same as long as policy and schema do, so that a policy can accept it by name. Of what is
 broken only that can be accepted which new values will mend; publishing refuses the rest, and so does `check --strict`.
 
-    plain-column:T.C       published as it is although its name looks personal
+    plain-column:T.C       published as it is although it looks personal
+    undecided-column:T.C   published as it is in a table about people, and nobody decided about it
     broken-constraint:ID   a constraint of the schema that the source itself breaks
     broken-rule:N          rule N under `keep` does not hold in the source
     unread-check:ID        a check over replaced columns that cannot be turned into a rule
@@ -24,7 +25,7 @@ from typing import Any, ClassVar
 from sfumato.core.errors import AuditRefused, DataError
 from sfumato.data.database import Database, Schema, schema_from_json
 from sfumato.data.memory_map import map_row_numbers
-from sfumato.data.personal_columns import personal_kind
+from sfumato.data.personal_columns.databases import column_decisions
 from sfumato.io.database_source import DatabaseSource, given_url
 from sfumato.kinds.testdata.database_checks import columns_with_original_constraints, count_violations
 from sfumato.kinds.testdata.database_view import DatabaseView
@@ -189,14 +190,18 @@ def _rules(seen: DatabaseView) -> Iterator[tuple[Finding, Warning | None]]:
 
 
 def _plain_columns(bound: BoundPolicy, database: Database) -> Iterator[Warning]:
-    spoken = {*bound.declared, *bound.changed}
-    for name, column in bound.columns.items():
-        if column in spoken or bound.facts(column).computed:
+    """Columns that are published as they are although they look personal, or although nobody decided about them."""
+    spoken = {str(column) for column in (*bound.declared, *bound.changed)} | set(bound.policy.undecided)
+    child = [(str(column.table), column.name, str(body.parent[0].table)) for body in bound.references for column in body.child]
+    for (table, name), decision in column_decisions(database, child, _LOOKED_AT).items():
+        full = f"{table}.{name}"
+        if full in spoken or full not in bound.columns or bound.facts(bound.columns[full]).computed:
             continue
-        values = database.tables[str(column.table)].column(column.name)[:_LOOKED_AT].drop_null().to_pylist()
-        what = personal_kind(column.name, str(column.table), bound.facts(column).kind, values)
-        if what:
-            yield Warning(f"plain-column:{name}", f"'{name}' looks personal ({what}) and is published as it is")
+        if decision.action == "replace":
+            yield Warning(f"plain-column:{full}", f"'{full}' looks personal and is published as it is: {decision.reason}")
+        elif decision.action == "ask":
+            hint = "replace it, or say 'other' to keep it"
+            yield Warning(f"undecided-column:{full}", f"nobody decided about '{full}': {decision.reason}; {hint}")
 
 
 def _unread(bound: BoundPolicy) -> Iterator[Warning]:

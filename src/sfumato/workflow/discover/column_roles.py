@@ -51,7 +51,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from sfumato.data.personal_columns import name_contains, words_of_name
-from sfumato.data.personal_columns.roles import InferredColumn, infer_column_roles, value_shape
+from sfumato.data.personal_columns.looks import value_shape
+from sfumato.data.personal_columns.roles import InferredColumn, infer_column_roles
 from sfumato.data.persons import STAYS, persons_of_rows, share_with_constant_value
 from sfumato.data.table import Table
 from sfumato.data.text_values import parse_interval, parse_number

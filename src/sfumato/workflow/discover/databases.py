@@ -32,10 +32,13 @@ from typing import Any
 from sfumato.core.errors import DataError, Infeasible, PolicyError
 from sfumato.core.randomness import Randomness
 from sfumato.data.database import ColumnFacts, Database, Schema
+from sfumato.data.personal_columns import ColumnDecision
+from sfumato.data.personal_columns.databases import column_decisions
 from sfumato.io.sql import connect
 from sfumato.io.sql.addresses import quoted
 from sfumato.io.sql.rows import RowCounter
 from sfumato.kinds.testdata.database_source_audit import DatabaseAudit
+from sfumato.kinds.testdata.leaked_values import find_leaked_values
 from sfumato.kinds.testdata.methods.database_parts import FreeColumns, forecast_solver_time
 from sfumato.kinds.testdata.methods.relational import Families, Relational
 from sfumato.kinds.testdata.methods.sampling.solver_blocks import Blocks
@@ -62,17 +65,21 @@ from sfumato.release.method import Progress, no_progress
 from sfumato.workflow.discover.column_profiles import ColumnView, DataView
 from sfumato.workflow.discover.constraints import failure_remarks, rules_of_database, view_of
 from sfumato.workflow.discover.discover import Suggestion
-from sfumato.workflow.discover.leak_remedies import add_remedies, find_equation
+from sfumato.workflow.discover.leak_remedies import Remedies, add_remedies, find_equation
 from sfumato.workflow.discover.numeric_templates import pattern_of
 from sfumato.workflow.discover.personal_columns import (
     fits,
     is_personal,
-    personal_kind_of,
     propose_numbering,
     replacement_candidates,
 )
 from sfumato.workflow.discover.proposal import Proposal, rank_proposals
 
+Decisions = Mapping[tuple[str, str], ColumnDecision]
+_LABEL = 48
+"""Signs of a label, at most."""
+QUANTITIES = ("integer", "decimal", "float", "date", "timestamp", "time")
+"""Types whose columns are proposed to be kept when somebody is asked about them."""
 _WITHHELD = {"source": "${SFUMATO_SOURCE}", "target": "${SFUMATO_TARGET}"}
 Facts = Mapping[tuple[str, str], ColumnFacts]
 
@@ -99,21 +106,73 @@ def discover_database(
         schema = database.schema
         with connect(where["source"], namespace=None if schema.others else schema.namespace or None) as link:
             found = rank_proposals(confirm_on_server(found, schema, sampled, RowCounter(link)))
-    proposed, left = _columns(database, found, view)
+    decisions = column_decisions(database, _references(found))
+    proposed, remarks = _columns(database, found, view, decisions)
     data = {"kind": "database", "source": _shown("source", where), **_given(where)}
     ties = [each.rule for each in found if each.active and each.template == "foreign keys"]
     tree, remedies, refused = _tried(database, {"version": 1, "data": data, "columns": proposed}, view, ties)
-    columns, equations = tree["columns"], [_equation(rule, database) for rule in tree.get("keep", ())]
+    tree, remarks = _with_questions(tree, proposed, remarks, refused, remedies)
+    equations = [_equation(rule, database) for rule in tree.get("keep", ())]
+    columns = _replaced(tree["columns"])
     changed = columns | {name: {} for group in tree["data"].get("consistent", ()) for name in group if name not in columns}
     rules = without_refused_rules(database, tree, rank_proposals(_yielding(each, changed, database) for each in _leaner(found)))
     told = _warnings(database, tree, [each.rule for each in rules if each.active], remedies.accepted)
     rules = _without_broken(rules, tree, told)
-    accepted = remedies.accepted | {name: text for name, text in told.items() if not name.startswith("broken-")}
+    accepted = remedies.accepted | {name: text for name, text in told.items() if not name.startswith(_NEVER_ACCEPTED)}
     tree, rules = {key: value for key, value in tree.items() if key != "keep"}, [*equations, *rules]
-    reasons = [f"{len(columns)} columns look personal and are proposed as replaced; look at the others, free text above all"]
+    reasons = [*_counts(tree["columns"])]
     reasons += [*remedies.reasons, *failure_remarks(failed), *_silent_tables(database)]
     reasons += [*_logins(where), *_samples(database, sampled)]
-    return Suggestion(tree, tuple(reasons), tuple(_overlooked(policy, columns, rules)), tuple(rules), accepted, left | refused)
+    return Suggestion(
+        tree, tuple(reasons), tuple(_overlooked(policy, tree["columns"], rules)), tuple(rules), accepted, remarks=remarks
+    )
+
+
+_NEVER_ACCEPTED = ("broken-", "plain-column:", "undecided-column:")
+"""What a draft leaves to somebody: rules that do not hold, and columns that look personal."""
+
+
+_ORDER = ("review", "replaced", "other")
+"""What needs a decision comes first."""
+
+
+def _references(rules: Iterable[Proposal]) -> Iterator[tuple[str, str, str]]:
+    """Table, column and parent of every reference that a draft keeps."""
+    for each in rules:
+        body = parse(each.rule).body if each.active and each.template == "foreign keys" else None
+        if isinstance(body, References):
+            yield from ((str(one.table), one.name, str(body.parent[0].table)) for one in body.child)
+
+
+def _with_questions(
+    tree: Mapping[str, Any], proposed: Mapping[str, Any], remarks: Mapping[str, str], refused: Mapping[str, str], remedies: Remedies
+) -> tuple[dict[str, Any], dict[str, str]]:
+    """The policy in which nothing that was proposed is lost: what the trial left out, or could not mend, is under review."""
+    columns, told = dict(tree["columns"]), dict(remarks)
+    together = {name for group in tree["data"].get("consistent", ()) for name in group}
+    for name in proposed:
+        if name not in columns and name not in together:
+            kept = {"proposed": "other"} if proposed[name]["role"] == "review" else {}
+            columns[name], told[name] = {"role": "review", **kept}, f"{told[name]}; {refused.get(name, 'no domain fits')}"
+    for name, why in remedies.undecided.items():
+        if name not in proposed:
+            columns[name], told[name] = {"role": "review"}, why
+    ordered = dict(sorted(columns.items(), key=lambda pair: _ORDER.index(pair[1]["role"])))
+    return {**tree, "columns": ordered}, told | {name: why for name, why in remedies.remarks.items() if name not in told}
+
+
+def _replaced(columns: Mapping[str, Any]) -> dict[str, Any]:
+    """The entries of columns that are replaced, or would be if what is proposed is accepted."""
+    return {name: entry for name, entry in columns.items() if "replaced" in (entry["role"], entry.get("proposed"))}
+
+
+def _counts(columns: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
+    """What needs a decision, then what is proposed, in figures."""
+    asked = [name for name, entry in columns.items() if entry["role"] == "review"]
+    if asked:
+        yield f"{len(asked)} column(s) need a decision (role: review): write a role, or take the proposals with --accept-roles"
+    for role, word in (("replaced", "hold personal data and are replaced"), ("other", "are codes of the application and are kept")):
+        yield f"{sum(entry['role'] == role for entry in columns.values())} column(s) {word}"
 
 
 def _tried(
@@ -125,11 +184,23 @@ def _tried(
     """
     ties = _possible(database, tree, ties)
     current, refused = without_refused_columns(database, tree, ties)
+    current = _without_pointless_masks(database, current, ties)
     current, equations = _with_equations(database, current, ties)
     forms = {f"{column.table}.{column.name}": pattern_of(column) for column in view.columns if column.unit == "text"}
     current, remedies = add_remedies(database, current, forms, ties, equations)
     current, more = without_refused_columns(database, {**current, "keep": list(remedies.equations.values())}, ties)
     return current, remedies, refused | more
+
+
+def _without_pointless_masks(database: Database, tree: Mapping[str, Any], ties: Sequence[str]) -> dict[str, Any]:
+    """The policy in which a column of which nothing is known is proposed to be kept when its values stand in kept columns, too."""
+    asked = [name for name, entry in tree["columns"].items() if entry["role"] == "review" and entry.get("proposed") == "replaced"]
+    if not asked:
+        return dict(tree)
+    bound = BoundPolicy(Policy.parse({**tree, "keep": list(ties)}), database.schema)
+    found = {str(one.replaced) for one in find_leaked_values(bound, database)} & set(asked)
+    kept = {name: {"role": "review", "proposed": "other"} for name in found}
+    return {**tree, "columns": {name: kept.get(name, entry) for name, entry in tree["columns"].items()}}
 
 
 def _with_equations(database: Database, tree: Mapping[str, Any], ties: Sequence[str]) -> tuple[dict[str, Any], dict[str, str]]:
@@ -208,7 +279,9 @@ def _overlooked(policy: Policy | None, columns: Mapping[str, Any], rules: list[P
     """Personal columns and rules that an existing policy does not mention."""
     if policy is None:
         return
-    yield from (f"'{name}' looks personal and is not under 'columns'" for name in columns if name not in policy.columns)
+    spoken = {*policy.columns, *policy.dropped}
+    open_ = [name for name, entry in columns.items() if entry["role"] != "other" and name not in spoken]
+    yield from (f"'{name}' looks personal and is not under 'columns'" for name in open_)
     new = [each for each in rules if each.active and not each.declared and each.rule not in policy.keep]
     yield from (f"{each.rule} holds in the data but is not under 'keep'" for each in new)
 
@@ -224,27 +297,61 @@ def _given(where: Mapping[str, str]) -> dict[str, str]:
     return found | ({"schema": where["schema"]} if where.get("schema") else {})
 
 
-def _columns(database: Database, rules: list[Proposal], view: DataView) -> tuple[dict[str, Any], dict[str, str]]:
-    """Replaced columns with domains that fit their types, and personal columns for which nothing fits."""
+def _columns(
+    database: Database, rules: list[Proposal], view: DataView, decisions: Decisions
+) -> tuple[dict[str, Any], dict[str, str]]:
+    """Entries for the columns that a draft speaks of, and the reason for each: replaced, kept as a code, or under review."""
     found: dict[str, Any] = {}
-    left: dict[str, str] = {}
+    remarks: dict[str, str] = {}
     following = {each.rule.partition(" references ")[0] for each in rules if each.template == "foreign keys" and each.active}
     facts = {(table.name, column.name): column for table in database.schema.tables for column in table.columns}
     for columns in view.tables().values():
-        people = any(is_personal(column, facts.get((str(column.table), column.name))) for column in columns)
+        people = any(_points_at_person(decisions[str(column.table), column.name]) for column in columns)
         for column in columns:
-            own = facts.get((str(column.table), column.name))
-            if str(column) in following or (own is not None and own.computed):
+            own, decision = facts[str(column.table), column.name], decisions[str(column.table), column.name]
+            if str(column) in following or own.computed:
                 continue
-            domain = next(
-                (one for one in map(partial(_in_form, column), _wanted(column, columns, people, own)) if fits(one, own)), None
-            )
+            wanted = _wanted(column, columns, people, own, decision)
+            domain = next((one for one in map(partial(_in_form, column), wanted) if fits(one, own)), None)
             name = f"{column.table}.{column.name}"
-            if domain:
-                found[name] = {"role": "replaced", "domain": domain}
-            elif own is not None and personal_kind_of(column, own):
-                left[name] = f"nothing fits the type {own.native}; it looks personal ({personal_kind_of(column, own)})"
-    return found, left
+            entry, remark = _entry(decision, domain, own, _masks(column), _are_labels(column))
+            if entry is not None:
+                found[name], remarks[name] = entry, remark
+    return found, remarks
+
+
+def _entry(
+    decision: ColumnDecision, domain: dict[str, Any] | None, facts: ColumnFacts, masks: Sequence[dict[str, Any]], labels: bool
+) -> tuple[dict[str, Any] | None, str]:
+    """What stands under a column and why; nothing for a column that is kept without a question.
+
+    Of a question, `labels` that many rows share are proposed to be kept, and everything else to be masked.
+    """
+    if domain is not None:
+        return {"role": "replaced", "domain": domain}, decision.reason
+    if decision.action == "replace":
+        return {"role": "review"}, f"{decision.reason}; no domain fits the type {facts.native}"
+    if decision.action == "ask":
+        masked = next((one for one in masks if fits(one, facts)), None)
+        kept = facts.kind in QUANTITIES or masked is None or labels
+        return {
+            "role": "review",
+            **({"proposed": "other"} if kept else {"proposed": "replaced", "domain": masked}),
+        }, decision.reason
+    return ({"role": "other"}, decision.reason) if decision.reason else (None, "")
+
+
+def _are_labels(column: ColumnView) -> bool:
+    """Whether a column has few short values, each in several rows."""
+    return 0 < 2 * len(column.values) <= column.known and max(map(len, column.values)) <= _LABEL
+
+
+def _masks(column: ColumnView) -> list[dict[str, Any]]:
+    """Domains for a column of which nothing is known: an invented form for a few words, nothing for texts and documents."""
+    own = pattern_of(column) if column.unit == "text" else ""
+    forms = [*([{"pattern": own}] if own else []), {"pattern": "[a-z]{8}[0-9]{4}"}, {"pattern": "[a-z]{4}"}]
+    few = column.unit == "text" and all(len(value) <= _LABEL and len(value.split()) <= 4 for value in column.values)
+    return [*forms, {"empty": True}] if few or column.is_key else [{"empty": True}, *forms]
 
 
 def _in_form(column: ColumnView, domain: dict[str, Any]) -> dict[str, Any]:
@@ -259,13 +366,19 @@ def _in_form(column: ColumnView, domain: dict[str, Any]) -> dict[str, Any]:
     return {**domain, "case": case} if case and (case == "upper" or domain["fakes"] != "email") else domain
 
 
-def _wanted(column: ColumnView, columns: list[ColumnView], people: bool, facts: ColumnFacts | None) -> Iterator[dict[str, Any]]:
+def _points_at_person(decision: ColumnDecision) -> bool:
+    return decision.action == "replace" and is_personal(decision.kind)
+
+
+def _wanted(
+    column: ColumnView, columns: list[ColumnView], people: bool, facts: ColumnFacts, decision: ColumnDecision
+) -> Iterator[dict[str, Any]]:
     if people and column is columns[0] and (numbers := propose_numbering(column)) is not None:
         yield numbers
-    elif people and column is columns[0] and facts is not None and facts.kind == "uuid":
+    elif people and column is columns[0] and facts.kind == "uuid":
         yield {"fakes": "uuid"}
-    else:
-        yield from replacement_candidates(column, columns, pattern_of(column), facts)
+    elif decision.action == "replace":
+        yield from replacement_candidates(column, decision.kind, pattern_of(column), facts)
 
 
 def _leaner(rules: list[Proposal]) -> Iterator[Proposal]:
@@ -442,7 +555,7 @@ def _within(data: Mapping[str, Any], columns: Mapping[str, Any]) -> dict[str, An
 
 def without_refused_rules(database: Database, tree: Mapping[str, Any], proposals: Sequence[Proposal]) -> list[Proposal]:
     """The proposals, those switched off that cannot be kept together with the replaced columns and the others."""
-    new = set(tree["columns"])
+    new = set(_replaced(tree["columns"]))
     asked = [each for each in proposals if each.active and _mentions(each, new)]
     settled = [each.rule for each in proposals if each.active and not _mentions(each, new)]
     off: dict[str, str] = {}

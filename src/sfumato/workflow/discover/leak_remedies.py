@@ -72,6 +72,13 @@ class Remedies:
     accepted: dict[str, str] = field(default_factory=dict)
     equations: dict[str, str] = field(default_factory=dict)
     reasons: list[str] = field(default_factory=list)
+    undecided: dict[str, str] = field(default_factory=dict)
+    """Columns that hold personal data for which nothing else can stand: somebody has to decide."""
+
+    @property
+    def remarks(self) -> dict[str, str]:
+        """The reason beside each added column."""
+        return {name: reason for name in self.columns for reason in self.reasons if reason.startswith(f"'{name}' ")}
 
 
 def add_remedies(
@@ -91,7 +98,7 @@ def add_remedies(
         bound = BoundPolicy(Policy.parse(current), database.schema)
         left: dict[ColumnValue, list[LeakedColumn]] = {}
         for one in find_leaked_values(bound, database):
-            if str(one) not in found.accepted:
+            if str(one) not in found.accepted and str(one.kept) not in found.undecided:
                 left.setdefault(one.kept, []).append(one)
         if not left:
             break
@@ -135,7 +142,7 @@ def _remedy(
     elif _must_differ(bound, column) and all(str(one.replaced) in found.columns for one in pairs):
         found.accepted.update({str(one): f"a key is kept, and '{one.replaced}' held such keys; {told}" for one in pairs})
     elif not _invent(bound, column, pairs, forms, found, told):
-        found.accepted.update({str(one): f"nothing else can stand there; {told}" for one in pairs})
+        found.undecided[name] = f"{told}, and no other value fits"
 
 
 def _is_short(database: Database, column: ColumnValue) -> bool:

@@ -22,7 +22,7 @@ The words are those that schemas use; names are a hint and never enough by thems
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from datetime import date
 from typing import Any
 
@@ -36,11 +36,15 @@ from sfumato.policy.value_domains import read
 from sfumato.workflow.discover.column_profiles import ColumnView
 from sfumato.workflow.discover.proposal import OFTEN
 
-_BESIDE = {
-    "city": frozenset(("city", "town", "suburb", "district", "village")),
-    "company": frozenset(("company", "organisation", "organization", "employer")),
+_FAKES = {
+    "city": "city",
+    "company": "company",
+    "name": "name",
+    "first name": "first_name",
+    "last name": "last_name",
+    "email": "email",
+    "street": "street",
 }
-_FAKES = {"name": "name", "first name": "first_name", "last name": "last_name", "email": "email", "street": "street"}
 _FORMS = {
     "phone": "[2-9][0-9]{9}",
     "fax": "[2-9][0-9]{9}",
@@ -59,7 +63,9 @@ _FORMS = {
 }
 _EMPTY = ("free text", "link", "document", "secret", "place", "photo", "biometric")
 """What nothing can stand for better than something."""
-_WEAK = ("", "free text", "secret", "link", "ip", "latitude", "longitude", "place", "document", "device", "mac", "photo")
+_WEAK = frozenset(("", "city", "company", "free text", "secret", "link", "ip", "latitude", "longitude", "place")) | frozenset(
+    ("document", "device", "mac", "photo")
+)
 """Kinds that only may point at a person."""
 
 
@@ -73,29 +79,14 @@ def numbers_persons(column: ColumnView) -> bool:
     return is_identifier_name(column.words) and bool(PEOPLE & set(column.words))
 
 
-def personal_kind_of(column: ColumnView, facts: ColumnFacts | None = None) -> str:
-    """What the column says about people, in a word."""
-    kind = facts.kind if facts is not None else _KINDS.get(column.unit, "text")
-    return personal_kind(column.name, column.table or "", kind, column.values[:500])
+def is_personal(kind: str) -> bool:
+    """Whether a column of this kind points at a person by itself; free text and secrets only may."""
+    return kind not in _WEAK
 
 
-_KINDS = {"number": "decimal", "day": "date", "moment": "timestamp"}
-
-
-def is_personal(column: ColumnView, facts: ColumnFacts | None = None) -> bool:
-    """Whether the column by itself points at a person; free text and secrets only may."""
-    return personal_kind_of(column, facts) not in _WEAK
-
-
-def replacement_candidates(
-    column: ColumnView, neighbours: Collection[ColumnView], pattern: str, facts: ColumnFacts | None
-) -> Iterator[dict[str, Any]]:
-    """Domains of new values for a personal column, the best one first; nothing when the column does not look personal."""
-    what = personal_kind_of(column, facts)
-    if what:
-        yield from _domains(column, what, pattern, facts)
-    elif column.unit == "text" and any(is_personal(other) for other in neighbours):
-        yield from ({"fakes": fake} for fake, names in _BESIDE.items() if names & set(column.words))
+def replacement_candidates(column: ColumnView, kind: str, pattern: str, facts: ColumnFacts | None) -> Iterator[dict[str, Any]]:
+    """Domains of new values for a personal column, the best one first."""
+    yield from _domains(column, kind, pattern, facts)
 
 
 def _domains(column: ColumnView, what: str, pattern: str, facts: ColumnFacts | None) -> Iterator[dict[str, Any]]:

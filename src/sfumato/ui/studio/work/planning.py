@@ -16,7 +16,7 @@ from sfumato.core.confinement import declared_path
 from sfumato.core.errors import PolicyError, SfumatoError
 from sfumato.data.database import Database
 from sfumato.data.hierarchy import Hierarchy
-from sfumato.data.personal_columns.roles import value_shape
+from sfumato.data.personal_columns.looks import value_shape
 from sfumato.data.table import Table, TextColumn
 from sfumato.data.text_values import format_number, is_whole, parse_number
 from sfumato.policy.generalizations import generalization_of

@@ -15,7 +15,8 @@ from sfumato.core.errors import DataError
 from sfumato.data.baskets import Baskets
 from sfumato.data.database import Database
 from sfumato.data.graph import Graph
-from sfumato.data.personal_columns.roles import InferredColumn, infer_column_roles, value_shape
+from sfumato.data.personal_columns.looks import value_shape
+from sfumato.data.personal_columns.roles import InferredColumn, infer_column_roles
 from sfumato.data.table import Table, TextColumn
 from sfumato.data.text_values import parse_number
 from sfumato.kinds.testdata.report_sections import table_map
