@@ -39,8 +39,8 @@ for arguments in {commands}:
 
 DISTRIBUTIONS = {"sklearn": "scikit-learn", "python_calamine": "python-calamine"}
 """Packages that are installed under another name than they are imported by."""
-ROOMS = {"ui/studio": "studio"}
-"""Rooms that as a whole belong to an extra: whoever opens the door (`ui/cli/studio.py`) asks for it first."""
+ROOMS = {"ui/studio": "studio", "core/compiled/translate.py": "compiler"}
+"""What as a whole belongs to an extra: whoever loads it (`ui/cli/studio.py`, `core/compiled/build.py`) asks for it first."""
 
 
 def run_without(absent: set[str], *commands: list[str]) -> subprocess.CompletedProcess[str]:
@@ -56,6 +56,9 @@ def names(requirements: list[str]) -> set[str]:
 @pytest.mark.parametrize(("package", "extra"), sorted(EXTRAS.items()))
 def test_the_extra_brings_the_package(package: str, extra: str) -> None:
     extras = PROJECT["optional-dependencies"]
+    if not extra:
+        assert package not in {name for listed in (extras[one] for one in extras if one != "dev") for name in names(listed)}
+        return
     assert DISTRIBUTIONS.get(package, package) in names(extras[extra]), f"sfumato[{extra}] does not install {package}"
 
 
@@ -77,7 +80,9 @@ def test_nothing_of_an_extra_is_imported_at_the_top_of_a_file() -> None:
             if isinstance(node, ast.ImportFrom) and node.module:
                 roots = {node.module.split(".")[0]}
             asked = {
-                package for package in roots & optional if EXTRAS[package] != ROOMS.get("/".join(sheet.place.split("/")[:2]))
+                package
+                for package in roots & optional
+                if EXTRAS[package] not in (ROOMS.get("/".join(sheet.place.split("/")[:2])), ROOMS.get(sheet.place))
             } - guarded
             if asked and "/kernels/" not in sheet.place:
                 found.append(f"{sheet.place} imports {asked}")
@@ -114,6 +119,18 @@ def test_rules_that_need_the_solver_name_it(monkeypatch: pytest.MonkeyPatch) -> 
     with pytest.raises(MissingExtra, match="solving rules") as refusal:
         SolverModel()
     assert refusal.value.hint == "install it with: pip install 'sfumato[rules]'"
+
+
+@pytest.mark.parametrize("package", [package for package, extra in EXTRAS.items() if not extra])
+def test_a_library_without_an_extra_is_named_by_itself(package: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sfumato.core.extras.find_spec", lambda package: None)
+    with pytest.raises(MissingExtra, match=f"a frame needs the package {package}") as refusal:
+        require(package, "a frame")
+    assert refusal.value.hint == f"install it with: pip install {package}"
+
+
+def test_old_names_of_extras_can_still_be_asked_for() -> None:
+    assert {"graphs", "frames", "pandas", "privacy", "spark", "all", "dev"} <= PROJECT["optional-dependencies"].keys()
 
 
 def test_an_unknown_package_is_refused_by_its_own_name() -> None:

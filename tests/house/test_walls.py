@@ -32,7 +32,7 @@ EXCEPTIONS = ("engines/spark/workflow/", "release/metric.py")
 
 HOMES = {
     "opendp": {"kinds/graphs/methods/private_figures.py"},
-    "numba": {"core/compiled/numba_fallback.py"},
+    "numba": {"core/compiled/numba_fallback.py", "core/compiled/translate.py"},
     "yaml": {"policy/yaml_document.py", "audit/recount/policy_text.py"},
     "ortools": {"core/constraint_solver.py"},
     "sqlalchemy": {"io/sql"},

@@ -22,10 +22,7 @@ EXTRAS = {
     "sqlglot": "sql",
     "duckdb": "duckdb",
     "pymysql": "mariadb",
-    "networkx": "graphs",
     "numba": "compiler",
-    "polars": "frames",
-    "pandas": "frames",
     "faker": "fakes",
     "sklearn": "sklearn",
     "starlette": "studio",
@@ -33,8 +30,11 @@ EXTRAS = {
     "python_calamine": "excel",
     "pyreadstat": "statistics",
     "pyspark": "spark",
+    "networkx": "",
+    "polars": "",
+    "pandas": "",
 }
-"""Package → the extra of `pyproject.toml` that brings it."""
+"""Package → the extra of `pyproject.toml` that brings it; "" for libraries whose objects are made where they are installed."""
 
 
 def available(package: str) -> bool:
@@ -54,7 +54,8 @@ def require(package: str, purpose: str) -> None:
 def missing(package: str, purpose: str) -> MissingExtra:
     """The error that names the command which installs what is missing."""
     extra = EXTRAS.get(package, package)
-    return MissingExtra(f"{purpose} needs the package {package}", hint=f"install it with: pip install 'sfumato[{extra}]'")
+    command = f"pip install 'sfumato[{extra}]'" if extra else f"pip install {package}"
+    return MissingExtra(f"{purpose} needs the package {package}", hint=f"install it with: {command}")
 
 
 def bring(package: str, purpose: str) -> Any:
