@@ -35,6 +35,8 @@ from markupsafe import Markup
 from sfumato.core.arrays import FloatArray, IntArray
 from sfumato.core.html.charts import SOFT, TERRA, bars, columns, paired_bars
 from sfumato.data.equivalence_classes import equivalence_classes_of
+from sfumato.data.hierarchy import ROOT
+from sfumato.data.personal_columns import detect
 from sfumato.kinds.tables.form import Recoded
 from sfumato.kinds.tables.statistical_utility import READABLE, CorrelationError, DistributionDistance, Means, several_numbers
 from sfumato.release.form import Form
@@ -187,8 +189,20 @@ class PublishedValues(Section):
         parts = [paragraph("The most frequent published values of every quasi-identifier, as they stand in the table.")]
         for name in exhibit.policy.quasi_identifiers:
             heading = Markup("<h3>{} · {} different values</h3>").format(name, len(exhibit.data.text(name).labels))
-            parts += [heading, bars(_published_rows(exhibit, name), title=name, fill=SOFT)]
+            hidden = _reason_to_hide(exhibit, name)
+            shown = paragraph(f"Not shown: {hidden}.") if hidden else bars(_published_rows(exhibit, name), title=name, fill=SOFT)
+            parts += [heading, shown]
         return Markup("").join(parts)
+
+
+def _reason_to_hide(exhibit: ReleaseView, name: str) -> str:
+    """Return why the report prints no value of a column: no requirement covers it, or its values look like those of people."""
+    covered = [claim for claim in exhibit.policy.claims if name in claim.given and claim.model.demand().candidates > 1]
+    if not covered:
+        return "no privacy requirement covers the column"
+    text = exhibit.data.text(name)
+    found = detect(name, [label for label in text.labels if label and label != ROOT], rows=len(text.codes))
+    return "its values look personal" if found is not None and found.role in ("identifier", "drop") else ""
 
 
 def _published_rows(exhibit: ReleaseView, name: str) -> list[tuple[str, float, str]]:
