@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from sfumato.core.confinement import declared_path
+from sfumato.core.effort import EFFORTS, USUAL, Effort
 from sfumato.core.errors import PolicyError, PolicyErrors
 from sfumato.core.html.pages import card_html, table_html
 from sfumato.core.registry import find, nearest
@@ -72,7 +73,7 @@ _MEANT = {
 """Words that people write for a role, which the error answers with the role."""
 _KEYS = (
     "version", "data", "columns", "protect", "knows", "keep", "method", "utility", "ledger", "key", "person", "population",
-    "series", "accept", "plugins",
+    "series", "accept", "plugins", "effort",
 )  # fmt: skip
 
 
@@ -165,6 +166,8 @@ class Policy:
     """Warnings about columns that the data holder has looked at and accepts, by their identifiers."""
     accept_reasons: Mapping[str, str] = field(default_factory=dict)
     """Why a warning is accepted, by its identifier, where the policy says so."""
+    effort: Effort = USUAL
+    """How long searches may take: quick, balanced or thorough."""
     plugins: Plugins | None = None
     """Own code that rules and domains call; off unless the environment allows it."""
     dropped: tuple[str, ...] = ()
@@ -273,6 +276,12 @@ class Policy:
         data = {"source": given} if isinstance(given, str) else dict(given)
         tree = {**self.document.tree, "data": {**data, **settings}}
         return self if not settings else Policy.from_document(replace(self.document, tree=tree))
+
+    def with_effort(self, effort: Effort | None) -> Policy:
+        """Return the same policy with this effort, as it is given on the command line."""
+        return (
+            self if effort is None else Policy.from_document(replace(self.document, tree={**self.document.tree, "effort": effort}))
+        )
 
     def once(self, key: Hashable, make: Callable[[], T]) -> T:
         """What was made of this policy under a key, made at the first time of asking."""
@@ -575,6 +584,14 @@ def _accepted(document: Document) -> dict[str, str]:
     return accepted
 
 
+def _effort(document: Document) -> Effort:
+    said = document.tree.get("effort", USUAL)
+    if said not in EFFORTS:
+        hint = nearest(str(said), EFFORTS)
+        raise PolicyError("'effort' is quick, balanced or thorough", where=document.where("effort"), hint=hint)
+    return EFFORTS[EFFORTS.index(said)]
+
+
 _READ: dict[str, Callable[[Document], Any]] = {
     "method": _choice,
     "utility": lambda document: instantiate(Utility, document.tree.get("utility"), document, "utility"),
@@ -588,6 +605,7 @@ _READ: dict[str, Callable[[Document], Any]] = {
     "accept": lambda document: tuple(_accepted(document)),
     "accept_reasons": lambda document: {key: reason for key, reason in _accepted(document).items() if reason},
     "plugins": _plugins,
+    "effort": _effort,
 }
 """The parts of a policy that are read by themselves."""
 

@@ -23,13 +23,14 @@ Methods: arrange the data so that its reading will be good. A street of families
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict
 
+from sfumato.core.effort import Effort
 from sfumato.core.randomness import Randomness
 from sfumato.policy.policy import Policy
 from sfumato.policy.requirements import PrivacyRequirement
@@ -106,6 +107,9 @@ class Method(BaseModel):
     minimal: ClassVar[bool] = False
     """Whether it writes values no more coarsely than it must; then what is published also says what would not have been safe."""
 
+    shares: ClassVar[Mapping[Effort, float]] = {"quick": 0.1, "balanced": 1.0, "thorough": 3.0}
+    """How much of the usual time a search takes under each effort, where the policy does not state seconds."""
+
     @abstractmethod
     def refusal(self, policy: Policy) -> str:
         """Why this method cannot serve the policy, told before any data is read; empty when it can."""
@@ -137,6 +141,11 @@ class Method(BaseModel):
     def preference(self, records: int | None) -> tuple[int, str]:
         """How much this method wants to be the default for so many records (0: never asked for by itself), and why."""
         return 0, "it is the only one that can"
+
+    def seconds_of_search(self, policy: Policy, thorough: float) -> float:
+        """Return how long a search may take: what the policy says of this method, or the share of `thorough` for its effort."""
+        said: float | None = getattr(self, "seconds", None) if "seconds" in self.model_fields_set else None
+        return said if said is not None else self.shares[policy.effort] * thorough
 
     def usual_jobs(self) -> int:
         """How many jobs it takes when nobody says: one, unless it shares memory and more of them cost nothing."""

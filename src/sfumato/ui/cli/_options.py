@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
+    from sfumato.core.effort import Effort
     from sfumato.policy.policy import Policy
 
 
@@ -80,16 +81,21 @@ def settings_of(texts: tuple[str, ...]) -> dict[str, Any]:
     return found
 
 
-def policy_of(path: str, texts: tuple[str, ...], accept_roles: bool = False) -> Policy:
+def policy_of(path: str, texts: tuple[str, ...], accept_roles: bool = False, effort: Effort | None = None) -> Policy:
     """The policy in a file, with the settings of the command line in place of its own, and with accepted roles where asked."""
     from sfumato.policy.policy import Policy
 
-    policy = Policy.read(path).reading(settings_of(texts))
+    policy = Policy.read(path).reading(settings_of(texts)).with_effort(effort)
     return policy.accept_roles() if accept_roles else policy
 
 
 ACCEPT_ROLES = click.option(
     "--accept-roles", is_flag=True, help="Take the proposed role of every column under 'review'; without it they are refused."
+)
+
+
+EFFORT = click.option(
+    "--effort", type=click.Choice(["quick", "balanced", "thorough"]), help="Search time: quick, balanced (the default) or thorough."
 )
 
 

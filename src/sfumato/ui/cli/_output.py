@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import signal
 import sys
 import textwrap
+import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -175,6 +177,29 @@ def print_figures(figures: Mapping[str, Any], indent: str = "  ") -> None:
 
 def _number(value: Any) -> str:
     return f"{value:,.4g}" if isinstance(value, float) else f"{value:,}" if isinstance(value, int) else str(value)
+
+
+@contextmanager
+def interruptible() -> Iterator[None]:
+    """Let the first Ctrl-C end searches with the best result so far, and the second one stop the command."""
+    from sfumato.core.effort import take_on_request
+
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    with take_on_request() as take:
+        before = signal.getsignal(signal.SIGINT)
+
+        def interrupted(number: int, frame: Any) -> None:
+            signal.signal(signal.SIGINT, before)
+            take()
+            click.echo("taking the best result so far; press Ctrl-C again to stop without one", err=True)
+
+        signal.signal(signal.SIGINT, interrupted)
+        try:
+            yield
+        finally:
+            signal.signal(signal.SIGINT, before)
 
 
 @contextmanager

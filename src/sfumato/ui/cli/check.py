@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 import click
 
 from sfumato.ui.cli import SETTINGS
-from sfumato.ui.cli._options import ACCEPT_ROLES, READING, policy_of
+from sfumato.ui.cli._options import ACCEPT_ROLES, EFFORT, READING, policy_of
 
 if TYPE_CHECKING:
+    from sfumato.core.effort import Effort
     from sfumato.workflow.plan import Plan
 
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 @click.option("--strict", is_flag=True, help="Exit with 2 when warnings remain that the policy does not accept.")
 @click.option("--picture", type=click.Path(), help="Also write what can be had as a picture (SVG), where a method has one.")
 @click.option("--engine", type=click.Choice(["local", "spark"]), default="local", show_default=True, help="Where it would run.")
+@EFFORT
 @ACCEPT_ROLES
 @READING
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
@@ -34,6 +36,7 @@ def command(
     as_json: bool,
     engine: str,
     accept_roles: bool,
+    effort: Effort | None,
     **known: str | None,
 ) -> None:
     """Read POLICY and plan it: say what would run and why, or what is wrong with file:line.
@@ -44,7 +47,7 @@ def command(
     from sfumato.ui.cli._output import print_json
     from sfumato.workflow.forecast import forecast_publish
 
-    foresight = forecast_publish(policy_of(policy, reading, accept_roles), **known, elsewhere=engine == "spark")
+    foresight = forecast_publish(policy_of(policy, reading, accept_roles, effort), **known, elsewhere=engine == "spark")
     if picture is not None:
         _draw(foresight.plan, picture)
     if as_json:

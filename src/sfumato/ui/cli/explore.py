@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sfumato.ui.cli import SETTINGS
-from sfumato.ui.cli._options import ACCEPT_ROLES, READING, policy_of
+from sfumato.ui.cli._options import ACCEPT_ROLES, EFFORT, READING, policy_of
 
 if TYPE_CHECKING:
     from sfumato.policy.policy import Policy
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     "--numbers", is_flag=True, help="Compare walk, noise, swapping and microaggregation on the columns of numbers instead."
 )
 @click.option("--risk", type=click.FloatRange(0, 1), default=0.05, show_default=True, help="With --numbers: share of rows found.")
+@EFFORT
 @ACCEPT_ROLES
 @READING
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
@@ -49,7 +50,7 @@ def command(policy: str, data: str | None, out: str | None, choose: int | None, 
     from sfumato.workflow.explore.explore import explore
 
     numbers, risk, reading = options.pop("numbers"), options.pop("risk"), options.pop("reading")
-    varied = policy_of(policy, reading, options.pop("accept_roles"))
+    varied = policy_of(policy, reading, options.pop("accept_roles"), options.pop("effort"))
     if numbers:
         _numbers(varied, data, risk, options["budget"], as_json=as_json)
         return

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sfumato.ui.cli import SETTINGS
-from sfumato.ui.cli._options import ACCEPT_ROLES, ENGINE, READING, SEED, SEED_RULE, policy_of
+from sfumato.ui.cli._options import ACCEPT_ROLES, EFFORT, ENGINE, READING, SEED, SEED_RULE, policy_of
 
 if TYPE_CHECKING:
     from sfumato.policy.policy import Policy
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     help="File format of the published tables.",
 )
 @click.option("--replace", is_flag=True, help="Overwrite tables that exist in the target database.")
+@EFFORT
 @ACCEPT_ROLES
 @READING
 @click.option("--no-report", is_flag=True, help="Do not write the reports.")
@@ -47,11 +48,11 @@ def command(
     from sfumato.core.errors import PolicyError
     from sfumato.release.folder import STATEMENT
     from sfumato.ui.cli._options import engine_of
-    from sfumato.ui.cli._output import print_summary, progress_bar
+    from sfumato.ui.cli._output import interruptible, print_summary, progress_bar
     from sfumato.workflow.publish import publish
 
     key = _key(options.pop("sign"))  # before any data moves
-    read = policy_of(policy, options.pop("reading"), options.pop("accept_roles"))
+    read = policy_of(policy, options.pop("reading"), options.pop("accept_roles"), options.pop("effort"))
     read.require_decided()
     if read.data.loads and _is_unfinished(read, out):
         if key is not None and not (Path(out) / STATEMENT).exists():
@@ -67,7 +68,7 @@ def command(
     jobs = options["jobs"]
     told = {"format": format_, "engine": engine, "unfinished": Path(f"{out}.unfinished")}
     began = time.monotonic()
-    with progress_bar(quiet=as_json) as progress:
+    with progress_bar(quiet=as_json) as progress, interruptible():
         publication = publish(read, options.pop("data"), progress=progress, **told, **options)
     target = publication.write(out, report=not no_report, sign=key)
     told["unfinished"].unlink(missing_ok=True)

@@ -218,6 +218,7 @@ class Rooms:
             Route("/files/{name}", self.get, methods=["GET"]),
             Route("/jobs/{name}.json", self.job),
             Route("/jobs/{name}/cancel", self.cancel, methods=["POST"]),
+            Route("/jobs/{name}/take", self.take, methods=["POST"]),
             Route("/r/{subject}/report.html", partial(self.report, "report.html")),
             Route("/r/{subject}/private.html", partial(self.report, "")),
             Route("/r/{subject}.zip", self.zip),
@@ -276,8 +277,17 @@ class Rooms:
         job = self.desk.jobs.get(request.path_params["name"])
         return JSONResponse(job.to_json() if job else {"state": "unknown"}, 200 if job else 404)
 
+    async def take(self, request: Request) -> Response:
+        self.desk.take(request.path_params["name"])
+        return self._back(request)
+
     async def cancel(self, request: Request) -> Response:
         await asyncio.to_thread(self.desk.cancel, request.path_params["name"])
+        return self._back(request)
+
+    @staticmethod
+    def _back(request: Request) -> Response:
+        """Return to the page that a button of a job stands on."""
         if request.headers.get("hx-current-url"):
             return Response(status_code=204, headers={"HX-Refresh": "true"})
         came = urlsplit(request.headers.get("referer", ""))

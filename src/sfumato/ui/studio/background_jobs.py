@@ -33,6 +33,7 @@ from secrets import token_urlsafe
 from typing import Any, Literal
 
 from sfumato.core.confinement import CONFINED_TO
+from sfumato.core.effort import take_on_request
 from sfumato.core.errors import SfumatoError
 from sfumato.ui.studio.project import Project
 
@@ -206,6 +207,14 @@ class Desk:
         job.process.join()
         shutil.rmtree(job.scratch or "", ignore_errors=True)  # I1
 
+    def take(self, name: str) -> None:
+        """Ask a job for the best result that it has so far; one that has not begun goes on."""
+        job = self.jobs.get(name)
+        if job is None or job.state != "running" or job.process is None or job.stage in ("starting", _WAITING):
+            return
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(job.process.pid, signal.SIGUSR1)
+
     def latest(self, subject: str, title: str) -> Job | None:
         """The last job of this title about this subject."""
         with self._lock:
@@ -251,6 +260,7 @@ def _follow(parent: Any) -> None:
 def _worker(pipe: Connection, work: Work, given: str, scratch: str, secrets: str) -> None:
     """The life of a worker."""
     os.environ.update(json.loads(secrets))
+    signal.signal(signal.SIGUSR1, signal.SIG_IGN)
     os.setsid()  # a group of its own, so that its children end with it
     signal.signal(signal.SIGTERM, _leave)
     threading.Thread(target=_follow, args=(multiprocessing.parent_process(),), daemon=True).start()
@@ -264,7 +274,9 @@ def _worker(pipe: Connection, work: Work, given: str, scratch: str, secrets: str
         _say(pipe, {"share": share, "stage": stage})
 
     try:
-        done = work(progress=progress, **json.loads(given))
+        with take_on_request() as take:
+            signal.signal(signal.SIGUSR1, lambda number, frame: take())
+            done = work(progress=progress, **json.loads(given))
         _say(pipe, {"result": done, "cpu": round(time.process_time(), 2)})
     except SfumatoError as error:
         _say(pipe, {"error": {"what": error.what, "where": error.where, "hint": error.hint}})

@@ -68,6 +68,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from sfumato.core.arrays import BoolArray, CodeArray, FloatArray, IntArray
+from sfumato.core.effort import taking
 from sfumato.core.errors import Infeasible
 from sfumato.data.equivalence_classes import equivalence_classes_of
 from sfumato.data.hierarchy import Hierarchy
@@ -159,6 +160,8 @@ CROWD = 30
 SOON, STRETCH, WORTH = SPEED // 5, 0.05, 2.5e-4
 """Unless time was asked for, a search ends after the first work, when a stretch, the second share of all its work, takes less than
 the third off the loss."""
+EARLIEST, AT_LEAST = 0.1, SPEED // 2
+"""The share of the work, and the work, that is done before the gain of a doubling may end a search: first turns gain by leaps."""
 PER_RECORD = 250_000
 """Work for each record that has a choice, at most, in short searches."""
 _ATTEMPTS = 12
@@ -174,11 +177,14 @@ def refine(
     jobs: int = 1,
     seed: int = 0,
     while_worth: bool = False,
-    progress: Progress | None = None,
+    least_gain: float = 0.0,
+    progress: Callable[[float, float], None] | None = None,
 ) -> Grouping:
     """The best of the starts, improved until nothing helps or so many seconds of work are done.
 
-    With `while_worth` it ends before, when a part of them gains next to nothing. `seed` shifts the draws: nothing that is
+    With `while_worth` it ends before, when a part of them gains next to nothing; with `least_gain`, when the last doubling of the
+    work took less than this share off the loss. `progress` is told the share of the work that is done and the loss so far. `seed`
+    shifts the draws: nothing that is
     published rests on them, and it shows how much a result owes to them.
     """
     if not starts:
@@ -188,7 +194,7 @@ def refine(
     if best.groups == 0:
         return best
     ground, most = SearchState(problem, objective), int(seconds * SPEED)
-    search = _Search(ground, problem, best, most, jobs, progress, turn=seed * SEEDS, while_worth=while_worth)
+    search = _Search(ground, problem, best, most, jobs, progress, turn=seed * SEEDS, while_worth=while_worth, least_gain=least_gain)
     search.run()
     return search.found()
 
@@ -213,7 +219,7 @@ def refine_each(
     best, least = starts[0], costs.mean(problem, starts[0])
     for attempt in range(_ATTEMPTS * len(starts)):
         start, seed = starts[attempt % len(starts)], attempt // len(starts)
-        if start.groups == 0 or done >= most:
+        if start.groups == 0 or done >= most or taking():
             break
         search = _Search(ground, problem, start, most - done, 1, None, turn=seed * SEEDS, hurry=HURRY, patience=SHORT)
         most = max(min(most, int(search.entries.count.sum()) * PER_RECORD), 1)
@@ -257,12 +263,13 @@ class _Search:
     start: Grouping
     most: int
     jobs: int
-    progress: Progress | None
+    progress: Callable[[float, float], None] | None
     done: int = 0
     turn: int = 0
     hurry: float = 1.0
     patience: int = PATIENCE
     while_worth: bool = False
+    least_gain: float = 0.0
     kinds: dict[Kind, _Turns] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -276,7 +283,8 @@ class _Search:
                 longer = float(np.clip(typical_size(whole.state) / ENTRIES, SOME, MANY))
                 late = int(PER_ENTRY * len(self.entries.unit) * self.hurry)  # as if it had had a turn
                 self.kinds["clear"] = _Turns(rate=0.0, longer=longer * self.hurry, work=late)
-        self.total = whole.cost - (Rebuilding(self.ground, self.settled, 0).cost if len(self.settled.unit) else 0.0)
+        self.fixed = Rebuilding(self.ground, self.settled, 0).cost if len(self.settled.unit) else 0.0
+        self.total = whole.cost - self.fixed
         self.district = int(np.clip(PER_GROUP * typical_size(whole.state), DISTRICT, MOST))
 
     def _apart(self, whole: Rebuilding) -> tuple[Entries, Entries]:
@@ -312,13 +320,19 @@ class _Search:
     def _take_turns(self, each: Each) -> None:
         idle, passed = 0, [(self.done, self.total)]
         while self.done < self.most and idle < self.patience and self.total > 1e-9 and not self._hardly_gains(passed):
+            if taking():
+                break
             before = self.total
             self._take_turn(self._next_kind(), each)
             idle = idle + 1 if before - self.total <= 2e-5 * before else 0
             passed.append((self.done, self.total))
 
     def _hardly_gains(self, passed: list[tuple[int, float]]) -> bool:
-        """Whether the last stretch was not worth its work, where that may end the search."""
+        """Whether the last doubling of the work, or the last stretch, was not worth it, where that may end the search."""
+        if self.least_gain and self.done >= max(EARLIEST * self.most, AT_LEAST):
+            half = min((total for done, total in passed if done <= self.done / 2), default=np.inf)
+            if half - self.total < self.least_gain * self.total:
+                return True
         if self.done < SOON or not self.while_worth or not self._steady():
             return False
         high = min((total for done, total in passed if done <= self.done - STRETCH * self.most), default=np.inf)
@@ -349,7 +363,7 @@ class _Search:
             saved += sum(done.saved for done in found)
             work += sum(done.work for done in found)
             self._tell(work)
-            if self.done + work >= self.most:
+            if self.done + work >= self.most or taking():
                 break
         self.entries = _together([*made, *(part for _, part in parts[len(made) :])])
         self.total -= saved
@@ -360,7 +374,7 @@ class _Search:
 
     def _tell(self, work: int) -> None:
         if self.progress is not None:
-            self.progress(min(1.0, (self.done + work) / self.most))
+            self.progress(min(1.0, (self.done + work) / self.most), (self.total + self.fixed) / max(self.problem.records, 1))
 
     def _work_on(self, kind: Kind, turns: _Turns, numbered: tuple[int, Entries]) -> _Done:
         number, part = numbered

@@ -113,7 +113,7 @@ class LocalSuppression(Method):
         hidden = given_back(codes, asked, weights, in_rounds(codes, asked, weights, people), people)
         said = None
         if people is None and terms(codes, asked) <= MOST:
-            found = fewest_cells(codes, asked, weights, self.seconds)
+            found = fewest_cells(codes, asked, weights, self.seconds_of_search(task.policy, self.seconds))
             if found is not None and _holds(codes, found.hidden, asked) and _cost(found.hidden, weights) <= _cost(hidden, weights):
                 hidden = found.hidden
             said = _statement(found.bound, hidden, weights) if found is not None and not self.weights else None

@@ -163,7 +163,8 @@ class LinkedRows(Method):
             found = cluster(problem, price=price)
             if self.groups == "clustering":
                 return found
-            seconds = self.seconds * problem.records * len(problem.names) / max(task.data.rows, 1)
+            searched = self.seconds_of_search(task.policy, self.seconds)
+            seconds = searched * problem.records * len(problem.names) / max(task.data.rows, 1)
             return refine(problem, [found, mondrian(problem, objective=objective)], objective=objective, seconds=seconds)
 
         return group

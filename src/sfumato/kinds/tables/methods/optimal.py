@@ -134,19 +134,20 @@ class Optimal(RecodingMethod):
             *super().describe(policy, data),
             f"space: {space_of(policy)}",
             f"bound: the private report will say what no such release can lose less than, where that can be proven; this may take "
-            f"{self.seconds:g} s",
+            f"{self.seconds_of_search(policy, self.seconds):g} s",
         ]
 
     def group(self, problem: RecodingProblem, task: Task) -> Grouping:
         """The best groups that were found; nothing is said about the best possible ones."""
-        return self._proven(problem, task, self.seconds, 0).now.grouping()
+        return self._proven(problem, task, self.seconds_of_search(task.policy, self.seconds), 0).now.grouping()
 
     def release(self, task: Task, problem: RecodingProblem) -> Release:
         parts, policy = components(problem), task.policy
         if HISTORY in problem.names or task.withheld or not can_be_bounded(policy, problem, parts):
             return super().release(task, problem)
         spare = suppression_budget(policy, problem)  # I2
-        proofs = [self._proven(part.problem, task, self.seconds / len(parts), spare) for part in parts]
+        seconds = self.seconds_of_search(task.policy, self.seconds) / len(parts)
+        proofs = [self._proven(part.problem, task, seconds, spare) for part in parts]
         said = _statement(policy, problem, proofs, coding_loss(policy, task.data))
         made = publish_recoding(task, problem, [(part, proof.now.grouping()) for part, proof in zip(parts, proofs, strict=True)])
         return replace(made, trace=RecodedProvenance(made.trace.rows, optimality=said, lasting=True))

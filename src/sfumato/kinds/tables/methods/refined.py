@@ -35,6 +35,7 @@ import numpy as np
 from pydantic import Field
 
 from sfumato.core.arrays import FloatArray, IntArray
+from sfumato.core.effort import EFFORTS, Effort
 from sfumato.data.generalization import Generalization
 from sfumato.data.hierarchy import Hierarchy
 from sfumato.kinds.tables.methods.greedy_clustering import cluster
@@ -48,9 +49,12 @@ from sfumato.policy.policy import Policy
 from sfumato.release.method import Task
 
 PER_RECORD, FIRST, LATER = 5e-4, 45.0, 5e-5
-"""What a search takes unless the policy says otherwise: so many seconds for every record until the first are spent, and a few for
-every further one. A small table is searched well in a moment, and its owner waits for it."""
-DEFAULT = "at most half a second for every 1,000 records, up to 45 s, and 5 s for every 100,000"
+"""What a thorough search takes at most: so many seconds for every record until the first are spent, and a few for every further
+one. A small table is searched well in a moment, and its owner waits for it."""
+QUICK = 0.02
+"""The share of a thorough search that a quick one does."""
+LEAST_GAIN = 0.03
+"""A balanced search ends when twice the work takes less than this share off the loss (`python -m benchmarks effort`)."""
 _LEAST = 0.05
 CLUSTERED = 40_000
 """Up to this many distinct tuples greedy clustering is one of the starts."""
@@ -67,21 +71,28 @@ class Refined(RecodingMethod):
     seconds: float | None = Field(
         default=None,
         gt=0,
-        description=f"time limit of the search, in seconds of one core; by default {DEFAULT}",
+        description="time limit of the search, in seconds of one core; by default as the effort says",
     )
 
     def preference(self, records: int | None) -> tuple[int, str]:
-        most = "" if self.seconds else "at most "
-        time = f"{most}about {self.time_for(records):.2g} s of search" if records is not None else "a search as long as the table"
-        return 20, f"it gives the least loss, by {time} on one core (mondrian where time is short)"
+        return 20, "it gives the least loss for its time (mondrian where time is short)"
 
     def describe(self, policy: Policy, data: Any = None) -> list[str]:
-        said = f"{self.seconds:g} s" if self.seconds else DEFAULT
-        return [*super().describe(policy, data), f"search: {said} of one core, shared by all cores"]
+        known = super().describe(policy, data)
+        if self.seconds:
+            return [*known, f"search time: {self.seconds:g} s of one core, shared by all cores"]
+        if data is None:
+            return [*known, f"effort: {policy.effort}; the search time depends on the number of records"]
+        times = {effort: self.time_for(data.records, effort) for effort in EFFORTS}
+        most = {"quick": "", "balanced": "at most ", "thorough": "at most "}
+        told = ", ".join(f"{effort} {most[effort]}{seconds:.2g} s" for effort, seconds in times.items())
+        ends = f"; balanced ends when twice the work would take less than {LEAST_GAIN:.0%} off the loss"
+        return [*known, f"effort: {policy.effort} (search time on one core: {told}{ends})"]
 
-    def time_for(self, records: int) -> float:
-        """Seconds of search for so many records."""
-        return self.seconds or max(_LEAST, min(PER_RECORD * records, FIRST) + LATER * records)
+    def time_for(self, records: int, effort: Effort = "thorough") -> float:
+        """Return the seconds of search for so many records, at most."""
+        thorough = max(_LEAST, min(PER_RECORD * records, FIRST) + LATER * records)
+        return self.seconds or (min(max(_LEAST, QUICK * thorough), thorough) if effort == "quick" else thorough)
 
     def group(self, problem: RecodingProblem, task: Task) -> Grouping:
         objective = task.policy.utility.minimize
@@ -90,10 +101,11 @@ class Refined(RecodingMethod):
             problem,
             first,
             objective=objective,
-            seconds=self.time_for(problem.records),
+            seconds=self.time_for(problem.records, task.policy.effort),
             jobs=task.jobs,
             while_worth=self.seconds is None,
-            progress=lambda done: task.progress(done, "improving"),
+            least_gain=LEAST_GAIN if self.seconds is None and task.policy.effort == "balanced" else 0.0,
+            progress=lambda done, loss: task.progress(done, f"improving, loss {loss:.4f} so far"),
         )
         if not counts_persons(problem):
             return found

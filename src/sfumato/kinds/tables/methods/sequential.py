@@ -200,7 +200,8 @@ class Sequential(RecodingMethod):
 
     def group(self, problem: RecodingProblem, task: Task) -> Grouping:
         objective = task.policy.utility.minimize
-        seconds = self.seconds if self.seconds is not None else _SEARCHED if task.data.records <= _MANY else _SEARCHED / 2
+        usual = _SEARCHED if task.data.records <= _MANY else _SEARCHED / 2
+        seconds = self.seconds if self.seconds is not None else self.seconds_of_search(task.policy, usual)
         starts = [mondrian(problem, objective=objective)]
         if len(problem.points) <= BORROWED or not seconds:
             starts.append(borrow(problem, objective=objective, progress=lambda done: task.progress(done / 2, "borrowing")))

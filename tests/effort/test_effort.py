@@ -1,0 +1,182 @@
+"""Three words for the time of a search: the same release on any number of cores, never a worse one with more effort."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import sfumato as sf
+from sfumato.core.effort import EFFORTS, take_on_request
+from sfumato.core.errors import PolicyError
+from sfumato.kinds.tables.methods import local_search
+from sfumato.kinds.tables.methods.refined import Refined
+from tests.command_line import run
+from tests.studio.opened import client, fill_at_length, serving
+
+
+def people(rows: int, seed: int = 3) -> dict[str, list[str]]:
+    rng = random.Random(seed)
+    return {
+        "age": [str(int(rng.gauss(45, 15))) for _ in range(rows)],
+        "town": [str(int(rng.paretovariate(0.8)) % 90) for _ in range(rows)],
+        "job": [f"j{rng.randrange(30)}" for _ in range(rows)],
+        "illness": [rng.choice(["flu", "gout", "cold"]) for _ in range(rows)],
+    }
+
+
+def policy(**more: Any) -> sf.Policy:
+    columns = {"age": "quasi-identifier", "town": "quasi-identifier", "job": "quasi-identifier", "illness": "sensitive"}
+    tree = {"version": 1, "columns": columns, "protect": [{"k-anonymity": {"k": 4}}, {"l-diversity": {"l": 2}}]}
+    return sf.Policy.parse(tree | {"method": "refined"} | more)
+
+
+def test_more_effort_never_loses_more() -> None:
+    for rows, seed in ((700, 1), (2_500, 2)):
+        data = people(rows, seed)
+        lost = [sf.publish(policy(effort=effort), data).utility["loss"] for effort in EFFORTS]
+        assert lost[0] >= lost[1] >= lost[2]
+        assert lost[0] > lost[2]
+
+
+@pytest.mark.parametrize("effort", EFFORTS)
+def test_the_number_of_cores_does_not_change_a_release(effort: str, tmp_path: Path) -> None:
+    data, files = people(1_500), []
+    for jobs in (1, 2):
+        sf.publish(policy(effort=effort), data, seed=2**128 + 7, jobs=jobs).write(tmp_path / str(jobs), report=False)
+        files.append((tmp_path / str(jobs) / "data.csv").read_bytes())
+    assert files[0] == files[1]
+
+
+def test_the_work_of_a_search_keeps_to_what_was_announced(monkeypatch: pytest.MonkeyPatch) -> None:
+    done: dict[str, float] = {}
+    original = local_search._Search.run
+
+    def recorded(self: Any) -> None:
+        original(self)
+        done[effort] = self.done / local_search.SPEED
+
+    monkeypatch.setattr(local_search._Search, "run", recorded)
+    data = people(1_500)
+    for effort in EFFORTS:
+        sf.publish(policy(effort=effort), data)
+        assert done[effort] <= 1.5 * Refined().time_for(1_500, effort) + 0.5
+    assert done["quick"] <= done["balanced"] <= done["thorough"]
+
+
+def test_seconds_stay_the_exact_form() -> None:
+    data = people(700)
+    losses = {sf.publish(policy(effort=effort, method={"refined": {"seconds": 0.2}}), data).utility["loss"] for effort in EFFORTS}
+    assert len(losses) == 1
+
+
+def test_an_effort_that_is_none_is_refused() -> None:
+    with pytest.raises(PolicyError, match="quick, balanced or thorough"):
+        policy(effort="fast")
+
+
+def test_check_says_what_each_effort_means_for_this_table(tmp_path: Path) -> None:
+    rows = people(400)
+    (tmp_path / "p.csv").write_text("\n".join([",".join(rows), *map(",".join, zip(*rows.values(), strict=True))]) + "\n")
+    (tmp_path / "p.yaml").write_text(
+        "version: 1\ndata: p.csv\n"
+        "columns: {age: quasi-identifier, town: quasi-identifier, job: quasi-identifier, illness: sensitive}\n"
+        "protect: [k-anonymity: {k: 4}, l-diversity: {l: 2}]\nmethod: refined\n"
+    )
+    said = run("check", str(tmp_path / "p.yaml"), "--effort", "quick").stdout
+    assert "effort: quick (search time on one core: quick" in said
+    assert "balanced ends when twice the work" in said
+    done = run("publish", str(tmp_path / "p.yaml"), "--effort", "quick", "--out", str(tmp_path / "out"))
+    assert done.returncode == 0, done.stderr
+    assert "effort: quick" in (tmp_path / "out" / "policy.yaml").read_text()
+
+
+def test_a_request_takes_the_best_result_so_far() -> None:
+    data = people(3_000)
+    hurried = policy(method={"refined": {"seconds": 60}})
+    began = time.process_time()
+    with take_on_request() as take:
+
+        def progress(share: float, what: str) -> None:
+            if "so far" in what:
+                take()
+
+        made = sf.publish(hurried, data, progress=progress)
+    assert made.certificate.holds
+    assert time.process_time() - began < 30
+    with take_on_request():
+        pass
+    assert made.utility["loss"] <= sf.publish(policy(method="mondrian"), data).utility["loss"]
+
+
+def _publishing(tmp_path: Path) -> tuple[subprocess.Popen[bytes], int]:
+    """A long publication in a real terminal, once its search has begun."""
+    fill_at_length(tmp_path)
+    here, there = pty.openpty()
+    command = [sys.executable, "-m", "sfumato", "publish", str(tmp_path / "people.yaml"), "--out", str(tmp_path / "out")]
+    process = subprocess.Popen(
+        command, stdin=there, stdout=there, stderr=there, env={**os.environ, "TERM": "xterm", "COLUMNS": "100"}
+    )
+    os.close(there)
+    seen = b""
+    while b"so far" not in seen:
+        seen += os.read(here, 4096)
+    return process, here
+
+
+def _rest(terminal: int) -> bytes:
+    seen = b""
+    try:
+        while piece := os.read(terminal, 4096):
+            seen += piece
+    except OSError:
+        pass
+    os.close(terminal)
+    return seen
+
+
+def test_the_first_interrupt_publishes_what_there_is(tmp_path: Path) -> None:
+    process, terminal = _publishing(tmp_path)
+    process.send_signal(signal.SIGINT)
+    said = _rest(terminal)
+    assert process.wait(120) == 0
+    assert b"taking the best result so far" in said
+    assert json.loads((tmp_path / "out" / "certificate.json").read_text())["holds"]
+    assert not sf.verify(tmp_path / "out", original=tmp_path / "people.csv").violated
+
+
+def test_the_second_interrupt_stops_without_a_release(tmp_path: Path) -> None:
+    process, terminal = _publishing(tmp_path)
+    process.send_signal(signal.SIGINT)
+    time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    _rest(terminal)
+    assert process.wait(120) != 0
+    assert not (tmp_path / "out").exists()
+
+
+def test_the_studio_takes_what_there_is(tmp_path: Path) -> None:
+    fill_at_length(tmp_path)
+    with serving(tmp_path) as (_, port):
+        asking = client(port)
+        asking.post("/p/people.yaml/publish", data={"act": "publish", "out": "out"})
+        while "so far" not in (job := asking.get("/p/people.yaml/publish.json").json()["job"])["stage"]:
+            assert job["state"] == "running", job["error"]
+            time.sleep(0.1)
+        assert "Take what there is" in asking.get("/p/people.yaml/publish").text
+        asking.post(f"/jobs/{job['name']}/take")
+        began = time.monotonic()
+        while (job := asking.get(f"/jobs/{job['name']}.json").json())["state"] == "running":
+            assert time.monotonic() - began < 100
+            time.sleep(0.1)
+        assert job["state"] == "done", job["error"]
+        assert job["result"]["certificate"]["holds"]
