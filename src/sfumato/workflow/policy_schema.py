@@ -16,6 +16,7 @@ from typing import Any
 from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema
 
+from sfumato.core.effort import EFFORTS
 from sfumato.core.registry import catalogue
 from sfumato.io.source import Source
 from sfumato.models.base import Model
@@ -107,6 +108,7 @@ def policy_schema() -> dict[str, Any]:
         },
         "population": shared.of(SampledPopulation),
         "series": shared.of(Series),
+        "effort": {"enum": list(EFFORTS)},
         "accept": {
             "anyOf": [{"type": "string"}, {"type": "array", "items": {"anyOf": [{"type": "string"}, _REASON]}}],
             "description": "warnings about columns that were looked at and accepted, each with a reason where one is needed",
