@@ -587,7 +587,7 @@ def _accepted(document: Document) -> dict[str, str]:
 def _effort(document: Document) -> Effort:
     said = document.tree.get("effort", USUAL)
     if said not in EFFORTS:
-        hint = nearest(str(said), EFFORTS)
+        hint = nearest(str(said), list(EFFORTS))
         raise PolicyError("'effort' is quick, balanced or thorough", where=document.where("effort"), hint=hint)
     return EFFORTS[EFFORTS.index(said)]
 
