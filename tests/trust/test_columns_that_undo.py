@@ -213,4 +213,4 @@ def test_a_published_formula_under_escape_does_not_hold(written: Any, tmp_path: 
 
 def test_the_public_report_says_that_there_are_formulas(written: Any, tmp_path: Path) -> None:
     folder = sf.publish(written(policy(remark="other")), seed=SEED).write(tmp_path / "out")
-    assert "begin like a formula" in (folder / "report.html").read_text()
+    assert "begin like a spreadsheet formula" in (folder / "report.html").read_text()

@@ -23,63 +23,61 @@ from markupsafe import Markup
 from sfumato.audit.certify import certify
 from sfumato.core.html.charts import bars
 from sfumato.core.registry import catalogue
+from sfumato.core.wording import join_names
 from sfumato.kinds.tables.information_loss import OptimalityGap, statement
+from sfumato.models.base import Model
 from sfumato.release.certificate import Finding
-from sfumato.release.evidence import Check
 from sfumato.release.metric import Metric, figures
-from sfumato.release.report_section import Section, bullets, level, paragraph, table
+from sfumato.release.report_section import Section, bullets, paragraph, table
+from sfumato.release.summary_html import coded, state_chip
 from sfumato.release.view import ReleaseView, certificate_of
 
-
-def _checks() -> dict[str, str]:
-    """Name → meaning of everything the audit checks besides claims, from the checks themselves."""
-    return {name: (cls.__doc__ or "").splitlines()[0] for name, cls in catalogue("checks", Check).items()}
-
-
 _HOW = (
-    "Every line was recomputed from what was published, by code that calls no method. What methods and audit both stand on "
-    "(reading, policy, models) could err for both, so the floor counts claims about groups a second time, from raw cells."
+    "Every finding was recomputed from what was published, by code that calls no method. What methods and audit share (reading, "
+    "policy, models) could be wrong for both, so a second implementation counts the guarantees again from raw cells."
 )
+_GROUPS = {"privacy": "Privacy", "truth": "Agreement with the original", "integrity": "Files and certificate"}
 
 
 class Promises(Section):
-    """Each claim with the level asked for, the level found, and how sure that is."""
+    """Each requirement and check with its state and a sentence."""
 
     name: ClassVar[str] = "promises"
     on_classes: ClassVar[bool] = True
-    title: ClassVar[str] = "Promised and found"
+    title: ClassVar[str] = "All findings"
     order: ClassVar[int] = 10
 
     def ready(self, exhibit: ReleaseView) -> bool:
         return True
 
     def render(self, exhibit: ReleaseView) -> Markup:
-        meaning = _checks()
         found = exhibit.once(certify) if exhibit.private else certificate_of(exhibit).findings
-        claims = [finding for finding in found if finding.model not in meaning]
-        checks = [finding for finding in found if finding.model in meaning]
-        header = ("", "claim", "known to outsiders", "hidden", "asked", "found", "grade")
-        parts = [table(header, map(_claim, claims))] if claims else []
-        if checks:
-            parts.append(Markup("<h3>Also checked</h3>"))
-            parts.append(table(("", "check", "meaning"), [(_mark(f), f.model, f.reason or meaning[f.model]) for f in checks]))
-        parts.append(paragraph(_HOW))
-        if any(not finding.judged for finding in certificate_of(exhibit).findings):
-            parts.append(
-                paragraph("? was promised and not judged, so it does not hold; · was measured, and nothing is promised by it.")
-            )
+        models = catalogue("models", Model)
+        parts = [_listed("Requirements", [finding for finding in found if finding.model in models], known=True)]
+        rest = [finding for finding in found if finding.model not in models]
+        parts += [_listed(title, [f for f in rest if f.group == group and not f.measured]) for group, title in _GROUPS.items()]
+        parts += [_listed("Measured, not promised", [finding for finding in rest if finding.measured]), paragraph(_HOW)]
+        if any(finding.open for finding in found):
+            parts.append(paragraph("Not assessed means: it was promised, and the files at hand are not enough to decide."))
         return Markup("").join(parts)
 
 
+def _listed(title: str, findings: list[Finding], *, known: bool = False) -> Markup:
+    if not findings:
+        return Markup("")
+    row = Markup("<tr><td>{}</td><td><b>{}</b></td><td>{}{}</td></tr>")
+    rows = Markup("").join(row.format(_mark(f), f.title, coded(f.sentence), _about(f) if known else "") for f in findings)
+    return Markup('<h3>{}</h3><div class="scroll"><table class="cards"><tbody>{}</tbody></table></div>').format(title, rows)
+
+
+def _about(finding: Finding) -> Markup:
+    given = f"Known to the adversary: {join_names(finding.given)}." if finding.given else ""
+    parts = [given, finding.wording.limit and f"Not promised: {finding.wording.limit}"]
+    return Markup('<br><span class="soft">{}</span>').format(" ".join(filter(None, parts)))
+
+
 def _mark(finding: Finding) -> Markup:
-    if finding.holds and not finding.judged:
-        return Markup('<span class="open">{}</span>').format("?" if finding.open else "·")
-    return Markup('<span class="yes">✓</span>') if finding.holds else Markup('<span class="no">✗</span>')
-
-
-def _claim(finding: Finding) -> tuple[object, ...]:
-    given, hide = ", ".join(finding.given) or "—", ", ".join(finding.hide) or "—"
-    return _mark(finding), finding.model, given, hide, level(finding.required), level(finding.achieved), finding.grade
+    return state_chip(finding)
 
 
 # Limits

@@ -73,7 +73,7 @@ _MEANT = {
 """Words that people write for a role, which the error answers with the role."""
 _KEYS = (
     "version", "data", "columns", "protect", "knows", "keep", "method", "utility", "ledger", "key", "person", "population",
-    "series", "accept", "plugins", "effort",
+    "series", "accept", "plugins", "effort", "title",
 )  # fmt: skip
 
 
@@ -168,6 +168,8 @@ class Policy:
     """Why a warning is accepted, by its identifier, where the policy says so."""
     effort: Effort = USUAL
     """How long searches may take: quick, balanced or thorough."""
+    title: str = ""
+    """What the data set is called, on reports."""
     plugins: Plugins | None = None
     """Own code that rules and domains call; off unless the environment allows it."""
     dropped: tuple[str, ...] = ()
@@ -606,6 +608,7 @@ _READ: dict[str, Callable[[Document], Any]] = {
     "accept_reasons": lambda document: {key: reason for key, reason in _accepted(document).items() if reason},
     "plugins": _plugins,
     "effort": _effort,
+    "title": lambda document: str(document.tree.get("title") or ""),
 }
 """The parts of a policy that are read by themselves."""
 

@@ -114,6 +114,7 @@ def policy_schema() -> dict[str, Any]:
             "description": "warnings about columns that were looked at and accepted, each with a reason where one is needed",
         },
         "plugins": shared.of(Plugins),
+        "title": {"type": "string", "description": "what the data set is called, on reports"},
     }
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",

@@ -16,17 +16,21 @@ The page: one self-contained HTML file that works offline and prints well.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from sfumato.audit.certify import certify
 from sfumato.core.errors import DataError, ReleaseError
 from sfumato.core.html.pages import style, template
 from sfumato.core.registry import catalogue
+from sfumato.core.wording import count_text
 from sfumato.engines.local import HERE
 from sfumato.io.plain_files import digest, read_tree, replace_file
-from sfumato.release.folder import MANIFEST, REPORT, STATEMENT, open_release, read_folder, write_json
+from sfumato.release.folder import MANIFEST, POLICY, REPORT, STATEMENT, open_release, read_folder, write_json
 from sfumato.release.report_section import Section
+from sfumato.release.summary import summarize
+from sfumato.release.summary_html import headline_html, summary_html
 from sfumato.release.view import ReleaseView, certificate_of
 from sfumato.workflow.verify import Audit, audit_of
 
@@ -63,7 +67,7 @@ def write_public(folder: Path) -> Path:
     damage = [entry for entry in exhibit.damage or () if not entry.startswith(REPORT)]
     if damage:
         raise ReleaseError("the folder is damaged: " + "; ".join(damage), where=str(folder), hint="run 'sfumato verify' on it")
-    replace_file(folder / REPORT, render(exhibit).encode())
+    replace_file(folder / REPORT, render(exhibit, folder).encode())
     manifest = read_tree(folder / MANIFEST)
     manifest["files"][REPORT] = {"sha256": digest(folder / REPORT)}
     write_json(manifest, folder / MANIFEST)
@@ -75,7 +79,7 @@ def write_private(folder: Path, original: Any, out: Path | None, parameters: Map
     target = out or private_path(folder)
     if folder.resolve() in target.resolve().parents:
         raise DataError("the private report must not lie in the release folder", where=str(target), hint="choose another --out")
-    return save_private(open_release(folder, original=original, engine=HERE, **(parameters or {})), target)
+    return save_private(open_release(folder, original=original, engine=HERE, **(parameters or {})), target, folder)
 
 
 def private_path(folder: Path) -> Path:
@@ -83,17 +87,63 @@ def private_path(folder: Path) -> Path:
     return folder.with_name(folder.name + ".private.html")
 
 
-def save_private(exhibit: ReleaseView, target: Path) -> Path:
-    """Write with mode 0600 from the first byte on, never through a link."""
-    return replace_file(target, render(exhibit).encode(), private=True)
+def save_private(exhibit: ReleaseView, target: Path, folder: Path | None = None) -> Path:
+    """Write with mode 0600 from the first byte on, never through a link; `folder` is the release that it is about."""
+    signed = folder is not None and (folder / STATEMENT).exists()
+    return replace_file(target, render(exhibit, folder, signed=signed).encode(), private=True)
 
 
 # Page
 # ----
 
 
-def render(exhibit: ReleaseView) -> str:
-    """All sections that apply, in their order, in the page's frame."""
+def render(exhibit: ReleaseView, folder: Path | None = None, *, signed: bool = False) -> str:
+    """The five questions, then all sections that apply, in their order; `folder` has the files whose digests the page names."""
+    certificate = certificate_of(exhibit)
     sections = sorted((cls() for cls in catalogue("report sections", Section).values()), key=lambda section: section.order)
     shown = [(section.name, section.title, section.render(exhibit)) for section in sections if section.applies(exhibit)]
-    return template("page.html").render(exhibit=exhibit, certificate=certificate_of(exhibit), sections=shown, style=style())
+    findings = exhibit.once(certify) if exhibit.private else certificate.findings
+    steps = _private_steps(exhibit) if exhibit.private else _public_steps(signed)
+    told = summarize(exhibit, findings, attacks=certificate.attacks or (), next_steps=tuple(steps))
+    return template("page.html").render(
+        exhibit=exhibit,
+        certificate=certificate,
+        sections=shown,
+        style=style(),
+        identity=tuple(_identity(exhibit, folder, signed)),
+        headline=headline_html(told),
+        five=summary_html(told, details="#promises"),
+    )
+
+
+def _identity(exhibit: ReleaseView, folder: Path | None, signed: bool) -> Iterator[str]:
+    """What this page is about: title, place in a series, records, fingerprints, signature."""
+    certificate = certificate_of(exhibit)
+    yield exhibit.policy.title or f"Release: {exhibit.form}"
+    if certificate.ledger is not None:
+        yield f"release {certificate.ledger.get('release', '?')} of its series"
+    records = certificate.records
+    columns = f" · {count_text(len(exhibit.policy.published), 'column')}" if exhibit.policy.published else ""
+    yield f"{records.published:,} of {records.input:,} records{columns}"
+    files = read_tree(folder / MANIFEST)["files"] if folder is not None and (folder / MANIFEST).is_file() else {}
+    if POLICY in files:
+        parts = sorted(str(entry["sha256"]) for entry in files.values() if "rows" in entry and "sha256" in entry)
+        policy = str(files[POLICY]["sha256"])
+        shown = f" · data sha256 {parts[0][:8]}…{parts[0][-4:]}" if len(parts) == 1 else ""
+        yield f"policy {policy[:8]}…{policy[-4:]}{shown}"
+    yield "signed" if signed else "not signed"
+
+
+def _public_steps(signed: bool) -> Iterator[str]:
+    yield "Check this release: `sfumato verify DIR`" + (" `--signer KEY`." if signed else ".")
+    yield "Count records in it: `sfumato query DIR 'count where …'`."
+
+
+def _private_steps(exhibit: ReleaseView) -> Iterator[str]:
+    yield "Decide about every open point: protect it, coarsen it, leave it out, or accept it with a reason under `accept:`."
+    yield "Sign the release with `publish --sign KEY`, so that recipients can tell that it is yours."
+    yield "Hand over the release folder alone. This page and the provenance file stay with the data."
+    if exhibit.history is None:
+        yield "If you will publish about the same people again, begin a ledger: `publish --ledger FILE --new-ledger`."
+    else:
+        yield "Publish the next release of the series with the same ledger."

@@ -128,7 +128,7 @@ def write_out(
     else:
         _write_and_enter(draft, exhibit, target, *place, seed, report, key)
     if report and exhibit.private:
-        save_private(exhibit, private_path(target))
+        save_private(exhibit, private_path(target), target)
     if exhibit.trace.lasting:
         save_provenance(exhibit.trace.kept(), target)
     else:
@@ -177,7 +177,7 @@ def _fill(draft: DraftFolder, exhibit: ReleaseView, folder: Path, report: bool, 
     if report:
         from sfumato.workflow.report import render
 
-        replace_file(folder / REPORT, render(exhibit.as_published()).encode())
+        replace_file(folder / REPORT, render(exhibit.as_published(), folder, signed=key is not None).encode())
         write_manifest(folder, draft.form, draft.rows, draft.engine.over_files, again=True)
     if key is not None:
         sign_folder(folder, key)  # I3

@@ -17,7 +17,11 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-INK, SOFT, TERRA = "#3f4b57", "#9fb0bf", "#b5654a"
+from sfumato.core.wording import percent_text
+
+INK, SOFT, TERRA = "var(--after, #0b62a8)", "var(--before, #9aa5b1)", "var(--after, #0b62a8)"
+"""The release is blue and the original grey; pages have these as colors of their own, light and dark."""
+_RULE = "var(--line, #dcdfe3)"
 WIDTH, _LEFT = 440, 134
 _LETTER = 6.8
 """How wide a letter is at most, on average."""
@@ -59,6 +63,76 @@ def paired_bars(rows: Sequence[tuple[str, float, float]], *, title: str, names: 
         end = round(_LEFT + room * max(before, after) / largest + 6)
         drawn.append(Markup('<text x="{}" y="{}" class="v">{:.1%} → {:.1%}</text>').format(end, y + 13, before, after))
     return _svg(26 * len(rows) + 30, title, Markup("").join(drawn))
+
+
+def share_bars(rows: Sequence[tuple[str, float, str]], *, title: str, axis: str) -> Markup:
+    """Bars on a fixed axis from 0 to 100 %: (label, share, what it says in words)."""
+    left, right = 120, 56
+    room = WIDTH - left - right
+    bar = Markup(
+        '<text x="{tx}" y="{ty}" text-anchor="end" class="l">{label}</text>'
+        '<rect x="{x}" y="{y}" width="{room}" height="14" rx="3" fill="{rule}"/>'
+        '<rect x="{x}" y="{y}" width="{w}" height="14" rx="3" fill="{fill}"><title>{tip}</title></rect>'
+        '<text x="{vx}" y="{ty}" class="v">{written}</text>'
+    )
+    drawn = [
+        bar.format(
+            tx=left - 8, ty=24 * i + 15, label=_short(label, 16), x=left, y=24 * i + 4, room=room, rule=_RULE, fill=INK, tip=tip,
+            w=round(max(room * min(share, 1.0), 1), 1), vx=WIDTH - right + 8, written=percent_text(share),
+        )
+        for i, (label, share, tip) in enumerate(rows)
+    ]  # fmt: skip
+    low = 24 * len(rows) + 4
+    return _svg(low + 38, title, Markup("").join([*drawn, *_percent_axis(left, room, low, axis)]))
+
+
+def dumbbell(rows: Sequence[tuple[str, float | None, float]], limit: float | None, *, title: str, axis: str) -> Markup:
+    """Probabilities before (hollow) and after (filled) on a fixed axis, with the promised level as a dashed line."""
+    left, room = 130, WIDTH - 130 - 24
+    drawn = []
+    low = 36 * len(rows) + 8
+    if limit is not None:
+        x = round(left + room * limit, 1)
+        drawn.append(
+            Markup('<line x1="{}" x2="{}" y1="4" y2="{}" stroke="var(--hold, #12715e)" stroke-dasharray="4 3"/>').format(x, x, low)
+        )
+    for i, (label, before, after) in enumerate(rows):
+        y, at = 36 * i + 24, round(left + room * after, 1)
+        drawn.append(Markup('<text x="0" y="{}" class="l">{}</text>').format(y + 4, _short(label, 20)))
+        drawn.append(Markup('<line x1="{}" x2="{}" y1="{}" y2="{}" stroke="{}"/>').format(left, left + room, y, y, _RULE))
+        if before is not None:
+            was = round(left + room * before, 1)
+            line = Markup('<line x1="{}" x2="{}" y1="{}" y2="{}" stroke="var(--soft, #56626f)" stroke-width="2"/>')
+            ring = Markup(
+                '<circle cx="{}" cy="{}" r="5" fill="var(--card, #fff)" stroke="{}" stroke-width="2.5"><title>{}</title></circle>'
+            )
+            drawn += [line.format(at, was, y, y), ring.format(was, y, SOFT, f"original: {percent_text(before)}")]
+            drawn.append(
+                Markup('<text x="{}" y="{}" text-anchor="middle" class="v over">{}</text>').format(
+                    was, y - 10, percent_text(before)
+                )
+            )
+        dot = Markup('<circle cx="{}" cy="{}" r="5.5" fill="{}"><title>{}</title></circle>')
+        drawn.append(dot.format(at, y, INK, f"release: {percent_text(after)}"))
+        if before is None or abs(before - after) * room > 36:
+            drawn.append(
+                Markup('<text x="{}" y="{}" text-anchor="middle" class="v over">{}</text>').format(at, y - 10, percent_text(after))
+            )
+    key = "● release" + (", ○ original" if any(before is not None for _, before, _ in rows) else "")
+    key += f", dashed: promised at most {percent_text(limit)}" if limit is not None else ""
+    drawn += [*_percent_axis(left, room, low, axis)]
+    drawn.append(Markup('<text x="{}" y="{}" text-anchor="middle" class="v">{}</text>').format(WIDTH / 2, low + 52, key))
+    return _svg(low + 58, title, Markup("").join(drawn))
+
+
+def _percent_axis(left: float, room: float, low: float, axis: str) -> list[Markup]:
+    tick = Markup('<line x1="{x}" x2="{x}" y1="{a}" y2="{b}" stroke="var(--soft, #56626f)"/>')
+    text = Markup('<text x="{}" y="{}" text-anchor="middle" class="v">{}</text>')
+    parts = []
+    for quarter in range(5):
+        x = round(left + room * quarter / 4, 1)
+        parts += [tick.format(x=x, a=low, b=low + 4), text.format(x, low + 17, f"{25 * quarter} %")]
+    return [*parts, text.format(WIDTH / 2, low + 34, axis)]
 
 
 def columns(rows: Sequence[tuple[str, float, str]], *, title: str, fill: str = INK, height: int = 170) -> Markup:
@@ -165,7 +239,7 @@ def _best(marks: Sequence[Mark]) -> list[Mark]:
 
 
 def _axes(steps: Sequence[str], ticks: Sequence[float], width: int, height: int, room: float) -> Markup:
-    line = Markup('<line x1="{}" y1="{}" x2="{}" y2="{}" stroke="#e3ddd3"/>')
+    line = Markup('<line x1="{}" y1="{}" x2="{}" y2="{}" stroke="var(--line, #dcdfe3)"/>')
     parts = []
     for tick in ticks:
         y = round(_TOP + (height - _TOP - _BOTTOM) * (1 - tick / ticks[-1]), 1)
@@ -184,14 +258,14 @@ def _axes(steps: Sequence[str], ticks: Sequence[float], width: int, height: int,
 
 def _line(places: Sequence[tuple[float, float]]) -> Markup:
     path = " ".join(f"{x},{y}" for x, y in places)
-    return Markup('<polyline points="{}" fill="none" stroke="#c9a78f" stroke-width="2"/>').format(path)
+    return Markup('<polyline points="{}" fill="none" stroke="var(--soft, #56626f)" stroke-width="2"/>').format(path)
 
 
 def _dot(mark: Mark, x: float, y: float, colour: str) -> Markup:
     shape = Markup(
         '<circle cx="{}" cy="{}" r="4" fill="{}" stroke="{}" stroke-width="1.3" data-point="{}"><title>{}</title></circle>'
     )
-    return shape.format(x, y, colour if mark.best else "#ffffff", colour, mark.number, mark.tip)
+    return shape.format(x, y, colour if mark.best else "var(--card, #ffffff)", colour, mark.number, mark.tip)
 
 
 def _key(colour: dict[str, str], height: int) -> Markup:

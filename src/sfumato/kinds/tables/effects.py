@@ -15,7 +15,7 @@ import numpy as np
 from sfumato.core.arrays import FloatArray
 from sfumato.core.wording import join_names, number_text, percent_text
 from sfumato.data.equivalence_classes import equivalence_classes_of
-from sfumato.data.hierarchy import ROOT
+from sfumato.data.hierarchy import ROOT, Hierarchy
 from sfumato.data.text_values import is_whole, parse_interval
 from sfumato.kinds.tables.form import Microaggregated, PerturbedTable, Recoded
 from sfumato.kinds.tables.information_loss import declared_domains, per_column
@@ -29,7 +29,7 @@ AGAINST_ORIGINAL, WITHIN_RELEASE = "against the original", "within what is publi
 """Two measures that certificates and `measure` both call ``loss``: the domain of a column is that of the original, or the declared
 one that an outsider knows."""
 _MOST_LEVELS = 2
-_FULL = 1 - 1e-9
+_NO_WIDTH = 1e-9
 _SURE, _GAIN = 0.9, 0.1
 _SHAPES = (
     (re.compile(r"\d{4}-\d{2}-\d{2}"), "day"),
@@ -130,8 +130,8 @@ def _change(exhibit: ReleaseView, name: str, loss: float) -> ColumnChange:
     weights = np.ones(len(text.codes)) if exhibit.data.counts is None else np.asarray(exhibit.data.counts, dtype=np.float64)
     shares = np.bincount(text.codes, weights=weights, minlength=len(text.labels)) / max(float(weights.sum()), 1.0)
     widths = _widths(exhibit, name)
-    gone = (widths >= _FULL) | np.array([label == ROOT for label in text.labels], dtype=bool)
-    exact = (widths <= 1 - _FULL) & ~gone
+    gone = np.array([not label.strip(ROOT) or label == _root(exhibit, name) for label in text.labels], dtype=bool)
+    exact = (widths <= _NO_WIDTH) & ~gone
     between = ~gone & ~exact
     levels: dict[str, float] = {}
     for place in np.flatnonzero(between & (shares > 0)):
@@ -140,6 +140,12 @@ def _change(exhibit: ReleaseView, name: str, loss: float) -> ColumnChange:
     most = sorted(levels.items(), key=lambda pair: -pair[1])[:_MOST_LEVELS]
     unchanged, generalized, suppressed = (float(shares[which].sum()) for which in (exact, between, gone))
     return ColumnChange(name, unchanged, generalized, suppressed, tuple(most), loss)
+
+
+def _root(exhibit: ReleaseView, name: str) -> str:
+    """The label that stands for every value of a column."""
+    domain = exhibit.recoded.get(name) if exhibit.private else exhibit.generalization(name)
+    return domain.names[domain.root] if isinstance(domain, Hierarchy) else ROOT
 
 
 def _widths(exhibit: ReleaseView, name: str) -> FloatArray:
