@@ -38,6 +38,9 @@ FINDING: Mapping[str, str] = {
     "hide": "protected columns",
     "grade": "`exact`, `bound (…)`, `estimate (…)`, `measured` or `not judged` (not assessed)",
     "reason": "why it is violated or not assessed, or how the figure was found",
+    "group": "`privacy`, `integrity`, … : where outputs show it",
+    "certainty": "the grade in one word: `exact`, `bound`, `estimate`, `measured` or `not-assessed`",
+    "details": "further figures of the finding",
     "needs": "the evidence that is missing",
 }
 MANIFEST: Mapping[str, str] = {
