@@ -1,6 +1,6 @@
 """Take the pictures of the documentation from real pages (`python -m tests.pages.pictures`).
 
-The pictures of the studio are taken by its own tests: ``SFUMATO_PICTURES=docs/pictures python -m pytest tests/studio/test_stories.py``.
+The studio's tests take its pictures: ``SFUMATO_PICTURES=docs/pictures python -m pytest tests/studio/test_stories.py``.
 """
 
 from __future__ import annotations
