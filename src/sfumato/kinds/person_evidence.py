@@ -379,7 +379,8 @@ class CountedPeople(Check):
         found = [tally for claim in exhibit.policy.claims if (tally := reading.of_people(exhibit, claim)) is not None]
         if len(found) < len(exhibit.policy.claims):
             return _open(f"nobody counts people in a {exhibit.form}")
-        return _found([*found, *together])
+        shares = any(claim.model.demand().largest_share < 1 for claim in exhibit.policy.claims)
+        return _found([*found, *together], PER_BUCKET if shares else "")
 
 
 def _of_people_before(exhibit: ReleaseView) -> bool:
@@ -388,12 +389,18 @@ def _of_people_before(exhibit: ReleaseView) -> bool:
     return history is not None and any(past.cover.policy.person is not None for past in history.releases)
 
 
-def _found(tallies: list[ViolationCount]) -> Finding:
+PER_BUCKET = (
+    "in each class or bucket by itself; over all rows of a person together, a value that they ever had may be guessed more surely"
+)
+
+
+def _found(tallies: list[ViolationCount], scope: str = "") -> Finding:
+    """What was found; `scope` says of what the figures hold, where that is not everything about a person."""
     broken = sum(tally.broken for tally in tallies)
     among = min((tally.fewest for tally in tallies if tally.fewest is not None), default=0)
     if not broken and not all(tally.complete for tally in tallies):
         return _open("who stands in which row cannot be told from the original")
-    reason = f"{broken} class(es) say too much about somebody who stands in several rows" if broken else ""
+    reason = f"{broken} class(es) say too much about somebody who stands in several rows" if broken else scope
     achieved, details = {"classes": broken, "among": among}, {"among": among} if among else {}
     return Finding(CountedPeople.name, not broken, _ASKED, achieved, reason=reason, details=details)
 

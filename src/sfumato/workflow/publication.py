@@ -50,7 +50,7 @@ from sfumato.history.judge.earlier_requirements import already_disclosed
 from sfumato.history.ledger import Ledger
 from sfumato.history.ledger.entries import LedgerPlace
 from sfumato.history.reference_distribution import describe_references
-from sfumato.kinds.person_evidence import PEOPLE
+from sfumato.kinds.person_evidence import PEOPLE, PER_BUCKET
 from sfumato.kinds.tables.source_audit import rules_in_original
 from sfumato.policy.constraint_language.syntax_tree import SameMultiset
 from sfumato.policy.kept_constraints import integrity_rules
@@ -268,7 +268,7 @@ def _certificate(exhibit: ReleaseView, chosen: Plan, release: Release) -> Certif
         public_findings(exhibit, exhibit.once(certify)),
         exhibit.records,
         utility=figures(exhibit.as_published()),
-        assumptions=(*list_assumptions(exhibit), *release.notes),
+        assumptions=(*list_assumptions(exhibit), *release.notes, *_scope_of_shares(exhibit.policy)),
         limits=(LIMITS_PAGE,),
         method=chosen.method.name,
         version=__version__,
@@ -404,6 +404,13 @@ def _of_policy(policy: Policy) -> tuple[str, ...]:
         *_of_population(policy),
         *accepted,
     )
+
+
+def _scope_of_shares(policy: Policy) -> tuple[str, ...]:
+    """Of what shares are bounded, where a person may stand in several rows that nothing ties."""
+    several = policy.person is not None and not policy.person.linked
+    shares = any(claim.model.demand().largest_share < 1 for claim in policy.claims)
+    return (f"people in several rows: shares are bounded {PER_BUCKET}",) if several and shares else ()
 
 
 def _of_population(policy: Policy) -> tuple[str, ...]:

@@ -245,12 +245,15 @@ class TableWithPersons:
     def broken_as_one(self, column: str, share: Fraction) -> bool:
         """Whether somebody is too sure of a value when all rows are one class."""
         n, m = len(self.rows), max(Counter(self.whose).values(), default=0)
-        if column in self.hidden:  # who has which value is not written: only what is certain can be counted
-            return max(sum_weights(self._listed(column).values()).values(), default=0) + m > n
+        if column in self.hidden:  # who has which value is not written, and so not how many people have it
+            return discloses_value(n, max(sum_weights(self._listed(column).values()).values(), default=0), m, share)
         value = [row[self.header.index(column)] for row in self.rows]
         having = Counter(what for what, _ in set(zip(value, self.whose, strict=True)))
         people = len(set(self.whose))
-        return max(Counter(value).values(), default=0) + m > n or max(having.values(), default=0) > share * people
+        return (
+            discloses_value(n, max(Counter(value).values(), default=0), m, share)
+            or max(having.values(), default=0) > share * people
+        )
 
     def _listed(self, column: str) -> dict[str, Counter[str]]:
         """Per bucket how often each value of a hidden column is listed."""

@@ -48,7 +48,10 @@ Notation
 Guarantee: in every world, whoever stands where, all ways to deal a bucket's values over its rows are equally likely. A person has
 at most M rows there, so f + M ≤ n leaves a world in which none of them has the value, bucket by bucket and so everywhere; and the
 chance that one of them has it is at most 1 − C(n−f, M) / C(n, M), which stays within the share that is asked for. A column that
-nothing connects with what is given is one class of all rows: at most the share of all people has a value there.
+nothing connects with what is given is one bucket of all rows, and at most the share of all people has a value there.
+
+The chance is that of one bucket. Over several buckets a person with many rows ever has a value with a larger one; the finding says
+"in each bucket".
 """
 
 from __future__ import annotations
@@ -388,11 +391,12 @@ def _judged(exhibit: ReleaseView, given: Sequence[str], hidden: str, demand: Dem
 
 
 def _alone(exhibit: ReleaseView, hidden: str, person: IntArray, demand: Demand) -> ViolationCount:
-    """All records as one class."""
+    """All records as one bucket: who has M of its n rows has a value of f rows with 1 − C(n−f, M) / C(n, M)."""
     text, most = exhibit.original.text(hidden), int(np.bincount(person).max(initial=1))
-    certain = int(text.counts().max(initial=0)) + most > len(person)
+    rows, frequent, mine = (np.array([number]) for number in (len(person), int(text.counts().max(initial=0)), most))
+    told = buckets_disclosing_value(rows, frequent, mine, demand.largest_share)
     often = ~value_shares_hold(np.zeros_like(person), person, text.codes.astype(np.int64), demand.largest_share)
-    return ViolationCount(int(certain or bool(often.any())), True, len(person) // most)
+    return ViolationCount(int(bool(told.any() or often.any())), True, len(person) // most)
 
 
 def _in_buckets(

@@ -362,17 +362,18 @@ def require_persons_apart(policy: Policy, table: Table, tables: Sequence[SubTabl
 
 
 def _require_alone(text: TextColumn, person: IntArray, share: float) -> None:
-    """All rows are one class: nobody certainly has a value, and no value is had by more than a share of the people."""
+    """All rows are one bucket: nobody has a value too surely, and no value is had by more than a share of the people."""
     once = equivalence_classes_of([person, text.codes]).first
     having = int(np.bincount(text.codes[once]).max(initial=0))
     most = int(np.bincount(person).max(initial=1))
-    if int(text.counts().max(initial=0)) + most > len(person) or having > share * (int(person.max(initial=-1)) + 1) + 1e-9:
+    rows, frequent, mine = (np.array([number]) for number in (len(person), int(text.counts().max(initial=0)), most))
+    if buckets_disclosing_value(rows, frequent, mine, share).any() or having > share * (int(person.max(initial=-1)) + 1) + 1e-9:
         raise person_share_error()
 
 
 def person_share_error() -> NotFound:
     """What is said when no buckets keep people apart."""
-    hint = "ask for less, leave rows of people with very many out, or try single-attribute, which needs no buckets"
+    hint = "ask for less, or leave rows of people with very many out"
     return NotFound("somebody has too large a part of every bucket that could be made", where="person", hint=hint)
 
 
