@@ -44,7 +44,7 @@ from typing import Any, ClassVar
 
 from sfumato.audit.recount import classes_violated_for_persons, compare_with_findings
 from sfumato.audit.recount.recount import same_figure
-from sfumato.core.errors import ReleaseError, SfumatoError
+from sfumato.core.errors import NotAssessed, ReleaseError, SfumatoError
 from sfumato.core.registry import catalogue
 from sfumato.core.wording import Worded, Wording
 from sfumato.history.judge.series import is_series, judge_series
@@ -227,9 +227,9 @@ def judge_claims(exhibit: ReleaseView) -> list[Finding | None]:
 def _judged(reading: Evidence, exhibit: ReleaseView, claim: PrivacyRequirement) -> Finding:
     try:
         if exhibit.counted and (not reading.on_classes or claim.model.joint):  # I4
-            raise ReleaseError(f"nobody judges {claim.model.name} on counted rows of a {exhibit.form}")
+            raise NotAssessed(f"nobody judges {claim.model.name} on counted rows of a {exhibit.form}")
         if claim.model.of_population and not reading.in_population:
-            raise ReleaseError(f"nobody counts the people of a population in a {exhibit.form}")
+            raise NotAssessed(f"nobody counts the people of a population in a {exhibit.form}")
         if claim.needs_joint and (claim.model.orders_values or not reading.reads_combinations):
             raise ReleaseError(f"nobody judges {claim.model.name} of a combination of columns in a {exhibit.form}")
         if not exhibit.form.reads_knowledge and (why := revealing_dependency(exhibit.policy, claim)):
@@ -244,7 +244,7 @@ def together(exhibit: ReleaseView, alone: Sequence[Finding | None]) -> Iterator[
     for claim, finding in zip(exhibit.policy.claims, alone, strict=True):
         try:
             if exhibit.counted and not (exhibit.history is not None and exhibit.history.counted):  # I4
-                raise ReleaseError("nobody judges several releases where only different rows with their counts are at hand")
+                raise NotAssessed("nobody judges several releases where only different rows with their counts are at hand")
             if claim.needs_joint:
                 raise ReleaseError(f"nobody judges {claim.model.name} of a combination of columns over several releases")
             yield judge_series(exhibit, claim, finding)
@@ -254,6 +254,8 @@ def together(exhibit: ReleaseView, alone: Sequence[Finding | None]) -> Iterator[
 
 def _unjudged(claim: PrivacyRequirement, error: Exception) -> Finding:
     asked, why = claim.model.required(), refusal(error)
+    if isinstance(error, NotAssessed):
+        return Finding(claim.model.name, True, asked, {}, claim.given, claim.hide, NOT_JUDGED, why)
     return Finding(claim.model.name, False, asked, {}, claim.given, claim.hide, reason=why, details=_stopped(error))
 
 
@@ -274,6 +276,8 @@ def examine_all(exhibit: ReleaseView) -> list[Finding]:
                 findings.append(check.examine(exhibit))
             elif exhibit.counted and check.concerned(exhibit):  # I4
                 findings.append(Finding(check.name, True, grade=NOT_JUDGED, reason=_UNCOUNTED))
+        except NotAssessed as error:
+            findings.append(Finding(check.name, True, grade=NOT_JUDGED, reason=error.what))
         except Exception as error:  # I1
             findings.append(Finding(check.name, False, reason=refusal(error), details=_stopped(error)))
     return findings
@@ -303,8 +307,9 @@ def agreement(exhibit: ReleaseView, reading: Evidence, found: Sequence[Finding])
 def contradictions(exhibit: ReleaseView, reading: Evidence, found: Sequence[Finding]) -> Iterator[str]:
     """What the certificate states and nobody finds, in sentences (I3)."""
     stated, claims = certificate_of(exhibit).findings, len(exhibit.policy.claims)
+    steady = reading.steady and not certificate_of(exhibit).earlier  # a version that graded some bounds as exact
     for place, mine in enumerate(found[:claims]):
-        yield from _claim(place, mine, stated[place] if place < len(stated) else None, steady=reading.steady)
+        yield from _claim(place, mine, stated[place] if place < len(stated) else None, steady=steady)
         yield from _boasts(exhibit, place, mine, stated)
     yield from _checks(exhibit, stated[claims:], {finding.model: finding for finding in found[claims:]})
     yield from _records(exhibit)

@@ -264,11 +264,14 @@ class Suppression(Check):
         inputs = exhibit.inputs if exhibit.private else said.input
         suppressed = inputs - published
         wrong = []
-        if published != said.published or suppressed != said.suppressed:
+        if published != said.published:
+            wrong.append(f"{published} records are published, the certificate says {said.published}")
+        if suppressed != said.suppressed:
             wrong.append(f"{suppressed} records are suppressed, the certificate says {said.suppressed}")
         if limit is not None and suppressed > limit * inputs + 1e-9:
             wrong.append(f"{suppressed} of {inputs} records are suppressed, the policy allows {limit:.3%}")
-        achieved: dict[str, float] = {"miscounted": abs(suppressed - said.suppressed), "suppressed": suppressed, "input": inputs}
+        off = max(abs(suppressed - said.suppressed), abs(published - said.published))
+        achieved: dict[str, float] = {"miscounted": off, "suppressed": suppressed, "input": inputs}
         required = {"miscounted": 0} | ({} if limit is None else {"suppress_at_most": limit})
         if limit is not None:
             achieved["suppress_at_most"] = round_significant(suppressed / max(inputs, 1))

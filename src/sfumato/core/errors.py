@@ -165,6 +165,10 @@ class ReleaseError(SfumatoError):
     exit_code = 1
 
 
+class NotAssessed(ReleaseError):
+    """Nobody can judge this with the evidence at hand: it is neither shown nor refuted."""
+
+
 class PlaceError(SfumatoError):
     """Something cannot be written or is not there: no such folder, no right to write, a disk that is full."""
 

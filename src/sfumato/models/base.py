@@ -156,6 +156,10 @@ class Model(BaseModel, Worded):
     def achieved(self, seen: Any) -> dict[str, Any]:
         """The level that the worst-placed person enjoys, under the names of the parameters; never empty."""
 
+    def is_bound(self, seen: Any) -> bool:
+        """Whether `achieved` is only a bound here: everybody is protected at least so well, and perhaps better."""
+        return False
+
     def demand(self) -> Demand:
         """What every group of candidates needs (I1); says nothing unless a model knows better."""
         return Demand()

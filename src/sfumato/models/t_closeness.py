@@ -128,6 +128,11 @@ class TCloseness(ComparingModel):  # I1
     def satisfied(self, linkage: Linkage) -> BoolArray:
         return all_hold(linkage, [distances <= self.t + 1e-12 for distances in self._distances(linkage)])
 
+    def is_bound(self, linkage: Linkage) -> bool:
+        """Among ordered values a missing one makes the distance a bound (see Departures)."""
+        spreads = linkage.spread.values() if self.distance == "ordered" else ()
+        return any(MISSING in s.labels and s.overall()[s.labels.index(MISSING)] > 0 for s in spreads)
+
     def demand(self) -> Demand:
         equal = self.distance == "equal"
         return Demand(distance=self.t if equal else 1.0, complete=equal)

@@ -72,6 +72,8 @@ EARLIER = frozenset({"0.1.0"})
 NOT_JUDGED = "not judged"
 AT_BEST = "bound (at best this)"
 """The grade of a level that the truth may lie below: it refutes a promise and never shows one."""
+AT_MOST = "bound (at most this)"
+"""The grade of a level that is safe to believe: the truth is as good or better."""
 SOME_FOUND = "bound (at least this many)"
 """The grade of mistakes that were found where not everything could be compared: there may be more."""
 AS_ASKED = "bound (at least what was asked)"

@@ -23,7 +23,7 @@ from sfumato.core.wording import Worded, count_text
 from sfumato.data.linkage import Linkage
 from sfumato.policy.policy import UNPROTECTED, Policy
 from sfumato.policy.requirements import PrivacyRequirement
-from sfumato.release.certificate import Finding
+from sfumato.release.certificate import AT_MOST, Finding
 from sfumato.release.form import Form
 from sfumato.release.past_releases import History
 from sfumato.release.view import Applicable, ReleaseView
@@ -101,7 +101,7 @@ def evaluate_requirement(claim: PrivacyRequirement, linkage: Linkage, grade: str
         achieved=claim.model.achieved(linkage),
         given=claim.given,
         hide=claim.hide,
-        grade=grade,
+        grade=AT_MOST if grade == "exact" and claim.model.is_bound(linkage) else grade,
         reason=below_text(below, word, int((~verdict).sum())) if below else note,
     )
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import ClassVar
 
-from sfumato.core.errors import LedgerError, ReleaseError, SfumatoError
+from sfumato.core.errors import LedgerError, NotAssessed, SfumatoError
 from sfumato.core.wording import Wording
 from sfumato.history.judge.series import is_series, judge_by_classes, judge_series, published_cells_of
 from sfumato.history.published_cells import PublishedCells
@@ -28,7 +28,7 @@ from sfumato.policy.policy import Policy
 from sfumato.policy.privacy_rules import partly_known_dependency
 from sfumato.policy.requirements import PrivacyRequirement
 from sfumato.policy.rule_reduction import dependencies_of, identifying_columns
-from sfumato.release.certificate import Finding
+from sfumato.release.certificate import NOT_JUDGED, Finding
 from sfumato.release.evidence import Check, evidence_for
 from sfumato.release.form import Form
 from sfumato.release.past_releases import History
@@ -155,10 +155,13 @@ class EarlierPromises(Check):
 
     def examine(self, exhibit: ReleaseView) -> Finding:
         if exhibit.counted and not (exhibit.history is not None and exhibit.history.counted):
-            raise ReleaseError("nobody judges several releases where only different rows with their counts are at hand")
+            raise NotAssessed("nobody judges several releases where only different rows with their counts are at hand")
         found = [judge_series(exhibit, claim, None) for claim in _standing(exhibit)]
-        broken = [finding for finding in found if finding.open or not finding.holds]
-        reason = "; ".join(f"{finding.model}{describe_sensitive_columns(finding.hide)}: {finding.reason}" for finding in broken)
+        broken = [finding for finding in found if not finding.holds]
+        left = [finding for finding in found if finding.open]
+        reason = "; ".join(f"{each.model}{describe_sensitive_columns(each.hide)}: {each.reason}" for each in broken or left)
+        if left and not broken:
+            return Finding(self.name, True, {"broken": 0}, {}, grade=NOT_JUDGED, reason=reason)
         return Finding(self.name, not broken, {"broken": 0}, {"broken": len(broken)}, reason=reason)
 
 

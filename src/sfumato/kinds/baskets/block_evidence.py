@@ -6,8 +6,8 @@ Guarantee, by what is at hand
                          *not judged*.
     original and trace   that rows were dealt evenly and stand for records of their block is checked (`blocks`), and what hidden
                          labels say is counted from the law of labels and the chance of hiding (`baskets.block_evidence`): exact.
-    original alone       rows of a block and shown labels are counted: a release that fails is broken, one that passes is consistent
-                         with its certificate, a bound (at most).
+    original alone       rows of a block and shown labels are counted: a release that fails is broken, one that passes is *not
+                         judged* where only provenance tells more.
     known columns        rows of a block show the same cells there (`blocks`), so columns tell them apart as little as items. What
                          is asked of outsiders who know few items beside them is judged for those who know all: a bound (at least).
     labels and items     with the trace a joint guess is played on the labels (`baskets.block_evidence`). Where it exceeds 1/l by more

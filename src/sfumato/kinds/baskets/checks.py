@@ -14,8 +14,8 @@ Blocks: the rows of a block promise the same to all its records, and the records
 From the published file alone: every block has as many rows as stated; its rows have the same sure items, the same doubtful ones
 and the same threshold, the same cells of known columns, and under a vote the same items. With the private trace: every record of
 a block fits every row of it (what is sure is in all of them, and they differ in doubtful items only, in no more than the
-threshold); where items are dealt, each stands in as many rows as records have it, and rows are of even size; and blocks that
-could have been shown were hidden about as often as stated.
+threshold); where items are dealt, each stands in as many rows as records have it, and rows are of even size. How often blocks
+were hidden that could have been shown is not compared with what the manifest says.
 
 Cost: one pass over the items; nothing here looks at pairs of records and rows.
 
@@ -108,9 +108,12 @@ class OneToOne(Check):
         published = exhibit.once(published_baskets)
         withheld, limit = exhibit.records.suppressed if exhibit.records else 0, exhibit.policy.utility.suppress_at_most
         missing = len(exhibit.original) - withheld - len(published)
-        if missing or (limit is not None and withheld > limit * len(exhibit.original) + 1e-9):
+        if missing:
             reason = f"{len(published)} rows for {len(exhibit.original)} records, of which {withheld} are said to be withheld"
-            return Finding(self.name, False, {"rows": 0}, {"rows": abs(missing) or withheld}, reason=reason)
+            return Finding(self.name, False, {"rows": 0}, {"rows": abs(missing)}, reason=reason)
+        if limit is not None and withheld > limit * len(exhibit.original) + 1e-9:
+            reason = f"{withheld} of {len(exhibit.original)} records are withheld, the policy allows {limit:.3%}"
+            return Finding(self.name, False, {"rows": 0}, {"rows": 0, "withheld": withheld}, reason=reason)
         (unmatched, grade), invented = _unmatched(exhibit, published), _inventing(exhibit, published)
         wrong = [f"{unmatched} published rows stand for no original record of their own"] if unmatched else []
         wrong += [f"{invented} published rows show an item that no original record has"] if invented else []

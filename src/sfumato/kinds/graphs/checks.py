@@ -33,7 +33,8 @@ the m people who end with most ties need more edges than can be there already.
 
 Graph figures
 -------------
-Figures: published figures of a graph are well formed, and near the original where that is at hand.
+Figures: published figures of a graph are well formed, and with the original the number of edges is near its own; where only so
+many ties of a person count, the degrees are, too. Triangles, and degrees without such a limit, are not compared.
 
 Noise of scale s is beyond 40 s with chance e^−40, so a figure farther off was not made as the manifest says. Where only so many
 ties of a person count, they are counted here once more, by asking for every tie in the order of names. Of a graph that was drawn,

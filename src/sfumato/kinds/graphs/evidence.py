@@ -32,7 +32,7 @@ from sfumato.models.base import round_significant
 from sfumato.models.channel_model import as_channel_model
 from sfumato.policy.policy import Policy
 from sfumato.policy.requirements import PrivacyRequirement
-from sfumato.release.certificate import Finding
+from sfumato.release.certificate import AT_MOST, Finding
 from sfumato.release.evidence import Evidence
 from sfumato.release.form import Form
 from sfumato.release.past_releases import History
@@ -57,7 +57,7 @@ class GraphReading(Evidence):
         flip, nodes = _flip(exhibit), exhibit.of(Edges).nodes
         holds = model.holds(flip, nodes)
         reason = "" if holds else f"the declared flip would have to be at least {model.needed_mu(nodes):g}"
-        return Finding(model.name, holds, model.required(), model.level(flip, nodes), grade=_AT_MOST, reason=reason)
+        return Finding(model.name, holds, model.required(), model.level(flip, nodes), grade=AT_MOST, reason=reason)
 
     def judge_all(self, exhibit: ReleaseView, claim: PrivacyRequirement) -> Finding:
         history = exhibit.history
@@ -69,7 +69,7 @@ class GraphReading(Evidence):
         nodes = min(past.exhibit.of(Edges).nodes for past in history.releases)
         holds, level = model.holds(last, nodes, before), model.level(last, nodes, before)
         told = f"what {len(history)} publications say together" + ("" if holds else " is more than was promised")
-        return Finding(model.name, holds, model.required(), level, grade=_AT_MOST, reason=told)
+        return Finding(model.name, holds, model.required(), level, grade=AT_MOST, reason=told)
 
     def steps(self, exhibit: ReleaseView, claim: PrivacyRequirement) -> list[tuple[int, Finding]]:
         releases = (exhibit.history or History()).releases
@@ -82,9 +82,6 @@ class GraphReading(Evidence):
         for model in filter(None, (as_channel_model(claim.model) for claim in policy.claims)):
             level = ", ".join(f"{key} {value:g}" for key, value in model.level(last, nodes, before).items())
             yield f"after release {len(history)} {model.name} stands at {level}; every further release wears it down"
-
-
-_AT_MOST = "bound (at most this)"
 
 
 def _flip(exhibit: ReleaseView) -> EdgeChannel:
@@ -118,4 +115,4 @@ class GraphFiguresReading(Evidence):
         holds = spent <= asked * (1 + 1e-9)
         reason = what if holds else f"{spent:g} is spent in all"
         achieved = {"epsilon": round_significant(spent)}
-        return Finding(model.name, holds, model.required(), achieved, grade="bound (at most this)", reason=reason)
+        return Finding(model.name, holds, model.required(), achieved, grade=AT_MOST, reason=reason)

@@ -366,7 +366,7 @@ class PerturbedReading(Evidence):
 
     def judge(self, exhibit: ReleaseView, claim: PrivacyRequirement) -> Finding:
         reason = "values changed by chance, so nobody's candidates can be counted"
-        return Finding(claim.model.name, False, claim.model.required(), {}, claim.given, claim.hide, NOT_JUDGED, reason)
+        return Finding(claim.model.name, False, claim.model.required(), {}, claim.given, claim.hide, reason=reason)
 
 
 # Population

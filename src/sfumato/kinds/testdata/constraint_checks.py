@@ -430,9 +430,14 @@ class Echo(Check):
         assert exhibit.behind is not None
         rows = exhibit.behind["data"]
         names = [name for name in replacements_of(exhibit.policy) if not _bound(exhibit, name)]
+        skipped = len(replacements_of(exhibit.policy)) - len(names)
+        tied = f"{skipped} column(s) were not tested: rules tie them to kept or original values" if skipped else ""
+        if not names:
+            return Finding(self.name, True, {}, {"tested": 0, "skipped": skipped}, grade=MEASURED, reason=tied)
         loud = [name for name in names if _echoes(exhibit.data.text(name), exhibit.original.text(name), rows)]
-        reason = "columns that repeat the original too often: " + ", ".join(loud) if loud else ""
-        return Finding(self.name, not loud, {"columns": 0}, {"columns": len(loud)}, reason=reason)
+        reason = "columns that repeat the original too often: " + ", ".join(loud) if loud else tied
+        details = {"tested": len(names), "skipped": skipped}
+        return Finding(self.name, not loud, {"columns": 0}, {"columns": len(loud)}, reason=reason, details=details)
 
 
 def _bound(exhibit: ReleaseView, name: str) -> bool:

@@ -155,7 +155,7 @@ class Microaggregation(Method):
                 continue
             columns[name] = pa.array(self._centres(task, of, name, numeric), pa.string()).take(pa.array(of[rows]))  # I2
         form = Microaggregated(centre=self.centre, numbers=tuple(numeric))
-        return Release(form, {"data": Part(pa.table(columns))}, 0, Provenance({"data": rows}))
+        return Release(form, {"data": Part(pa.table(columns))}, 0, Provenance({"data": rows}, lasting=True))
 
 
 def satisfied_groups(task: Task, of: IntArray, points: FloatArray) -> IntArray:
