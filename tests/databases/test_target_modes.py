@@ -41,7 +41,7 @@ class Sources:
         monkeypatch.setenv("SFUMATO_SOURCE", self.filled(name))
         monkeypatch.setenv("SFUMATO_TARGET", target)
         if name not in self.found:
-            self.found[name] = sfumato("discover", self.filled(name), "--target", target).stdout
+            self.found[name] = sfumato("discover", self.filled(name), "--target", target, "--mode", "create").stdout
             assert target not in self.found[name]
         policy, wanted = folder / "found.yaml", "target: {url: '${SFUMATO_TARGET}', mode: " + mode + "}"
         policy.write_text(self.found[name].replace("target: ${SFUMATO_TARGET}", wanted))

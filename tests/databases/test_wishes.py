@@ -162,8 +162,8 @@ def test_check_shows_constraints_and_warns_with_names_that_can_be_accepted(tmp_p
     shown = sfumato("check", str(policy))
     assert shown.returncode == 0, shown.stderr
     for words in (
-        "foreign-key:orders(customer_id)",
-        "unique:customer(email)",
+        "table 'orders': primary key (id), foreign key (customer_id)",
+        "unique (email)",
         "orders.ordered <= orders.shipped",
         "holds in the original",
     ):

@@ -169,6 +169,8 @@ class SourceReport:
     findings: tuple[Finding, ...] = ()
     warnings: tuple[Warning, ...] = ()
     notes: tuple[str, ...] = ()
+    summary: tuple[str, ...] = ()
+    """What the findings say in few sentences; without it every finding speaks for itself."""
 
 
 class SourceAudit:

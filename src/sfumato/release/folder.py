@@ -36,6 +36,7 @@ Invariants
 
 from __future__ import annotations
 
+import glob
 import io
 import json
 import os
@@ -55,6 +56,7 @@ import pyarrow as pa
 from pydantic import BaseModel
 
 from sfumato import __version__
+from sfumato.core.draft_folders import lock_folder, remove_abandoned_folders
 from sfumato.core.errors import DataError, PlaceError, ReleaseError
 from sfumato.engines.local import HERE
 from sfumato.engines.protocol import FileEngine
@@ -146,10 +148,12 @@ def new_folder(target: Path, *, before_rename: Callable[[Path], None] | None = N
     if target.exists() and any(target.iterdir() if target.is_dir() else [target]):
         raise DataError(f"{target.name} exists already", where=str(target), hint="choose another --out, or remove it first")
     target.parent.mkdir(parents=True, exist_ok=True)
+    remove_abandoned_folders(target.parent, f".{glob.escape(target.name)}.????????.tmp")
     draft = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
     draft.mkdir()
     try:
-        yield draft
+        with lock_folder(draft):
+            yield draft
         for file in sorted(draft.rglob("*")):
             _sync(file)
         _sync(draft)

@@ -60,6 +60,8 @@ class PublishForecast:
     """What can be said about the work only with the data at hand."""
     reads_rows: bool = False
     """Whether the source was read to say this."""
+    summary: tuple[str, ...] = ()
+    """What the findings say in few sentences, where they are many."""
 
     def sentences(self) -> Iterator[str]:
         """All of it for people, warnings excepted."""
@@ -67,7 +69,7 @@ class PublishForecast:
         yield from self.promises
         yield from self.reasons[1:]
         yield from self.history
-        yield from (finding.reason for finding in self.findings if finding.reason)
+        yield from self.summary or (finding.reason for finding in self.findings if finding.reason)
         yield from self.costs
 
     def to_json(self) -> dict[str, Any]:
@@ -113,6 +115,7 @@ def forecast_publish(
         report.warnings,
         (*report.notes, *costs),
         read,
+        report.summary,
     )
 
 

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from sfumato.core.draft_folders import draft_folder
 from sfumato.core.errors import ReleaseError
 from sfumato.engines.local import HERE
 from sfumato.engines.protocol import FileEngine
@@ -77,7 +78,7 @@ class DraftFolder:
     @classmethod
     def of(cls, release: Release, policy: Policy, method: Mapping[str, Any], format: Format) -> DraftFolder:
         """The parts, the public policy and the manifest; not yet certified."""
-        draft = cls(tempfile.TemporaryDirectory(prefix="sfumato-"), release.form, _rows(release, format), format)
+        draft = cls(draft_folder("sfumato-draft-"), release.form, _rows(release, format), format)
         for name, part in release.parts.items():
             write_part(part, draft.folder / f"{name}.{format}")
         write_public_policy(policy, method, draft.folder)

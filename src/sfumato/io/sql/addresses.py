@@ -64,9 +64,11 @@ def file_to_open(url: str, write: bool) -> Path:
     """The file, which must be there for reading, and whose folder must be there for writing."""
     path, dialect = file_of(url), dialect_of(url)
     if path.is_dir() or not (path.exists() or write):
-        raise DataError(f"the file of the {FILES[dialect]} database does not exist", hint=f"check the path after {dialect}:///")
+        what = f"the file of the {FILES[dialect]} database does not exist"
+        raise DataError(what, where=str(path.absolute()), hint=f"check the path after {dialect}:///")
     if write and not path.parent.is_dir():
-        raise DataError(f"the folder of the {FILES[dialect]} database does not exist", hint="create it, or check the path")
+        what = f"the folder of the {FILES[dialect]} database does not exist"
+        raise DataError(what, where=str(path.absolute().parent), hint="create it, or check the path")
     return path
 
 

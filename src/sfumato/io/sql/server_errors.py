@@ -68,6 +68,8 @@ _CODES = {
 }
 """What servers number: five signs in PostgreSQL, four digits in MariaDB."""
 
+_FUNCTION = re.compile(r"([\w.\"]+\([\w.\", \[\]]*\))")
+"""A function with the types of its arguments: names of the schema, never a value."""
 _COLUMN = re.compile(r"COPY .*?, line \d+, column ([^:]+?)(?::|$)")
 
 
@@ -95,6 +97,8 @@ def _postgres(error: Any, doing: str) -> DataError:
     if not state:
         return DataError(f"{doing}: the connection to the server was lost", hint="run again")
     what, hint = _CODES.get(state, _class_of(state))
+    if state == "42883" and (missing := _FUNCTION.search(error.diag.message_primary or "")):
+        what, hint = f"there is no function {missing[1]} there", "install the extension that brings it, or leave the table out"
     return DataError(f"{doing}: {what}", where=_where(error), hint=hint)
 
 

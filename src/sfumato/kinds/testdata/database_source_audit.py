@@ -18,7 +18,8 @@ broken only that can be accepted which new values will mend; publishing refuses 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -91,7 +92,40 @@ class DatabaseAudit(SourceAudit):
         warnings += [Warning(str(one), one.sentence) for one in find_leaked_values(seen.bound, dataset)]
         warnings += [Warning(f"target-table:{name}", _STANDS.format(name)) for name in self.standing]
         warnings += list(_drift(dataset.schema, _schema_of(since))) if since is not None else []
-        return without_accepted_warnings(seen.bound.source.accept, warnings, tuple(finding for finding, _ in found))
+        findings = tuple(finding for finding, _ in found)
+        report = without_accepted_warnings(seen.bound.source.accept, warnings, findings)
+        return replace(report, summary=tuple(_summary(seen.bound, findings)))
+
+
+def _summary(bound: BoundPolicy, findings: Sequence[Finding]) -> Iterator[str]:
+    """One sentence for every table, and one for all rules; what is broken has a warning of its own."""
+    broken = {finding.model for finding in findings if not finding.holds}
+    for table in bound.schema.tables:
+        own = [one for one in bound.constraints if one.table == table.name and one.identifier not in broken]
+        told = [part for kind in _KINDS for part in _told(kind, [one for one in own if one.kind == kind and one.judged])]
+        left = sum(one.kind == "check" and not one.judged for one in own)
+        told += [f"{left} check(s) left to the server"] if left else []
+        if told:
+            yield f"table '{table.name}': {', '.join(told)}"
+    holds = [finding for finding in findings if finding.model.startswith("rule ") and finding.holds]
+    if len(holds) > _SHOWN:
+        yield f"{len(holds)} rules under 'keep' hold in the original"
+    else:
+        yield from (finding.reason for finding in holds)
+
+
+_KINDS = {
+    "primary key": "primary keys", "unique": "unique keys", "foreign key": "foreign keys", "not null": "column(s) never null",
+    "value list": "value lists", "check": "checks",
+}  # fmt: skip
+
+
+def _told(kind: str, constraints: Sequence[Constraint]) -> Iterator[str]:
+    """Some constraints of one kind: each by its columns, or how many there are."""
+    if len(constraints) > 3 or (constraints and kind == "not null"):
+        yield f"{len(constraints)} {_KINDS[kind]}"
+    else:
+        yield from (f"{kind} ({one.text if kind == 'check' else ', '.join(one.columns)})" for one in constraints)
 
 
 def _schema_of(folder: str) -> Schema:

@@ -53,10 +53,10 @@ def command(
     if as_json:
         print_json(foresight.to_json())
     else:
-        for sentence in foresight.sentences():
-            click.echo(sentence)
         for warning in foresight.warnings:
             click.echo(f"warning: {warning}")
+        for sentence in foresight.sentences():
+            click.echo(sentence)
         if foresight.reads_rows:
             click.echo("the source was read to say this; nothing was written")
     ctx.exit(2 if strict and foresight.warnings else 0)

@@ -16,6 +16,12 @@ from sfumato.ui.cli._options import READING, settings_of
 @click.option("--table", default="", help="Only this table, when SOURCE is a database.")
 @click.option("--schema", default="", help="The PostgreSQL schema of the tables, when it is not the user's own.")
 @click.option("--target", default="", help="Write this URL into the policy as the test database to load.")
+@click.option(
+    "--mode",
+    type=click.Choice(["create", "fill", "clone"]),
+    default="",
+    help="How the target gets its tables; without it a clone, where both databases are of one kind.",
+)
 @click.option("--most-rows", "most", type=click.IntRange(1_000), help="Of larger tables look at about so many rows, by chance.")
 @click.option("--rows-only", is_flag=True, help="Look at the rows alone, not at what a database declares.")
 @READING

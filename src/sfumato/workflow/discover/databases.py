@@ -34,8 +34,10 @@ from sfumato.core.randomness import Randomness
 from sfumato.data.database import ColumnFacts, Database, Schema
 from sfumato.data.personal_columns import ColumnDecision
 from sfumato.data.personal_columns.databases import column_decisions
-from sfumato.io.sql import connect
+from sfumato.io.database_source import given_url
+from sfumato.io.sql import connect, dialect_of, require_clonable
 from sfumato.io.sql.addresses import quoted
+from sfumato.io.sql.postgres_dumps import program
 from sfumato.io.sql.rows import RowCounter
 from sfumato.kinds.testdata.database_source_audit import DatabaseAudit
 from sfumato.kinds.testdata.leaked_values import find_leaked_values
@@ -98,7 +100,10 @@ def discover_database(
     `where` holds the URLs of source and target, and the schema; of `sampled` tables only some rows are there, and rules about them
     are confirmed by the source's server.
     """
-    where = where or {}
+    where = dict(where or {})
+    where["mode"], doubts = _mode(where)
+    if where["mode"] == "clone":
+        database = Database(replace(database.schema, left_out=()), database.tables)
     view = view_of(database)
     failed = Counter[str]()
     found = rules_of_database(database, declared=declared, progress=progress, view=view, failed=failed)
@@ -120,7 +125,7 @@ def discover_database(
     rules = _without_broken(rules, tree, told)
     accepted = remedies.accepted | {name: text for name, text in told.items() if not name.startswith(_NEVER_ACCEPTED)}
     tree, rules = {key: value for key, value in tree.items() if key != "keep"}, [*equations, *rules]
-    reasons = [*_counts(tree["columns"])]
+    reasons = [*_counts(tree["columns"]), *doubts]
     reasons += [*remedies.reasons, *failure_remarks(failed), *_silent_tables(database)]
     reasons += [*_logins(where), *_samples(database, sampled)]
     return Suggestion(
@@ -292,9 +297,28 @@ def _shown(key: str, where: Mapping[str, str]) -> str:
     return url if url and "@" not in url else _WITHHELD[key]
 
 
-def _given(where: Mapping[str, str]) -> dict[str, str]:
-    found = {"target": _shown("target", where)} if where.get("target") else {}
+def _given(where: Mapping[str, str]) -> dict[str, Any]:
+    shown, mode = _shown("target", where), where.get("mode", "create")
+    target = shown if mode == "create" else {"url": shown, "mode": mode}
+    found: dict[str, Any] = {"target": target} if where.get("target") else {}
     return found | ({"schema": where["schema"]} if where.get("schema") else {})
+
+
+def _mode(where: Mapping[str, str]) -> tuple[str, list[str]]:
+    """How the target gets its tables, and a sentence where it can be no clone though both databases are of one kind."""
+    if where.get("mode") or not where.get("target") or not where.get("source"):
+        return where.get("mode") or "create", []
+    source, target = given_url(where["source"]), given_url(where["target"])
+    if dialect_of(source) != dialect_of(target) or where.get("schema"):
+        return "create", []
+    try:
+        if dialect_of(source) == "postgresql":
+            program("pg_dump")
+        else:
+            require_clonable(source)
+    except (DataError, PolicyError) as error:
+        return "create", [f"the target is created table by table and not cloned: {error.what}"]
+    return "clone", []
 
 
 def _columns(

@@ -96,6 +96,7 @@ def discover(
     table: str = "",
     schema: str = "",
     target: str = "",
+    mode: str = "",
     declared: bool = True,
     read: Mapping[str, Any] | None = None,
     most: int | None = None,
@@ -105,7 +106,8 @@ def discover(
 
     The URL of a database without a `table` means all tables (of the PostgreSQL schema `schema`); without `declared` nothing but
     their rows is looked at. `read` holds
-    settings of reading, as under ``data:``. `target` is written into the policy as the test database to load. Of a database's
+    settings of reading, as under ``data:``. `target` is written into the policy as the test database to load, by `mode`, or as a
+    clone where both databases are of one kind and everything can be copied. Of a database's
     tables with more rows than `most` about as many are looked at; the server confirms what they suggest.
     """
     from sfumato.workflow.discover.databases import discover_database, read_sampled
@@ -115,7 +117,7 @@ def discover(
     if isinstance(source, str) and is_url(source) and not table and (policy is None or policy.data.name == "database"):
         database, sampled = read_sampled(source, lambda done, what: progress(done / 2, what), schema, most)
         later = partial(_second_half, progress)
-        where = {"source": source, "target": target, "schema": schema}
+        where = {"source": source, "target": target, "schema": schema, "mode": mode}
         return discover_database(database, policy, where=where, declared=declared, progress=later, sampled=sampled)
     shape = of_file(source) if policy is None else None
     return _of_baskets(shape, source, table) if shape else _of_table(source, policy, table, progress, read or {})
@@ -317,13 +319,15 @@ PRIVATE = "Read from private data: look at every line before anybody else does."
 _WIDE = 128
 _RECODED = "rules that hold, for columns that get the role replaced; without a '#' they are on"
 _REPLACED = "rules that hold; a '#' switches one off"
+_OFF = "Rules that hold as well and are switched off; without the '#' they are on."
 
 
 def policy_text(found: Suggestion) -> str:
     """YAML that reads back as the suggested policy with the rules that are switched on."""
-    remarks = (f"# {line}\n" for line in (PRIVATE, *found.reasons))
+    first = [f"# Decide first: {name}: {' '.join(reason.split())}\n" for name, reason in found.left.items()]
+    remarks = (f"# {line}\n" for line in found.reasons)
     keys = [text for key, value in found.policy.items() for text in _key(found, key, value)]
-    return "".join([*remarks, *keys, *_keep(found)])
+    return "".join([f"# {PRIVATE}\n", *first, *remarks, *keys, *_keep(found)])
 
 
 def _key(found: Suggestion, key: str, value: Any) -> Iterator[str]:
@@ -334,8 +338,6 @@ def _key(found: Suggestion, key: str, value: Any) -> Iterator[str]:
     if key == "data" and found.accepted:
         lines = write_switches("accept", ((name, True, remark) for name, remark in found.accepted.items())).splitlines()
         yield "".join(f"  {line}\n" for line in lines)
-    if key == "columns":
-        yield "".join(f"#  {name}: left out: {' '.join(reason.split())}\n" for name, reason in found.left.items())
 
 
 def _column(name: str, entry: Any, remark: str) -> str:
@@ -353,8 +355,11 @@ def _keep(found: Suggestion) -> Iterator[str]:
     if not found.proposals:
         return
     recoded = is_recoded(found)
-    text = write_switches("keep", ((each.rule, each.active and not recoded, str(each)) for each in found.proposals))
+    entries = [(each.rule, each.active and not recoded, str(each)) for each in found.proposals]
+    text = write_switches("keep", [entry for entry in entries if entry[1]])
+    off = write_switches("", [entry for entry in entries if not entry[1]]).removeprefix(":\n")
     yield text.replace("keep:", f"keep:  # {_RECODED if recoded else _REPLACED}", 1)
+    yield (f"# {_OFF}\n" if off and not recoded else "") + off
 
 
 def is_recoded(found: Suggestion) -> bool:

@@ -75,7 +75,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, Literal
 from urllib.parse import quote
@@ -234,12 +234,28 @@ class Relational(Method):
         Families(free, selected, bound.references)
         found = [_link_sentence(link) for link in bound.links]
         found += [f"'{one.column}' is computed: {one.rule}" for one in bound.definitions]
-        found += [*dict.fromkeys(_sentence(segment) for segment in free.segments), *self.doubts(policy, data)]
+        found += [*_together(dict.fromkeys(_sentence(segment) for segment in free.segments)), *self.doubts(policy, data)]
         return [*found, *forecast_solver_time(free, self.minutes)]
 
     def doubts(self, policy: Policy, data: Any) -> list[str]:
         bound = BoundPolicy.of(policy, data.schema)
         return doubtful_definitions(bound.rules, bound.definitions)
+
+
+def _together(sentences: Iterable[str]) -> Iterator[str]:
+    """Sentences about parts; many that are made alike share one."""
+    alike: dict[str, list[str]] = {}
+    for sentence in sentences:
+        part, _, how = sentence.partition(": ")
+        alike.setdefault(how, []).append(part.removeprefix("part "))
+    for how, parts in alike.items():
+        if len(parts) > _APART:
+            yield f"{len(parts)} parts ({', '.join(parts[:_APART])}, …): {how}"
+        else:
+            yield from (f"part {part}: {how}" for part in parts)
+
+
+_APART = 3
 
 
 def _values(columns: dict[ColumnValue, pa.Array], data: Selected, column: ColumnValue) -> pa.Array:

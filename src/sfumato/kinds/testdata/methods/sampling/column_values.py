@@ -174,7 +174,8 @@ def levels(domain: value_domains.ValueDomain) -> Levels:
     if isinstance(domain, value_domains.PatternDomain):
         words = NumberedTexts(automaton([domain.pattern]), domain.longest)
         if words.size == 0:
-            raise Infeasible("no text has the form of the pattern", where=f"pattern {domain.pattern}")
+            what = f"no text of at most {domain.longest} characters has the form {domain.pattern}"
+            raise Infeasible(what, where=f"pattern {domain.pattern}", hint="shorten the pattern to what the column can hold")
         return Spelled(words, domain.pattern)
     if isinstance(domain, value_domains.Fakes):
         pass

@@ -1,0 +1,67 @@
+"""Temporary folders of a run; those of a run that was killed are removed by the next one.
+
+A run holds a lock on its folder as long as it lives, and the system takes the lock away when it ends, however it ends. A folder
+without a lock that is older than a minute belongs to nobody. Where the system has no such locks nothing is removed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+try:
+    import fcntl
+except ImportError:  # another system: folders are left where they are
+    fcntl = None  # type: ignore[assignment]
+
+_FRESH = 60.0
+"""Seconds in which a folder may have no lock yet."""
+
+
+def draft_folder(prefix: str, place: Path | None = None) -> tempfile.TemporaryDirectory[str]:
+    """A private temporary folder, locked until it vanishes; folders of killed runs with this prefix go first."""
+    remove_abandoned_folders(place or Path(tempfile.gettempdir()), f"{prefix}*")
+    return _LockedFolder(prefix=prefix, dir=place)
+
+
+def remove_abandoned_folders(place: Path, pattern: str) -> None:
+    """Remove folders of ours that no living run holds."""
+    for folder in place.glob(pattern) if fcntl is not None else ():
+        with contextlib.suppress(OSError):
+            stands = folder.lstat()
+            if folder.is_symlink() or not folder.is_dir() or stands.st_uid != os.getuid():
+                continue
+            if time.time() - stands.st_mtime < _FRESH:
+                continue
+            with lock_folder(folder):
+                shutil.rmtree(folder)
+
+
+@contextlib.contextmanager
+def lock_folder(folder: Path) -> Iterator[None]:
+    """Hold the lock of a folder; raises `OSError` where somebody else holds it."""
+    if fcntl is None:
+        yield
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
+    finally:
+        os.close(handle)
+
+
+class _LockedFolder(tempfile.TemporaryDirectory[str]):
+    def __init__(self, prefix: str, dir: Path | None) -> None:
+        super().__init__(prefix=prefix, dir=dir)
+        self._held = contextlib.ExitStack()
+        self._held.enter_context(lock_folder(Path(self.name)))
+
+    def cleanup(self) -> None:
+        super().cleanup()
+        self._held.close()
