@@ -86,7 +86,9 @@ def test_a_server_that_cannot_be_reached(change: dict[str, object], said: str, p
     ],
 )
 def test_a_url_that_leads_nowhere(url: str) -> None:
-    refused(lambda: read_schema(url), url=url)
+    path = url.removeprefix("sqlite:///")
+    told = refused(lambda: read_schema(url), url="" if path.startswith("/") else url)
+    assert not path.startswith("/") or path in told, "a file is named as it was looked for"
 
 
 def test_a_file_that_is_not_there_is_not_made(tmp_path: Path) -> None:

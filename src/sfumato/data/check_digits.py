@@ -11,7 +11,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from datetime import date
+from functools import cache
 from typing import Any
+
+
+@cache
+def _phones() -> Any:
+    """The plans of all countries, read when somebody asks for a telephone number."""
+    from sfumato.data import phone_numbers
+
+    return phone_numbers
 
 
 def luhn_digit(body: str) -> str:
@@ -303,13 +312,6 @@ def countries_of(kind: str) -> Collection[str]:
 def of_country(kind: str, text: str, country: str) -> bool:
     """Whether a valid number belongs to a country."""
     return bool(_phones().mobile_holds(text, country)) if kind == "phone" else text.startswith(country)
-
-
-def _phones() -> Any:
-    """The plans of all countries, read when somebody asks for a telephone number."""
-    from sfumato.data import phone_numbers
-
-    return phone_numbers
 
 
 def is_valid(kind: str, text: str) -> bool:

@@ -33,8 +33,6 @@ def mobile_pattern(country: str) -> str:
 
 def mobile_holds(text: str, country: str = "") -> bool:
     """Whether a text is a mobile number of that country, or of any."""
-    if not text.startswith("+") or not text[1:].isascii() or not text[1:].isdigit():
-        return False
     return any(_compiled(name).fullmatch(text) for name in ((country,) if country else _with_code(text)))
 
 
@@ -54,7 +52,7 @@ def _by_code() -> dict[str, tuple[str, ...]]:
 
 @cache
 def _compiled(country: str) -> re.Pattern[str]:
-    return re.compile(mobile_pattern(country))
+    return re.compile(mobile_pattern(country), re.ASCII)
 
 
 def _metadata(country: str) -> Any:

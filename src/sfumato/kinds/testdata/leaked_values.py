@@ -185,7 +185,7 @@ def original_values(bound: BoundPolicy, database: Database) -> Originals:
             "timestamp",
         ):
             continue
-        domain = bound.domain(column)
+        domain = bound.domain(_copied_from(bound, column))
         if isinstance(domain, Like) or (isinstance(domain, Fakes) and domain.fake in _PUBLIC):
             continue  # the list of values is published by the policy's own wish; places are on every map
         values = pc.drop_null(pc.unique(database.tables[str(column.table)].column(column.name)))
@@ -193,6 +193,14 @@ def original_values(bound: BoundPolicy, database: Database) -> Originals:
             values = values.filter(pc.invert(pc.is_in(values, value_set=pa.array(list(domain.values), pa.string()))))
         found[column] = values
     return found | dict(_full_names(bound, database, found))
+
+
+def _copied_from(bound: BoundPolicy, column: ColumnValue) -> ColumnValue:
+    """The column that a computed one is a copy of; any other column itself."""
+    copies = {one.column: one.expression for one in bound.definitions if isinstance(one.expression, ColumnValue)}
+    while isinstance(source := copies.get(column), ColumnValue) and source in bound.changed:
+        column = ColumnValue(source.name, source.table)
+    return column
 
 
 def _full_names(bound: BoundPolicy, database: Database, found: Originals) -> Iterator[tuple[ColumnValue, pa.Array]]:
@@ -594,12 +602,13 @@ class _Index:
                 own = words_of_text(value)
                 if own and telling(value):
                     sure = "@" in value or not all(word.isalpha() for word in own)
-                    found.setdefault(own[0], []).append((own, column, is_plain(value), sure))
+                    alike = found.setdefault(own[0], {}).setdefault(len(own), {})
+                    alike.setdefault(own, []).append((column, is_plain(value), sure))
         return found
 
 
-Phrases = dict[str, list[tuple[tuple[str, ...], ColumnValue, bool, bool]]]
-"""By the first word: all words, the column, whether it is a plain word, and whether nobody else has such a value."""
+Phrases = dict[str, dict[int, dict[tuple[str, ...], list[tuple[ColumnValue, bool, bool]]]]]
+"""By the first word, how many words and all words: the column, whether it is a plain word, whether nobody else has such a value."""
 
 
 def _worth(values: pa.Array) -> pa.Array:
@@ -633,11 +642,12 @@ def _found(phrases: Phrases, cell: str, kind: str) -> dict[ColumnValue, tuple[bo
     for text in _texts(cell, kind):
         own = words_of_text(text)
         for place, word in enumerate(own):
-            for wanted, column, plain, sure in phrases.get(word, ()):
-                whole = len(own) == len(wanted)
-                if own[place : place + len(wanted)] == wanted and (whole or not plain):
-                    surely = sure or (not plain and _is_sentence(text))
-                    found[column] = (whole, plain, surely) if found.get(column, (False, True))[1] else found[column]
+            for count, alike in phrases.get(word, {}).items():
+                whole = len(own) == count
+                for column, plain, sure in alike.get(own[place : place + count], ()):
+                    if whole or not plain:
+                        surely = sure or (not plain and _is_sentence(text))
+                        found[column] = (whole, plain, surely) if found.get(column, (False, True))[1] else found[column]
     return found
 
 

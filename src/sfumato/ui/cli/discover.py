@@ -19,7 +19,6 @@ from sfumato.ui.cli._options import READING, settings_of
 @click.option(
     "--mode",
     type=click.Choice(["create", "fill", "clone"]),
-    default="",
     help="How the target gets its tables; without it a clone, where both databases are of one kind.",
 )
 @click.option("--most-rows", "most", type=click.IntRange(1_000), help="Of larger tables look at about so many rows, by chance.")

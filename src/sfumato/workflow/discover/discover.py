@@ -96,7 +96,7 @@ def discover(
     table: str = "",
     schema: str = "",
     target: str = "",
-    mode: str = "",
+    mode: str | None = None,
     declared: bool = True,
     read: Mapping[str, Any] | None = None,
     most: int | None = None,
@@ -117,7 +117,7 @@ def discover(
     if isinstance(source, str) and is_url(source) and not table and (policy is None or policy.data.name == "database"):
         database, sampled = read_sampled(source, lambda done, what: progress(done / 2, what), schema, most)
         later = partial(_second_half, progress)
-        where = {"source": source, "target": target, "schema": schema, "mode": mode}
+        where = {"source": source, "target": target, "schema": schema, "mode": mode or ""}
         return discover_database(database, policy, where=where, declared=declared, progress=later, sampled=sampled)
     shape = of_file(source) if policy is None else None
     return _of_baskets(shape, source, table) if shape else _of_table(source, policy, table, progress, read or {})
