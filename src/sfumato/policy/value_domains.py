@@ -265,6 +265,13 @@ class CheckedNumbers(ValueDomain):
     system: str
     country: str = ""
 
+    def contains(self, texts: Sequence[str]) -> BoolArray:
+        if self.system != "phone":
+            return super().contains(texts)
+        from sfumato.data.phone_numbers import mobile_pattern  # plans of all countries, read when somebody asks for them
+
+        return matches_pattern(mobile_pattern(self.country), texts)
+
     def holds(self, text: str) -> bool:
         return of_country(self.system, text, self.country) and (self.system == "phone" or is_valid(self.system, text))
 

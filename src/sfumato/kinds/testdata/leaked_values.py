@@ -576,7 +576,13 @@ class _Index:
         self.begins = {column: _first_words(values) for column, values in self.values.items()}
         known = [pc.unique(words) for words in self.begins.values()]
         self.first = pc.unique(pa.chunked_array(known, pa.string()))
-        self.has_numbers = bool(pc.any(pc.match_substring_regex(self.first, "^[0-9]+$")).as_py())
+
+    @cached_property
+    def numbers(self) -> _Index:
+        """The same of values without letters: no others stand in a column of numbers."""
+        return _Index(
+            {one: values.filter(pc.invert(pc.match_substring_regex(values, r"\pL"))) for one, values in self.values.items()}
+        )
 
     def candidates(self, cells: pa.Array, kind: str) -> list[int]:
         """Numbers of the cells in which some value may begin."""
@@ -691,8 +697,9 @@ def match_original_values(originals: Originals, kept: KeptColumns) -> list[Leake
         return []
     found: list[LeakedColumn] = []
     for column, (cells, kind) in kept.items():
-        if kind not in QUIET or (_long_numbers(kind) and index.has_numbers):
-            found += _in_column(index, column, cells, kind)
+        own = index.numbers if _long_numbers(kind) else index
+        if kind not in QUIET or (_long_numbers(kind) and len(own.first)):
+            found += _in_column(own, column, cells, kind)
     return found
 
 
