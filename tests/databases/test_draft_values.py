@@ -135,3 +135,12 @@ def test_counts_of_survivors_are_counts_of_rows() -> None:
     rows = pa.table({"name": names, "shown": [name.lower() if n < 30 else "" for n, name in enumerate(names)]})
     (found,) = derived_columns("t", rows, ["name"], {"shown": "text"})
     assert found.cells == 30
+
+
+def test_a_pattern_that_is_longer_than_its_column_does_not_fit() -> None:
+    from sfumato.data.database import ColumnFacts
+    from sfumato.policy.database_policy import reason_not_fitting
+
+    token = ColumnFacts("token", "text", "character varying(26)", length=26)
+    assert "longer than character varying(26)" in reason_not_fitting(read({"pattern": "[0-9a-f]{32}"}), token)
+    assert not reason_not_fitting(read({"pattern": "[0-9a-f]{20,32}"}), token)

@@ -151,7 +151,8 @@ def test_a_target_whose_rows_no_longer_join_is_refused(tmp_path: Path, fresh: Ca
     source, target = filled(fresh(), SHOP, SOMEWHERE), fresh()
     assert published(tmp_path, source, target, "clone", KEYS).returncode == 0
     filled(target, "UPDATE payment_2023 SET customer_id = 1")
-    done = sfumato("verify", str(tmp_path / "release"), "--target", target)
+    done = sfumato("verify", str(tmp_path / "release"), "--target", target, "--json")
     assert done.returncode != 0
-    assert "target: join sizes" in done.stdout
-    assert "rows no longer find their row" in done.stdout
+    (found,) = [one for one in json.loads(done.stdout)["findings"] if one["model"] == "target: join sizes"]
+    assert found["holds"] is False
+    assert "rows no longer find their row" in found["reason"]

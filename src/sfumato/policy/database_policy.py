@@ -381,6 +381,8 @@ def reason_not_fitting(domain: ValueDomain, column: ColumnFacts) -> str:
         return "" if formed or (digits and _narrow(domain, column)) else _unfit(domain, column)
     if not isinstance(domain, fitting):
         return _unfit(domain, column)
+    if isinstance(domain, PatternDomain) and column.length is not None and width(domain.pattern)[0] > column.length:
+        return f"every text of the pattern is longer than {column.native} allows"
     if isinstance(domain, Values):
         return _misfit_values(domain, column)
     if isinstance(domain, Ordered):

@@ -173,6 +173,7 @@ class JoinSizes(Check):
             "As many rows as in the original find the row they refer to ({found.references reference/references} compared).",
             "As many rows as in the original find the row they refer to.",
         ),
+        violated="{found.lost row/rows} no longer find the row they refer to: {reason}",
     )
     forms: ClassVar[tuple[type[Form], ...]] = (DatabaseForm,)
 

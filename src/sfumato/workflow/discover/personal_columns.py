@@ -105,6 +105,8 @@ def _domains(column: ColumnView, what: str, pattern: str, facts: ColumnFacts | N
         if many and what not in ("secret", "card"):
             yield {"pattern": pattern}
         yield {"pattern": _FORMS[what]}
+        if facts is not None and facts.length and what in ("secret", "device"):
+            yield {"pattern": f"[0-9a-f]{{{facts.length}}}"}
         if facts is not None and facts.length:
             yield {"pattern": f"[1-9][0-9]{{{facts.length - 1}}}" if facts.length > 1 else "[0-9]"}
         yield {"integers": [10**8, 10**9 - 1]}
