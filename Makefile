@@ -30,9 +30,9 @@ test: $(READY) browser mariadb $(CLASSES)
 	$(BIN)/python -m pytest -n 3 --dist loadscope --durations=15; tests=$$?; \
 	wait $$types; types=$$?; cat $$said; rm -f $$said; exit $$((tests || types))
 
-# The same with many more random cases, where tests draw them.
+# Many more random cases, where tests draw them, and the tests that have the marker slow.
 slow: $(READY)
-	SFUMATO_SLOW=1 $(BIN)/python -m pytest -n 2 $$(grep -rl SFUMATO_SLOW tests --include='test_*.py')
+	$(BIN)/python -m pytest --slow -n 2 $$(grep -rlE 'tests.slow import|mark.slow' tests --include='test_*.py')
 
 # Kernels with bounds checks, through numba at run time. TESTS says which tests; all by default.
 bounds: $(READY)

@@ -62,8 +62,9 @@ def few_attempts() -> None:
     Twice is enough to find out what else is wrong with one; `make slow` and processes of their own search as often as ever.
     """
     from sfumato.kinds.tables.methods import local_search
+    from tests.slow import SLOW
 
-    if not os.environ.get("SFUMATO_SLOW"):
+    if not SLOW:
         local_search._ATTEMPTS = 1
 
 
@@ -188,7 +189,13 @@ def turn(group: str) -> int:
     return DEAR.index(name) if name in DEAR else len(DEAR)
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--slow", action="store_true", help="many more cases, and tests with the marker slow (as SFUMATO_SLOW=1)")
+
+
 def pytest_configure(config: pytest.Config) -> None:
+    if config.getoption("--slow"):
+        os.environ["SFUMATO_SLOW"] = "1"  # before `tests.slow` is imported, and for the processes that tests start
     _use_compiled_kernels()
     config.pluginmanager.register(Examples())
     config.pluginmanager.register(Record())
@@ -205,6 +212,14 @@ def _use_compiled_kernels() -> None:
         if not (build.HERE / build.file_name()).is_file():
             build.install()
         os.environ["SFUMATO_LOOPS"] = "interpreted"
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    from tests.slow import SLOW
+
+    for item in items:
+        if not SLOW and item.get_closest_marker("slow"):
+            item.add_marker(pytest.mark.skip(reason="slow: pytest --slow"))
 
 
 def pytest_collection_finish() -> None:

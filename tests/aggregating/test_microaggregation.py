@@ -3,7 +3,6 @@ changed."""
 
 from __future__ import annotations
 
-import os
 import random
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
@@ -26,6 +25,7 @@ from sfumato.kinds.tables.methods.kernels.microaggregation import (
 )
 from sfumato.kinds.tables.methods.microaggregation import best_groups, near_groups
 from tests.secret import SEED
+from tests.slow import SLOW
 
 
 def partitions(items: list[int], fewest: int) -> Iterator[list[list[int]]]:
@@ -137,7 +137,7 @@ CLAIMS: dict[str, tuple[Any, Callable[[Counter[str]], bool]]] = {
 @pytest.mark.parametrize("columns", [("age",), ("age", "pay", "sex")])
 def test_groups_keep_every_claim_and_show_their_averages(centre: str, kind: str, columns: tuple[str, ...]) -> None:
     claim, holds = CLAIMS[kind]
-    for seed in range(4 if os.environ.get("SFUMATO_SLOW") else 2):
+    for seed in range(4 if SLOW else 2):
         data = {key: value for key, value in people(SEED + seed).items() if key in (*columns, "name", "ill")}
         made = sf.publish(policy(claim, columns=columns, centre=centre), data=data)
         assert made.certificate.holds

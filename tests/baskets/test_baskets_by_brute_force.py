@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections import defaultdict
 from itertools import combinations, permutations
 
@@ -12,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_baskets import random_sets
 from tests.secret import secret
+from tests.slow import SLOW
 
 import sfumato as sf
 from sfumato.core.randomness import Randomness
@@ -27,7 +27,7 @@ small_sets = st.lists(st.sets(st.sampled_from(NAMES)), min_size=1, max_size=7)
 
 
 @given(small_sets, small_sets, small_sets, st.integers(0, 3))
-@settings(max_examples=150 if os.environ.get("SFUMATO_SLOW") else 60, deadline=None)
+@settings(max_examples=150 if SLOW else 60, deadline=None)
 def test_compatible_means_being_one_of_the_worlds(
     people: list[set[str]], bases: list[set[str]], doubts: list[set[str]], threshold: int
 ) -> None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter, defaultdict
 from itertools import permutations, product
 
 import numpy as np
 import pytest
 from tests.secret import secret
+from tests.slow import SLOW
 
 import sfumato as sf
 from sfumato.audit.certify import certify
@@ -78,7 +78,7 @@ def random_crowds(rng):
     return [first, second, sorted(set(third))][: rng.integers(2, 4)]
 
 
-@pytest.mark.parametrize("seed", range(24 if os.environ.get("SFUMATO_SLOW") else 12))
+@pytest.mark.parametrize("seed", range(24 if SLOW else 12))
 def test_several_releases_say_no_more_than_the_one_in_which_somebody_came(seed, tmp_path):
     rng = np.random.default_rng(seed)
     labels = rng.choice(["a", "b", "c"], 1000)

@@ -1,13 +1,13 @@
 """Random tables, hierarchies, boundaries and claims, judged by a checker written from the definitions."""
 
 import math
-import os
 from collections import Counter, defaultdict
 
 import numpy as np
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from random_problems import draw
+from tests.slow import SLOW
 
 from sfumato.kinds.tables.methods.greedy_clustering import cluster
 from sfumato.kinds.tables.methods.recoding_problem import Requirement
@@ -77,7 +77,7 @@ def judge(drawn, of):
     return set(map(int, people))
 
 
-@settings(max_examples=400 if os.environ.get("SFUMATO_SLOW") else 150, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=400 if SLOW else 150, deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.integers(0, 2**32), st.integers(1, 6), st.lists(MODELS, max_size=3), st.sampled_from(["growth", "total"]), st.booleans())
 def test_every_group_satisfies_every_claim_within_the_boundaries(seed, k, models, disperse, bounded):
     source = np.random.default_rng(seed)

@@ -1,6 +1,5 @@
 """The clusters are those of the pseudocode, group by group."""
 
-import os
 from decimal import Decimal
 from fractions import Fraction
 
@@ -8,6 +7,7 @@ import numpy as np
 import pytest
 from literal import greedy_cpka
 from random_problems import draw
+from tests.slow import SLOW
 
 from sfumato.kinds.tables.methods.greedy_clustering import cluster
 from sfumato.kinds.tables.methods.recoding_problem import Requirement
@@ -52,7 +52,7 @@ def compare(source, *, rows, columns, sensitive, k, p, bounded, disperse, lines=
 
 @pytest.mark.parametrize("disperse", ["growth", "total"])
 @pytest.mark.parametrize("bounded", [False, True])
-@pytest.mark.parametrize("seed", range(60 if os.environ.get("SFUMATO_SLOW") else 25))
+@pytest.mark.parametrize("seed", range(60 if SLOW else 25))
 def test_random_tables(seed, bounded, disperse):
     source = np.random.default_rng([seed, bounded, disperse == "growth"])
     p = int(source.integers(0, 4)) or None

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import itertools
-import os
 import random
 import sqlite3
 from collections.abc import Callable
 
 import pytest
 from postgres_server import session
+from tests.slow import SLOW
 
 from sfumato.io.sql import read_schema
 from sfumato.io.sql.dialects import default_for, translate_condition
@@ -66,7 +66,7 @@ def rows() -> sqlite3.Connection:
 
 
 def test_a_rule_breaks_where_sqlite_says_so(rows: sqlite3.Connection) -> None:
-    dice, said, conditions = random.Random(5), 0, 600 if os.environ.get("SFUMATO_SLOW") else 240
+    dice, said, conditions = random.Random(5), 0, 600 if SLOW else 240
     for _ in range(conditions):
         sql = some_condition(dice, 2)
         text = rule_text(sql, "t", ("a", "B"))

@@ -14,6 +14,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 from postgres_server import session
+from tests.slow import SLOW
 
 from sfumato.core.errors import DataError
 from sfumato.data.database import Database
@@ -103,10 +104,9 @@ def assert_complete(target: str, data: Database) -> None:
     assert [one for one in server_findings(target, data.schema) if not one.holds] == []
 
 
-SLOW = bool(os.environ.get("SFUMATO_SLOW"))
 KINDS = ("postgresql", "sqlite")
 STEPS = [(kind, step) for step in range(1, 12) for kind in KINDS if SLOW or step > 9 or KINDS[step % 2] == kind]
-"""The last two on both kinds of server, every other one on one of them; with SFUMATO_SLOW=1 all on both."""
+"""The last two on both kinds of server, every other one on one of them; with --slow all on both."""
 
 
 @pytest.mark.parametrize(("target", "step"), STEPS, indirect=["target"])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,6 +11,7 @@ import pytest
 from database_cases import REAL, WIDE, assert_same_rows, real, whole
 from postgres_server import session
 from tests.command_line import run
+from tests.slow import SLOW
 
 from sfumato.core.errors import DataError
 from sfumato.io.sql import load, read_schema, same_database, server_findings
@@ -79,7 +79,7 @@ def test_a_file_comes_back_exactly(tmp_path: Path) -> None:
             there.execute('INSERT INTO "Order Line" (person) VALUES (77777)')
 
 
-@pytest.mark.parametrize("name", [name for name in REAL if name != "sakila" or os.environ.get("SFUMATO_SLOW")])
+@pytest.mark.parametrize("name", [name for name in REAL if name != "sakila" or SLOW])
 def test_a_real_database_into_duckdb_and_back(name: str, tmp_path: Path) -> None:
     source = real(name, tmp_path)
     original, there = whole(source), f"duckdb:///{tmp_path}/there.duckdb"

@@ -13,6 +13,7 @@ from shops import asked
 from small_shop import make_shop, sfumato, write_policy
 from test_cut_off import in_child
 from tests.secret import secret
+from tests.slow import SLOW
 
 import sfumato as sf
 from sfumato.core.errors import DataError
@@ -49,7 +50,7 @@ def rows(url: str) -> dict[str, int]:
 
 
 STEPS = [("sqlite", 1), ("postgresql", 4)]  # every step: test_cut_off, test_killed_everywhere
-if os.environ.get("SFUMATO_SLOW"):
+if SLOW:
     STEPS += [("sqlite", 4), ("postgresql", 1)]
 
 

@@ -21,6 +21,7 @@ from database_cases import assert_same_rows, whole
 from mariadb_server import maria_session
 from postgres_server import session
 from test_cut_off import in_child
+from tests.slow import SLOW
 
 from sfumato.data.database import Database
 from sfumato.io.sql import Loaded, bulk_load, connect, load, server_findings
@@ -137,9 +138,9 @@ def test_killed_at_every_step(place: Place) -> None:
 
 
 def _steps(kind: str, count: int) -> list[int]:
-    """The first, the last two, and every third one between, not the same ones for every kind; with SFUMATO_SLOW=1 all."""
+    """The first, the last two, and every third one between, not the same ones for every kind; with --slow all."""
     between = range(2 + KINDS.index(kind) % 3, count - 1, 3)
-    return list(range(1, count + 1)) if os.environ.get("SFUMATO_SLOW") else [1, *between, count - 1, count]
+    return list(range(1, count + 1)) if SLOW else [1, *between, count - 1, count]
 
 
 @pytest.mark.parametrize("place", ["create", "fill", "clone"], indirect=True)

@@ -13,6 +13,7 @@ import pytest
 from database_cases import whole
 from modes_elsewhere import PLAIN, assert_alive, cursor_of, maker, migrated, run, source_of
 from test_cut_off import in_child
+from tests.slow import SLOW
 
 from sfumato.core.errors import DataError, PolicyError
 from sfumato.data.table import Table
@@ -20,7 +21,6 @@ from sfumato.io.database_source import DatabaseSource
 from sfumato.io.sql import load
 from sfumato.io.sql.load_journal import ASIDE, JOURNAL
 
-SLOW = bool(os.environ.get("SFUMATO_SLOW"))
 """Killed at every step, not only at the beginning of one kind, in the middle and at the end."""
 KINDS = ["sqlite", "duckdb", "mariadb"]
 Telling = Callable[[float, str], None]

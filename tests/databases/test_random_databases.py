@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 from collections import Counter
 from collections.abc import Mapping
@@ -12,6 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from tests.secret import secret
+from tests.slow import SLOW
 
 import sfumato as sf
 from sfumato.data.database import CheckConstraint, ColumnFacts, Database, ForeignKey, Schema, TableFacts
@@ -126,7 +126,7 @@ def asks_much(seed: int) -> bool:
     return sum(map(bool, (policy["data"].get("subset"), policy["data"].get("consistent"), policy["keep"]))) > 1
 
 
-@pytest.mark.parametrize("seed", [seed for seed in range(80) if os.environ.get("SFUMATO_SLOW") or asks_much(seed)])
+@pytest.mark.parametrize("seed", [seed for seed in range(80) if SLOW or asks_much(seed)])
 def test_a_random_database_stays_whole(seed: int) -> None:
     case = random_case(seed)
     publication = sf.publish(sf.Policy.parse(case.policy), case.database, seed=secret(seed))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
@@ -10,6 +9,7 @@ from hypothesis import HealthCheck, Phase, example, given, settings
 from hypothesis import strategies as st
 from postgres_server import Server, session
 from small_shop import sfumato
+from tests.slow import SLOW
 
 VALUES = {
     "text": "'t' || n % 9",
@@ -95,7 +95,7 @@ def script(tables: dict[str, list[tuple[str, str, bool, bool]]]) -> str:
 
 
 @settings(
-    max_examples=6 if os.environ.get("SFUMATO_SLOW") else 3,
+    max_examples=6 if SLOW else 3,
     deadline=None,
     phases=[Phase.explicit, Phase.reuse, Phase.generate],  # every example takes seconds: a failure is shown as it was drawn
     suppress_health_check=[HealthCheck.function_scoped_fixture],

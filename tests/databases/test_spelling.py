@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sqlite3
 from collections.abc import Callable
 
@@ -10,6 +9,7 @@ import pyarrow as pa
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from postgres_server import session
+from tests.slow import SLOW
 
 from sfumato.data.table import Table
 from sfumato.io.sql import load, read_rows, read_schema
@@ -61,7 +61,7 @@ def test_whole_columns_are_spelt_as_single_values_are(values: list[object], kind
 
 
 @settings(
-    max_examples=12 if os.environ.get("SFUMATO_SLOW") else 6,
+    max_examples=12 if SLOW else 6,
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,6 +10,7 @@ import sqlalchemy as sa
 from foreign_schemas import FOLDER, filled
 from postgres_server import Server, session
 from small_shop import sfumato
+from tests.slow import SLOW
 
 from sfumato.io.sql import bulk_load
 
@@ -126,7 +126,7 @@ def test_a_target_that_does_not_fit_is_refused_untouched(tmp_path, postgres: Ser
 
 
 CUTS = [("create", 3), ("fill", 0), ("clone", 3)]
-if os.environ.get("SFUMATO_SLOW"):
+if SLOW:
     CUTS += [("create", 0), ("fill", 3), ("clone", 0)]
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -17,12 +16,13 @@ from known_databases import NAMES, file_of
 from postgres_server import Server
 from shops import POLICIES, QUERIES, asked, column, copy, session
 from tests.secret import secret
+from tests.slow import SLOW
 
 import sfumato as sf
 from sfumato.workflow.database_load import load_release
 
 DECLARED = "FROM pg_constraint WHERE conrelid <> 0 AND connamespace = 'public'::regnamespace"
-LEFT_OUT = {("sakila", "sqlite"), ("northwind", "postgresql")} if not os.environ.get("SFUMATO_SLOW") else set()
+LEFT_OUT = {("sakila", "sqlite"), ("northwind", "postgresql")} if not SLOW else set()
 """Of the two large shops each is made on one kind of server, unless there is time for both."""
 CASES = [case for case in product(NAMES, ("sqlite", "postgresql")) if case not in LEFT_OUT]
 

@@ -16,6 +16,7 @@ import pytest
 
 import sfumato as sf
 from tests.engines.settings import HIVE, INTERPRETED, MASTER, SMALL, TROUBLED
+from tests.slow import SLOW
 
 WITHOUT_JAVA = "Spark needs Java 17, which is not on this machine"
 ROOT = Path(__file__).resolve().parents[2]
@@ -88,7 +89,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     from sfumato.engines.spark.session import start
 
     warehouse = tmp_path_factory.mktemp("warehouse")
-    more = INTERPRETED | (HIVE if os.environ.get("SFUMATO_SLOW") else {}) | {"spark.sql.warehouse.dir": str(warehouse)}
+    more = INTERPRETED | (HIVE if SLOW else {}) | {"spark.sql.warehouse.dir": str(warehouse)}
     session = start("local[2,4]", **SMALL, **more)
     yield session
     session.stop()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -15,12 +14,12 @@ import sfumato as sf
 from sfumato.policy.policy import Choice
 from tests.conftest import SHARED
 from tests.engines.people import people, policy
+from tests.slow import SLOW
 
 ROWS = 2_000
 GROUPS, HIDING = ("mondrian", "clustering", "refined", "global"), ("anatomy", "guardian", "utility-aware", "single-attribute")
 """Methods that generalize, and methods that hide values in buckets or other tables and get claims on values alone."""
 _PARAMETERS: dict[str, dict[str, Any]] = {"refined": {"seconds": 0.3}}
-SLOW = bool(os.environ.get("SFUMATO_SLOW"))
 _CENSUS = ("age", "gender", "education", "marital", "race", "work_class", "country")
 _ADULT = ("age", "sex", "race", "marital-status", "workclass")
 

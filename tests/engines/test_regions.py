@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -40,6 +39,7 @@ from sfumato.policy.generalizations import generalization_of
 from sfumato.release.method import Method
 from tests.engines.people import COLUMNS, people, policy, rows_of
 from tests.secret import SEED
+from tests.slow import SLOW
 
 
 def _tallies(codes: list[np.ndarray], ill: np.ndarray) -> list[ColumnTally]:
@@ -94,7 +94,7 @@ def test_regions_are_leaves_of_a_tree() -> None:
     assert route_to_regions(cuts, codes).tolist() == [4, 3, 2, 2]
 
 
-@pytest.mark.parametrize("seed", range(40 if os.environ.get("SFUMATO_SLOW") else 16))
+@pytest.mark.parametrize("seed", range(40 if SLOW else 16))
 def test_regions_of_random_tables_hold(seed: int) -> None:
     """Without a cluster: cut, solve each region, lay the shares together; claims are counted plainly on what would be published."""
     published, gone = in_regions(seed)

@@ -1,6 +1,6 @@
 """The same policy gives on Spark what it gives here: claims, certificate and figures; one test body for both engines.
 
-Every method runs on one table and few columns, with SFUMATO_SLOW=1 on all of them (`real_tables.py`). Two of them run without it
+Every method runs on one table and few columns, with --slow on all of them (`real_tables.py`). Two of them run without it
 where their releases are looked at anyway (`test_dealing.py`, `test_splitting.py`).
 """
 

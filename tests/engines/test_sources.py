@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Any
 
@@ -51,7 +50,7 @@ def test_what_is_not_there_is_said_without_secrets(spark: Any, tmp_path: Path) -
         sf.publish(_from(str(tmp_path / "gone.parquet")), engine=spark)
 
 
-@pytest.mark.skipif(not os.environ.get("SFUMATO_SLOW"), reason="a metastore of Hive takes long to begin (SFUMATO_SLOW=1)")
+@pytest.mark.slow
 def test_a_table_of_hive(spark: Any) -> None:
     """A table with a metastore of its own, read through the same door as everything that the session calls a table."""
     assert spark.conf.get("spark.sql.catalogImplementation") == "hive"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import random
 from fractions import Fraction
 from pathlib import Path
@@ -17,8 +16,9 @@ from sfumato.audit import recount
 from sfumato.data.linkage import Linkage, ValueDistribution
 from sfumato.models.l_diversity import LDiversity
 from tests.floor.random_releases import audited, published, random_claim, random_columns, random_model, random_table
+from tests.slow import SLOW
 
-CHUNKS, EACH = 10 if os.environ.get("SFUMATO_SLOW") else 1, 14
+CHUNKS, EACH = 10 if SLOW else 1, 14
 """Tests per form, and tries per test; most policies are feasible, and a test fails when too few are: 90 releases at least."""
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from dataclasses import replace
 
 import networkx as nx
@@ -12,6 +11,7 @@ import pytest
 from degree_cases import anonymous, random_graph
 from tests.command_line import run
 from tests.secret import secret
+from tests.slow import SLOW
 
 import sfumato as sf
 from sfumato.audit.certify import certify
@@ -246,7 +246,7 @@ def test_of_two_claims_the_larger_k_counts():
 
 
 REAL = [("wiki_vote", 5, 0.04), ("email_enron", 25, 0.05), ("ca_grqc", 50, 0.2)]
-if os.environ.get("SFUMATO_SLOW"):
+if SLOW:
     REAL.append(("wiki_vote", 50, 0.02))
 
 

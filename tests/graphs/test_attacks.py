@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from functools import partial
 
 import networkx as nx
 import numpy as np
 import pytest
+from tests.slow import SLOW
 
 from sfumato.core.errors import Infeasible
 from sfumato.core.randomness import Randomness
@@ -34,7 +34,6 @@ from sfumato.kinds.graphs.planted_account_attacks import (
     wilson,
 )
 
-SLOW = bool(os.environ.get("SFUMATO_SLOW"))
 CROWD = Graph.from_networkx(nx.powerlaw_cluster_graph(1500, 4, 0.4, seed=1))
 
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import os
-
 import numpy as np
 import pytest
+from tests.slow import SLOW
 
 import sfumato as sf
 from sfumato.core.randomness import Randomness
@@ -16,7 +15,6 @@ from sfumato.kinds.graphs.recovery import DegreeLaw
 from sfumato.workflow.forecast import forecast_publish
 
 GRAPHS = ["wiki_vote", "email_enron", "ca_grqc", "ca_hepth", "ca_hepph", "ca_condmat", "ca_astroph_lcc", "brightkite"]
-SLOW = bool(os.environ.get("SFUMATO_SLOW"))
 FIGURES = ("edges", "wedges", "triangles", "open_triads", "transitivity")
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import csv
 import gzip
 import json
-import os
 from collections import defaultdict
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from tests.slow import SLOW
 
 import sfumato as sf
 from sfumato.policy.policy import Choice
@@ -66,7 +66,7 @@ def policy_for(shared: Path, k: int, p: int) -> sf.Policy:
     return sf.Policy.from_document(replace(policy.document, tree={**policy.document.tree, "protect": protect}))
 
 
-@pytest.mark.parametrize(("k", "p"), [(4, 3), (20, 13), *([(8, 8), (10, 4)] if os.environ.get("SFUMATO_SLOW") else [])])
+@pytest.mark.parametrize(("k", "p"), [(4, 3), (20, 13), *([(8, 8), (10, 4)] if SLOW else [])])
 def test_publishing_suppresses_exactly_those(shared: Path, regions: list[list[dict[str, str]]], k: int, p: int) -> None:
     """On the public data these are the counts of Table 6, as the test above says."""
     for level in (p, 1):

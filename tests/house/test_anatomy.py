@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import random
 from collections import Counter, defaultdict
 from fractions import Fraction
 from pathlib import Path
 
 import pytest
+from tests.slow import SLOW
 
 import sfumato as sf
 from sfumato.audit.certify import judge_claims
@@ -50,7 +50,7 @@ def posterior(parts: dict[str, list[dict[str, str]]]) -> Fraction:
     return worst
 
 
-@pytest.mark.parametrize("seed", range(150 if os.environ.get("SFUMATO_SLOW") else 60))
+@pytest.mark.parametrize("seed", range(150 if SLOW else 60))
 def test_nobody_is_guessed_with_more_than_one_half(seed: int) -> None:
     data = people(seed)
     eligible = 2 * max(Counter(data["illness"]).values()) <= len(data["illness"])

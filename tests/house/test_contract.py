@@ -7,7 +7,6 @@ enforces, judged by the audit, for every model of its kind of data.
 from __future__ import annotations
 
 import json
-import os
 from collections import Counter
 from dataclasses import replace
 from functools import cache
@@ -19,6 +18,7 @@ import networkx as nx
 import numpy as np
 import polars as pl
 import pytest
+from tests.slow import SLOW
 
 import sfumato as sf
 from sfumato.core.registry import catalogue
@@ -33,7 +33,6 @@ from sfumato.workflow.plan import plan
 
 MODELS = catalogue("models", Model)
 METHODS = catalogue("methods", Method)
-SLOW = bool(os.environ.get("SFUMATO_SLOW"))
 
 
 @pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 import random
 from collections import Counter
 from fractions import Fraction
@@ -11,13 +10,14 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from scipy.optimize import linprog
+from tests.slow import SLOW
 
 import sfumato as sf
 from sfumato.core.errors import DataError
 from sfumato.data.linkage import Linkage
 from sfumato.models.t_closeness import TCloseness
 
-CASES = 150 if os.environ.get("SFUMATO_SLOW") else 60
+CASES = 150 if SLOW else 60
 
 
 def linkage(groups: list[list[str]]) -> Linkage:

@@ -6,19 +6,19 @@ for every switch.
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 import pytest
 from brute import savable, violations
 from cases import DISTANCES, DIVERSITIES, MODELS, random_case, recoding_variants
+from tests.slow import SLOW
 
 import sfumato as sf
 from sfumato.core.registry import catalogue
 from sfumato.data.linkage import Linkage
 from sfumato.models.base import Model
 
-CASES = 4000 if os.environ.get("SFUMATO_SLOW") else 24
+CASES = 4000 if SLOW else 24
 """Of every method, each its own: what methods share is tried on all of them."""
 PORTION = min(CASES, 50)
 SECONDS = 0.05

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import os
 import random
 from pathlib import Path
 
@@ -14,8 +13,9 @@ from sfumato.history import persistent_classes
 from sfumato.history.constrain import unknown_membership
 from tests.judges.histories import HistoryJudge, Release, read_release
 from tests.judges.history_cases import HistoryCase, HistoryFigures, play
+from tests.slow import SLOW
 
-CASES = 400 if os.environ.get("SFUMATO_SLOW") else 60
+CASES = 400 if SLOW else 60
 ROWS = {
     "id": list("01234567"),
     "age": ["30"] * 4 + ["60"] * 4,

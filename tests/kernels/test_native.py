@@ -67,11 +67,9 @@ def test_calls_of_every_entry_are_recorded() -> None:
 
 
 @needs_tools
-@pytest.mark.parametrize("way", ["interpreted", "numba"])
+@pytest.mark.parametrize("way", ["interpreted", pytest.param("numba", marks=pytest.mark.slow)])
 def test_every_entry_gives_the_same_bits_as_its_source(way: str) -> None:
-    """On recorded calls, arguments that are changed in place included."""
-    if way == "numba" and not os.environ.get("SFUMATO_SLOW"):
-        pytest.skip("numba takes minutes to compile all entries: SFUMATO_SLOW=1")
+    """On recorded calls, arguments that are changed in place included; numba takes minutes to compile all entries."""
     wrong = []
     for signature, which, arguments in calls():
         found = differences(in_library(signature, arguments), otherwise(way, signature, arguments))

@@ -18,7 +18,7 @@ from sfumato.core.compiled import build, native
 
 ROOT = Path(__file__).parents[2]
 PLATFORM = sysconfig.get_platform().replace("-", "_").replace(".", "_")
-pytestmark = pytest.mark.skipif(not os.environ.get("SFUMATO_SLOW"), reason="builds and installs packages: SFUMATO_SLOW=1")
+pytestmark = pytest.mark.slow
 
 
 def run(*command: object, **settings: str) -> str:

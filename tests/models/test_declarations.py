@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import os
 import re
 from functools import cache
 from pathlib import Path
@@ -16,10 +15,10 @@ from sfumato.data.linkage import Linkage
 from sfumato.models.base import Demand, Example, Model, example_classes
 from sfumato.policy.requirements import short_forms
 from sfumato.release.form import Form
+from tests.slow import SLOW
 
 MODELS = catalogue("models", Model)
 EXAMPLES = [(name, example) for name, cls in MODELS.items() for example in cls.examples]
-SLOW = bool(os.environ.get("SFUMATO_SLOW"))
 SOURCE = Path(__file__).parents[2] / "src" / "sfumato"
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Callable, Hashable
 from dataclasses import replace
@@ -14,6 +13,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+from tests.slow import SLOW
 
 import sfumato as sf
 from sfumato.core.errors import Infeasible, PolicyError
@@ -23,7 +23,7 @@ from sfumato.engines.protocol import COUNT, NUMBER
 from sfumato.kinds.testdata.methods.remote_shares import IndependentDraws, dealt_totals, reason_records_are_tied, title_of
 from sfumato.kinds.testdata.methods.sampling.sum_distribution import TotalSampler
 
-DRAWS, TABLES = (3_000, 4_000) if os.environ.get("SFUMATO_SLOW") else (1_000, 150)
+DRAWS, TABLES = (3_000, 4_000) if SLOW else (1_000, 150)
 
 
 def _asked(keep: list[str], **domains: list[int]) -> sf.Policy:

@@ -1,11 +1,11 @@
 """Every exact engine against the list of all legal tables: a chi-square test on thousands of draws."""
 
 import itertools
-import os
 from collections import Counter
 
 import numpy as np
 import pytest
+from tests.slow import SLOW
 from worlds import p_value, problem, uniformity
 
 from sfumato.core.randomness import Randomness
@@ -15,7 +15,6 @@ from sfumato.kinds.testdata.methods.sampling.sampler_selection import exact
 from sfumato.kinds.testdata.methods.sampling.sum_distribution import TotalSampler
 from sfumato.kinds.testdata.methods.sampling.total_samplers import group_totals
 
-SLOW = bool(os.environ.get("SFUMATO_SLOW"))
 DRAWS = 800 if SLOW else 240
 SMALL = {"integers": [0, 3]}
 GIVEN = {"g": ["x", "y", "x"], "h": ["1", "2", "3"]}

@@ -1,12 +1,12 @@
 """How evenly the solver's blocks spread over all solutions: hash cells uniformly, a search in random order nearly, hints not."""
 
-import os
 from collections import Counter
 
 import numpy as np
 import pyarrow as pa
 import pytest
 from tests.secret import secret
+from tests.slow import SLOW
 from worlds import all_tables, broken, p_value, problem, texts
 
 import sfumato as sf
@@ -15,7 +15,6 @@ from sfumato.core.randomness import Randomness
 from sfumato.kinds.testdata.methods.sampling.sampler_selection import Route, run
 from sfumato.kinds.testdata.methods.sampling.solver_blocks import fallback
 
-SLOW = bool(os.environ.get("SFUMATO_SLOW"))
 SUMMED = ({"a": {"integers": [0, 3]}}, ["sum(a) = 7"], 5) if SLOW else ({"a": {"integers": [0, 3]}}, ["sum(a) = 6"], 4)
 """155 tables, or 44."""
 KEYED = {"a": {"integers": [0, 6]}}, ["unique(a)", "sum(a) = 10"], 4

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 import pytest
 
 import sfumato as sf
 from tests.optimal.small_worlds import Row, least_loss, random_policy
+from tests.slow import SLOW
 
-SLOW = bool(os.environ.get("SFUMATO_SLOW"))
 PORTION, SEVERAL = (60, 80) if SLOW else (7, 20)
 
 

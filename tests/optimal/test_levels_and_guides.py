@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import os
 
 import numpy as np
 import pytest
@@ -20,8 +19,7 @@ from sfumato.models.base import Model
 from sfumato.models.k_anonymity import KAnonymity
 from sfumato.models.l_diversity import LDiversity
 from tests.optimal.test_price_bound import problem
-
-SLOW = bool(os.environ.get("SFUMATO_SLOW"))
+from tests.slow import SLOW
 
 
 def crowded(seed: int) -> RecodingSpace:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 from typing import Any
 
@@ -10,6 +9,7 @@ import pytest
 
 import sfumato as sf
 from tests.optimal.small_worlds import Row, nodes, random_claims, random_tree
+from tests.slow import SLOW
 
 
 def larger_policy(seed: int) -> tuple[dict[str, Any], list[Row]]:
@@ -50,7 +50,7 @@ def loss(policy: dict[str, Any], records: list[Row], method: dict[str, Any]) -> 
     return publication.utility[policy["utility"]["minimize"]], publication
 
 
-PORTIONS, PORTION = (4, 25) if os.environ.get("SFUMATO_SLOW") else (1, 12)
+PORTIONS, PORTION = (4, 25) if SLOW else (1, 12)
 
 
 @pytest.mark.parametrize("portion", range(PORTIONS))

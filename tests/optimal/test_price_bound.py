@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import os
 from collections.abc import Callable
 from functools import cache
 
@@ -23,8 +22,7 @@ from sfumato.models.base import Model
 from sfumato.models.k_anonymity import KAnonymity
 from sfumato.models.l_diversity import LDiversity
 from tests.optimal.small_worlds import least_loss, random_policy
-
-SLOW = bool(os.environ.get("SFUMATO_SLOW"))
+from tests.slow import SLOW
 
 
 def asked(seed: int, **kind: bool) -> tuple[RecodingProblem, str]:

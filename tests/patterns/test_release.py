@@ -1,7 +1,6 @@
 """pattern-walk through the house: policy, release, audit, trace, metrics, report; and what happens when something is broken."""
 
 import json
-import os
 import stat
 from dataclasses import replace
 from itertools import product
@@ -12,6 +11,7 @@ import pyarrow as pa
 import pytest
 from scipy.spatial import cKDTree
 from tests.secret import secret
+from tests.slow import SLOW
 
 import sfumato as sf
 from sfumato.audit.certify import certify
@@ -203,7 +203,7 @@ def test_range_partition_keeps_values_between_the_ends_of_their_partition():
 
 def test_pinned_values_against_enumeration():
     """Random rules that the data keeps, some of them tight: what the audit calls pinned has one value in every legal table."""
-    rng, found, tables = np.random.default_rng(3), [], 30 if os.environ.get("SFUMATO_SLOW") else 12
+    rng, found, tables = np.random.default_rng(3), [], 30 if SLOW else 12
     for _ in range(tables):
         data, factors = rng.integers(0, 6, 3), rng.integers(-2, 3, (4, 3))
         bounds = factors @ data - rng.integers(0, 2, 4) * rng.integers(0, 3, 4)

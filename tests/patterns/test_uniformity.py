@@ -1,11 +1,11 @@
 """The law of the walk against exact uniform sampling, on small polytopes over the lattice and over the reals."""
 
-import os
 from itertools import product
 
 import numpy as np
 import pytest
 import scipy
+from tests.slow import SLOW
 
 from sfumato.core.kernels.chacha import next_uniform, open_stream
 from sfumato.core.randomness import Randomness
@@ -13,7 +13,6 @@ from sfumato.kinds.testdata.methods.kernels.pattern_walk import Directions, swee
 from sfumato.kinds.testdata.methods.polytope_walk import PropertySheet, WalkEffort, walk
 
 KEY = np.arange(8, dtype=np.uint32)
-SLOW = bool(os.environ.get("SFUMATO_SLOW"))
 COPIES = 4000 if SLOW else 1500
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from fractions import Fraction
@@ -16,8 +15,9 @@ import sfumato as sf
 from sfumato.kinds.subtables.methods.buckets import PersonBuckets
 from sfumato.release.evidence import ViolationCount
 from tests.people.worlds_of_people import Row, asked, random_people
+from tests.slow import SLOW
 
-CASES = 2000 if os.environ.get("SFUMATO_SLOW") else 16
+CASES = 2000 if SLOW else 16
 CLAIMS: list[dict[str, Any]] = [{"p-sensitivity": {"p": 2}}, {"l-diversity": {"l": 2, "kind": "frequency"}}]
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 import pytest
@@ -11,8 +10,9 @@ import sfumato as sf
 from sfumato.kinds.tables import evidence as reading
 from sfumato.kinds.tables.methods.row_multisets import EverHad, RowMultisets
 from tests.people.worlds_of_people import Row, linked_violations, random_people
+from tests.slow import SLOW
 
-CASES = 2000 if os.environ.get("SFUMATO_SLOW") else 15
+CASES = 2000 if SLOW else 15
 
 
 def publish(policy: dict[str, Any], records: list[Row], groups: str) -> sf.Publication | None:

@@ -3,7 +3,6 @@ violation."""
 
 from __future__ import annotations
 
-import os
 from fractions import Fraction
 from itertools import product
 from typing import Any, Literal, get_args, get_origin
@@ -17,8 +16,8 @@ from sfumato.kinds.tables.form import Recoded
 from sfumato.kinds.tables.methods import person_requirements
 from sfumato.release.method import Method
 from tests.people.worlds_of_people import people_violations, random_people
+from tests.slow import SLOW
 
-SLOW = bool(os.environ.get("SFUMATO_SLOW"))
 CASES = 600 if SLOW else 12
 """Of every method, each its own: what methods share is tried on all of them."""
 PLANTED, FOUND = (150, 20) if SLOW else (60, 8)

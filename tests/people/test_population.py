@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import os
 import random
 from fractions import Fraction
 from itertools import permutations
@@ -19,6 +18,7 @@ from sfumato.audit.recount.population import people_behind
 from sfumato.core.errors import PolicyError
 from sfumato.kinds.tables.methods import population_requirements as in_methods
 from sfumato.kinds.tables.sample_weights import population_lower_bound, rows_needed
+from tests.slow import SLOW
 
 TREE = {"*": {"low": ["a", "b"], "high": ["c", "d"]}}
 ABOVE = {"a": {"a", "low", "*"}, "b": {"b", "low", "*"}, "c": {"c", "high", "*"}, "d": {"d", "high", "*"}}
@@ -60,7 +60,7 @@ def shown(publication: sf.Publication) -> list[dict[str, str]]:
 @pytest.mark.parametrize("method", METHODS)
 def test_every_row_fits_k_people_of_the_population(method: str, tmp_path: Path) -> None:
     finer = 0
-    for seed in range(5 if os.environ.get("SFUMATO_SLOW") else 3):
+    for seed in range(5 if SLOW else 3):
         data, everybody = drawn(seed, tmp_path)
         made = sf.publish(
             policy(tmp_path, [{"k-map": {"k": 3}}, {"l-diversity": {"l": 2}}], {"file": "everybody.csv"}, method), data=data

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-import os
 import random
 from fractions import Fraction
 from pathlib import Path
@@ -18,8 +17,9 @@ from sfumato.kinds.tables import evidence as reading
 from sfumato.kinds.tables.methods.row_multisets import RowMultisets
 from tests.command_line import run
 from tests.people.worlds_of_people import Row, Worlds, asked, labels_of, linked_worlds
+from tests.slow import SLOW
 
-CASES = 1500 if os.environ.get("SFUMATO_SLOW") else 8
+CASES = 1500 if SLOW else 8
 CLAIMS: list[dict[str, Any]] = [
     {"k-anonymity": {"k": 2}}, {"p-sensitivity": {"p": 2}}, {"l-diversity": {"l": 2, "kind": "frequency"}},
     {"alpha-k-anonymity": {"alpha": 0.5, "k": 2}},

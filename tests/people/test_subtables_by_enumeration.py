@@ -6,7 +6,6 @@ bucket lists are handed out among its rows. Worlds are counted record by record;
 
 from __future__ import annotations
 
-import os
 import random
 from collections import Counter
 from fractions import Fraction
@@ -23,8 +22,9 @@ from sfumato.kinds.subtables.methods.buckets import PersonBuckets
 from sfumato.models.p_sensitivity import PSensitivity
 from sfumato.policy.privacy_rules import PrivacyRule
 from tests.people.worlds_of_people import Row, asked
+from tests.slow import SLOW
 
-CASES = 600 if os.environ.get("SFUMATO_SLOW") else 6
+CASES = 600 if SLOW else 6
 METHODS = ("guardian", "utility-aware", "single-attribute", "multi-sensitive")
 RULES = (
     [("q0", "s0")], [("q0,q1", "s0")], [("q0", "s0"), ("q1", "s1")], [("q0,q1", "s0"), ("q0,q1", "s1")],

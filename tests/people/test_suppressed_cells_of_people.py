@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 from collections import Counter
 from fractions import Fraction
@@ -15,8 +14,9 @@ import sfumato as sf
 from sfumato.kinds.person_evidence import PersonCount
 from sfumato.kinds.tables.methods.local_suppression import RowsOfPeople
 from tests.people.worlds_of_people import Row, Worlds, somewhere
+from tests.slow import SLOW
 
-CASES = 600 if os.environ.get("SFUMATO_SLOW") else 12
+CASES = 600 if SLOW else 12
 
 
 def case(seed: int) -> tuple[dict[str, Any], list[Row]]:

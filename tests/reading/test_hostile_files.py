@@ -15,6 +15,7 @@ import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.command_line import run
+from tests.slow import SLOW
 
 import sfumato as sf
 from sfumato.audit.recount.files import count_rows, read_columns, read_part
@@ -27,7 +28,6 @@ from sfumato.io.table_files import read_exact, read_file
 from sfumato.io.table_source import TableSource
 from sfumato.policy.yaml_document import DEEPEST, parse_yaml, write_yaml
 
-SLOW = bool(os.environ.get("SFUMATO_SLOW"))
 POLICY = """\
 version: 1
 data: {kind: table, source: SOURCE}

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.slow import SLOW
 
 import sfumato as sf
 from sfumato.core.errors import DataError, PolicyError
@@ -89,7 +89,7 @@ def test_a_file_that_is_no_hierarchy(tmp_path: Path, content: bytes, what: str) 
 labels = st.text(st.sampled_from('ab1*";,\n\r\t \ufeff\x85\u2028\x0b\x1cé/'), max_size=5)
 
 
-@settings(max_examples=400 if os.environ.get("SFUMATO_SLOW") else 150, deadline=None)
+@settings(max_examples=400 if SLOW else 150, deadline=None)
 @given(st.lists(labels, min_size=1, max_size=8, unique=True), st.lists(labels, max_size=3, unique=True), labels)
 def test_what_is_saved_is_loaded(one_folder: Path, leaves: list, groups: list, root: str) -> None:
     """The class: any tree, whatever its labels, comes back as itself."""

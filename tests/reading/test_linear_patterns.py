@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import re
 import time
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.slow import SLOW
 
 import sfumato as sf
 from sfumato.core.errors import PolicyError
@@ -107,7 +107,7 @@ patterns = st.lists(pieces, min_size=1, max_size=3).map("|".join) | st.lists(pie
 )
 
 
-@settings(max_examples=400 if os.environ.get("SFUMATO_SLOW") else 160, deadline=None)
+@settings(max_examples=400 if SLOW else 160, deadline=None)
 @given(patterns, st.lists(st.text(st.sampled_from("ab0.é_ "), max_size=6), min_size=1, max_size=6))
 def test_a_pattern_means_what_python_says(pattern: str, texts: list[str]) -> None:
     """The class: two engines, one meaning; what they would read differently is refused."""

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.slow import SLOW
 
 import sfumato as sf
 from sfumato.core.errors import DataError
@@ -153,7 +154,7 @@ def test_an_edge_list_with_a_stray_quote_is_refused() -> None:
 cells = st.text(st.sampled_from('ab,;"\n\r \t|é\u2028\x85\x0b'), max_size=6)
 
 
-@settings(max_examples=300 if os.environ.get("SFUMATO_SLOW") else 120, deadline=None)
+@settings(max_examples=300 if SLOW else 120, deadline=None)
 @given(st.lists(st.tuples(cells, cells), min_size=1, max_size=8), st.sampled_from(["\n", "\r\n", "\r"]), st.booleans())
 def test_what_was_written_is_what_is_read(one_folder: Path, rows: list, end: str, quote_all: bool) -> None:
     """A well written file gives exactly its records; without leave, only when no value has a line break."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from typing import Any
 
@@ -12,8 +11,8 @@ import sfumato as sf
 from sfumato.ui.demos.tables import discharges
 from sfumato.workflow.forecast import forecast_publish
 from tests.recoding.small_releases import Row, holds, least_loss, most_published, possible, random_policy, spoken_of
+from tests.slow import SLOW
 
-SLOW = bool(os.environ.get("SFUMATO_SLOW"))
 METHODS: dict[str, tuple[dict[str, Any], range]] = {
     "mondrian": ({}, range(7000 if SLOW else 60)),
     "clustering": ({}, range(120, 270 if SLOW else 155)),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 from collections import Counter, defaultdict
 from itertools import product
@@ -16,6 +15,7 @@ import sfumato as sf
 from sfumato.kinds.tables.methods.full_domain import FullDomain, cheapest_node
 from sfumato.kinds.tables.methods.recoding import feasible_problem
 from tests.secret import SEED
+from tests.slow import SLOW
 
 ADULT = Path(__file__).parents[3] / "shared" / "policies" / "adult-arx.yaml"
 CLAIMS: dict[str, Any] = {
@@ -80,7 +80,7 @@ def tree(ladders: dict[str, list[list[str]]], kinds: list[str], budget: float) -
     }
 
 
-@pytest.mark.parametrize("seed", range(60 if os.environ.get("SFUMATO_SLOW") else 25))
+@pytest.mark.parametrize("seed", range(60 if SLOW else 25))
 def test_nothing_on_the_lattice_loses_less(seed: int) -> None:
     rng = random.Random(SEED + seed)
     table, ladders = world(SEED + seed)

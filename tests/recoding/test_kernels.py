@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -17,6 +15,7 @@ from sfumato.kinds.tables.methods.kernels.partitioning import coarse_classes, pl
 from sfumato.kinds.tables.methods.multidimensional_partitioning import mondrian
 from sfumato.kinds.tables.methods.recoding_costs import OBJECTIVES, Costs
 from sfumato.kinds.tables.methods.recoding_problem import Claims
+from tests.slow import SLOW
 
 from .problems import problems
 
@@ -38,7 +37,7 @@ def test_coarse_classes_agree_with_sorting(seed, points, columns):
 @pytest.mark.parametrize("objective", OBJECTIVES)
 @pytest.mark.parametrize("pairs", [0, 512])
 @given(drawn=problems(models=("k",)))
-@settings(deadline=None, max_examples=50 if os.environ.get("SFUMATO_SLOW") else 20)
+@settings(deadline=None, max_examples=50 if SLOW else 20)
 def test_cell_costs_are_those_of_the_objective(objective, pairs, drawn):
     problem, _ = drawn
     costs = Costs.of(problem, objective)
@@ -66,7 +65,7 @@ def test_units_can_be_turned_back_into_cells(drawn):
 
 
 @given(drawn=problems(models=("k", "p", "frequency", "t equal", "t ordered")))
-@settings(deadline=None, max_examples=150 if os.environ.get("SFUMATO_SLOW") else 60)
+@settings(deadline=None, max_examples=150 if SLOW else 60)
 def test_verdicts_do_not_depend_on_which_groups_are_asked_about(drawn):
     problem, _ = drawn
     claims = Claims(problem)

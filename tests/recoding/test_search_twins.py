@@ -5,7 +5,6 @@ Costs are small whole numbers, so that both sides compute the same numbers whate
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 
 import numpy as np
@@ -32,6 +31,7 @@ from sfumato.kinds.tables.methods.kernels.neighbourhood_rebuilding import (
     take,
     total_cost,
 )
+from tests.slow import SLOW
 
 from .plain_search import Board, PlainNeighbourhoods, move_out, plain_random_below
 
@@ -199,7 +199,7 @@ def state_of(board, groups, region, order):
 
 
 @pytest.mark.twin(of=[extents, propose])
-@pytest.mark.parametrize("seed", range(30 if os.environ.get("SFUMATO_SLOW") else 12))
+@pytest.mark.parametrize("seed", range(30 if SLOW else 12))
 def test_whole_rounds_propose_the_same(seed):
     """Neighbours, pools, arrangements and what is written down: the groups that go and those that come."""
     rng = np.random.default_rng(seed)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -12,10 +10,11 @@ from sfumato.kinds.tables.methods.local_search import refine
 from sfumato.kinds.tables.methods.multidimensional_partitioning import mondrian
 from sfumato.kinds.tables.methods.recoding_costs import OBJECTIVES, Costs
 from sfumato.kinds.tables.methods.refined import lattice_sweep
+from tests.slow import SLOW
 
 from .problems import MODELS, flaws, problems
 
-MORE = 15 if os.environ.get("SFUMATO_SLOW") else 1
+MORE = 15 if SLOW else 1
 calm = settings(max_examples=8 * MORE, deadline=None, suppress_health_check=list(HealthCheck))
 METHODS = {"mondrian": mondrian, "lattice": lattice_sweep}
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 import random
 from collections import Counter
 
@@ -17,8 +16,9 @@ from sfumato.workflow.risk import figures as models
 from sfumato.workflow.risk.figures import combinations, individual_risk, population_uniques, snb_expected, special_uniques
 from tests.house.brute import distance, diverse
 from tests.risk import plain_risk as plain
+from tests.slow import SLOW
 
-SEEDS = range(12 if os.environ.get("SFUMATO_SLOW") else 5)
+SEEDS = range(12 if SLOW else 5)
 
 
 def random_rows(seed: int, rows: int = 40, columns: int = 4) -> list[tuple[str, ...]]:

@@ -1,7 +1,5 @@
 """The compiled engine against the audit's plain joins, in random states of random releases."""
 
-import os
-
 import numpy as np
 import pytest
 
@@ -9,10 +7,9 @@ from sfumato.history.judge.full_match_join import kernel_join, match_join
 from sfumato.history.judge.sequence import diversity, linkability, linkage_of
 from sfumato.history.release_sequence import ReleaseSequence
 from sfumato.kinds.tables.methods.sequential_state import Board, Goal, SequelProblem, StepsDown, Taxonomy
+from tests.slow import SLOW
 
 from .instances import TREES, random_instance
-
-SLOW = bool(os.environ.get("SFUMATO_SLOW"))
 
 
 def random_task(rng, **kwargs):

@@ -5,7 +5,6 @@ Whatever a method makes beside earlier releases holds, or it is told that nothin
 
 from __future__ import annotations
 
-import os
 import random
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,8 +15,8 @@ import pytest
 
 import sfumato as sf
 from sfumato.core.errors import AuditRefused, Infeasible
+from tests.slow import SLOW
 
-SLOW = bool(os.environ.get("SFUMATO_SLOW"))
 TOLD = {
     10: "part of a lineage left out",
     37: "somebody missed beside a stand-in",

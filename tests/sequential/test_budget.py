@@ -1,7 +1,5 @@
 """Publishing three and more releases ends in time, and what it publishes then is judged by enumeration or by the audit's proof."""
 
-import os
-
 import numpy as np
 import pytest
 
@@ -17,6 +15,7 @@ from sfumato.policy.policy import Policy
 from sfumato.workflow.publish import publish as published_as
 from sfumato.workflow.verify import verify
 from tests.secret import SEED
+from tests.slow import SLOW
 
 from .brute import Records, known_tuples
 
@@ -57,7 +56,7 @@ def test_sparse_cycles_end_whatever_the_budget_and_are_proven_by_the_audit(budge
 @pytest.mark.parametrize("budget", [1e-6, 0.02, 5.0])
 def test_whatever_the_budget_small_sequences_are_safe_by_enumeration(goal, budget):
     rungs, level = set(), 2 if goal == "linkability" else 1.25
-    for seed in range(12 if os.environ.get("SFUMATO_SLOW") else 6):
+    for seed in range(12 if SLOW else 6):
         names, leaves, trees = sparse(5, (4, 3, 3), seed)
         schema = [TRIANGLE, [(0, 2), (0, 1), (1, 2)], [(0, 1), (0, 2), (0, 1, 2)]][seed % 3]
         try:

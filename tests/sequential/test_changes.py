@@ -1,6 +1,5 @@
 """Values that change: refused unless the policy expects them, and then judged like everything else."""
 
-import os
 import re
 
 import numpy as np
@@ -11,6 +10,7 @@ from sfumato.policy.policy import Policy
 from sfumato.workflow.publish import publish
 from sfumato.workflow.verify import verify
 from tests.secret import SEED
+from tests.slow import SLOW
 
 from .test_forgetting import office, office_policy
 
@@ -92,7 +92,7 @@ def worlds(ages, cells):
 
 
 @pytest.mark.parametrize("sensitive_changes", [False, True])
-@pytest.mark.parametrize("seed", range(5 if os.environ.get("SFUMATO_SLOW") else 3))
+@pytest.mark.parametrize("seed", range(5 if SLOW else 3))
 def test_nobody_who_knows_all_ages_of_all_years_is_left_with_one_value(tmp_path, seed, sensitive_changes):
     """By listing: an outsider knows everybody's age in both years and who is there, and that a value stays where it does."""
     rng = np.random.default_rng(seed)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -21,12 +20,13 @@ from sfumato.history.ledger import Ledger
 from sfumato.history.release_sequence import ReleaseSequence
 from sfumato.release.past_releases import History, Memory, PastRelease
 from sfumato.release.release import Part
+from tests.slow import SLOW
 
 from .instances import random_instance
 from .plain_cluster import publish_there
 from .test_courses import policy, table
 
-CASES = 30 if os.environ.get("SFUMATO_SLOW") else 2
+CASES = 30 if SLOW else 2
 
 
 def quarters(seed: int) -> list[pa.Table]:

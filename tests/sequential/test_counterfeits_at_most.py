@@ -1,6 +1,5 @@
 """No more rows stand in for people who left than the policy allows: beyond that companions are withheld, and promises are kept."""
 
-import os
 from itertools import product
 
 import numpy as np
@@ -16,10 +15,9 @@ from sfumato.workflow.plan import plan
 from sfumato.workflow.publish import publish
 from sfumato.workflow.verify import verify
 from tests.secret import SEED
+from tests.slow import SLOW
 
 from .test_stand_ins import possible, published, quarters
-
-SLOW = bool(os.environ.get("SFUMATO_SLOW"))
 
 
 def declared(limit=None, cohorts="unknown", **more):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import replace
@@ -27,8 +26,9 @@ from sfumato.history.persistent_classes import count_trajectories
 from sfumato.history.published_cells import PublishedCells
 from sfumato.history.standing_requirements import standing_requirements
 from sfumato.workflow.plan import plan
+from tests.slow import SLOW
 
-CASES = 40 if os.environ.get("SFUMATO_SLOW") else 2
+CASES = 40 if SLOW else 2
 NAMES = ["age", "town", "illness"]
 AGE = {"role": "quasi-identifier", "hierarchy": {"intervals": [5, 20]}}
 COLUMNS = {"key": "identifier", "age": AGE, "town": "quasi-identifier", "illness": "sensitive"}

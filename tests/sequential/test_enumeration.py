@@ -1,18 +1,15 @@
 """Three hundred small sequences, two thousand in `make slow`: joins and their exact decision at class level against all perfect
 matchings of the records."""
 
-import os
-
 import numpy as np
 import pytest
 
 from sfumato.history.judge.full_match_join import decide_cliques, kernel_of, match_join, reducible, true_cliques
 from sfumato.kinds.tables.methods.sequential_search import collapses
+from tests.slow import SLOW
 
 from .brute import Records
 from .instances import random_instance, record_cliques, sequence_of
-
-SLOW = bool(os.environ.get("SFUMATO_SLOW"))
 
 
 def compare(rng, R, N):

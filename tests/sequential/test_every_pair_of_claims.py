@@ -5,7 +5,6 @@ others: it lists all ways to give the rows of both tables to people, keeps those
 everybody, and asks whether everybody is left with two values of what the claim hides.
 """
 
-import os
 from collections import Counter
 from functools import cache
 from itertools import combinations, permutations, product
@@ -23,6 +22,7 @@ from sfumato.policy.policy import Policy
 from sfumato.release.past_releases import History, Memory, PastRelease
 from sfumato.release.release import Part
 from sfumato.release.view import ReleaseView
+from tests.slow import SLOW
 
 KNOWN, HIDDEN, PEOPLE = ("a", "b", "c"), ("s", "t"), 4
 GIVEN = [some for size in (1, 2, 3) for some in combinations(KNOWN, size)]
@@ -35,7 +35,7 @@ PEOPLE_OF = {
 SHOWN = {"a, then b": ("ast", "bst"), "all, then less": ("abs", "cst"), "a, then a and c": ("as", "acst")}
 TRIED = [("example 1.1", "a, then b"), ("three columns", "a, then a and c"), ("one column tells", "a, then b")]
 PAIRS = list(product(CLAIMS, repeat=2))
-SHARES = [PAIRS] * 3 if os.environ.get("SFUMATO_SLOW") else [PAIRS[::2], PAIRS[1::2], PAIRS[::2]]
+SHARES = [PAIRS] * 3 if SLOW else [PAIRS[::2], PAIRS[1::2], PAIRS[::2]]
 """Which pairs each of these is tried with: every pair with one of them at least."""
 
 

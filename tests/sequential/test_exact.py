@@ -1,7 +1,5 @@
 """The exact decision for three and more releases against enumerated perfect matchings."""
 
-import os
-
 import numpy as np
 import pytest
 
@@ -11,6 +9,7 @@ from sfumato.models.k_diversity import KDiversity
 from sfumato.models.k_linkability import KLinkability
 from sfumato.policy.requirements import PrivacyRequirement
 from sfumato.release.certificate import AT_BEST
+from tests.slow import SLOW
 
 from .brute import Records
 from .instances import random_instance, record_cliques, sequence_of
@@ -19,7 +18,7 @@ from .instances import random_instance, record_cliques, sequence_of
 @pytest.mark.parametrize("seed", range(10))
 def test_decision_equals_enumeration_for_three_and_four_releases(seed):
     rng = np.random.default_rng(200 + seed)
-    for _ in range(12 if os.environ.get("SFUMATO_SLOW") else 5):
+    for _ in range(12 if SLOW else 5):
         columns, published, leaves = random_instance(rng, R=int(rng.integers(3, 5)))
         _compare(columns, published, leaves)
 

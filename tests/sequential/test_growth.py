@@ -1,16 +1,16 @@
 """Published sequences of growing tables, judged by enumeration of every way to pair up their rows."""
 
-import os
 from fractions import Fraction
 
 import pytest
 
 from sfumato.core.errors import DataError, Infeasible
 from sfumato.history.ledger import Ledger
+from tests.slow import SLOW
 
 from .stories import Judge, joined, people, random_generator, release, story
 
-STORIES = 14 if os.environ.get("SFUMATO_SLOW") else 4
+STORIES = 14 if SLOW else 4
 
 
 @pytest.mark.parametrize(("model", "growth", "cohorts"), [

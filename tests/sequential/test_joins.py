@@ -1,17 +1,14 @@
 """The joins at class level against the definitions on records."""
 
-import os
-
 import numpy as np
 import pytest
 
 from sfumato.history.judge.full_match_join import kernel_join, match_join
 from sfumato.history.judge.sequence import diversity, linkability, linkage_of
+from tests.slow import SLOW
 
 from .brute import Records, known_tuples
 from .instances import random_instance, record_cliques, sequence_of
-
-SLOW = bool(os.environ.get("SFUMATO_SLOW"))
 
 
 @pytest.mark.parametrize("seed", range(12))

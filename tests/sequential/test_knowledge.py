@@ -1,6 +1,5 @@
 """What outsiders know by ``knows:`` beside several releases, held against all ways to pair rows with people, and in one release."""
 
-import os
 from pathlib import Path
 
 import numpy as np
@@ -19,10 +18,9 @@ from sfumato.workflow.plan import plan
 from sfumato.workflow.publish import publish
 from sfumato.workflow.verify import verify
 from tests.secret import SEED
+from tests.slow import SLOW
 
 from .mixed_histories import Literal, Story, pairs_of, traded
-
-SLOW = bool(os.environ.get("SFUMATO_SLOW"))
 
 TIES = [("a", "b"), ("o", "s"), ("s", "b"), ("b", "s"), ("o", "b"), ("t", "s")]
 GIVEN = [("a", "b"), ("a",), ("b",)]

@@ -1,6 +1,5 @@
 """A hidden column that a later release leaves out is still promised: methods look after what was told of it."""
 
-import os
 import random
 
 import pytest
@@ -9,6 +8,7 @@ import sfumato as sf
 from sfumato.core.errors import AuditRefused
 from sfumato.policy.policy import Policy
 from tests.secret import SEED
+from tests.slow import SLOW
 
 WAYS = {
     "mondrian": {"method": "mondrian"},
@@ -48,7 +48,7 @@ def columns_of(rows, *without):
 def test_what_was_told_of_a_column_that_is_left_out_is_looked_after(tmp_path, way):
     """In the data or not: what was told is remembered. Some leave and some come in between."""
     both = [{"l-diversity": {"l": 2}}, {"k-anonymity": {"k": 3}}]
-    for seed in range(4 if os.environ.get("SFUMATO_SLOW") else 2):
+    for seed in range(4 if SLOW else 2):
         rows, ledger = table(way, seed, 120), tmp_path / f"{seed}"
         stay = rows if way == "unlinked" else rows[6:]  # whoever leaves takes too many along there
         first, second = columns_of(rows[:110]), columns_of(stay, *(["ward"] if seed % 2 else []))

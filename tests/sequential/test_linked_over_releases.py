@@ -1,6 +1,5 @@
 """Linked rows with a ledger: what all releases say about people together, held against all worlds of small histories."""
 
-import os
 from collections import Counter
 
 import pytest
@@ -21,8 +20,9 @@ from tests.people.linked_worlds_over_releases import linked_violations as violat
 from tests.people.test_related_tables import case
 from tests.people.worlds_over_releases import published
 from tests.secret import SEED
+from tests.slow import SLOW
 
-CASES = 300 if os.environ.get("SFUMATO_SLOW") else 3
+CASES = 300 if SLOW else 3
 RELATED = (0, 4, 6)
 MONDRIAN = ("linked", {"groups": "mondrian"})
 FOUND_OUT = (4, 8, 10)

@@ -1,6 +1,5 @@
 """Everything published is judged together, whatever its form; every judgement is held against all ways to pair rows with people."""
 
-import os
 from copy import copy
 
 import numpy as np
@@ -13,10 +12,11 @@ from sfumato.history.standing_requirements import widen_requirement
 from sfumato.models.k_anonymity import KAnonymity
 from sfumato.models.l_diversity import LDiversity
 from sfumato.policy.requirements import PrivacyRequirement
+from tests.slow import SLOW
 
 from .mixed_histories import Literal, Story, pairs_of, traded
 
-STORIES, JUDGEMENTS = (40, 150) if os.environ.get("SFUMATO_SLOW") else (16, 30)
+STORIES, JUDGEMENTS = (40, 150) if SLOW else (16, 30)
 """How many histories, and how many judgements there are at least about them."""
 
 

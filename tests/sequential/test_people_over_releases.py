@@ -1,6 +1,5 @@
 """People in several rows with a ledger: what all releases say about them together, held against all worlds of small histories."""
 
-import os
 from collections import Counter
 from fractions import Fraction
 from itertools import permutations
@@ -23,8 +22,9 @@ from sfumato.release.past_releases import WHOSE, Memory
 from sfumato.workflow.plan import plan
 from tests.people.worlds_of_people import labels_of
 from tests.people.worlds_over_releases import Releases, look, published, random_history, untold, violations
+from tests.slow import SLOW
 
-CASES = 400 if os.environ.get("SFUMATO_SLOW") else 5
+CASES = 400 if SLOW else 5
 FOUND_OUT = (11, 59, 136)
 """Histories that say too much when people are counted in each release alone."""
 UNTOLD = (16, 38, 56, 169)

@@ -1,6 +1,5 @@
 """The correctness points that sequential releases are known to trip over, one test each (points 13 to 16 stand in test_growth)."""
 
-import os
 from fractions import Fraction
 
 import numpy as np
@@ -13,12 +12,12 @@ from sfumato.history.judge.sequence import diversity, linkability, linkage_of
 from sfumato.history.release_sequence import Attribute, Boxes, ReleaseSequence
 from sfumato.kinds.tables.methods.sequential_search import Specialization, holds, specialize
 from sfumato.kinds.tables.methods.sequential_state import Board, Goal, SequelProblem, StepsDown, Taxonomy
+from tests.slow import SLOW
 
 from .brute import Records, known_tuples
 from .instances import TREES, attributes, random_instance, record_cliques, sequence_of
 from .stories import people, random_generator, release
 
-SLOW = bool(os.environ.get("SFUMATO_SLOW"))
 QUASI = "quasi-identifier"
 
 

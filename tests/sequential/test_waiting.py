@@ -1,6 +1,5 @@
 """Newcomers who wait: those whose groups cost most, never more than the policy allows, and nobody who was published before."""
 
-import os
 from collections import Counter
 from dataclasses import replace
 
@@ -23,6 +22,7 @@ from sfumato.workflow.plan import plan
 from sfumato.workflow.publish import publish
 from sfumato.workflow.verify import verify
 from tests.secret import SEED
+from tests.slow import SLOW
 
 TENS = Hierarchy.from_tree({"*": {f"{d}0-{d}9": [f"{d}{n}" for n in range(10)] for d in range(4)}})
 
@@ -95,7 +95,7 @@ def test_where_one_more_may_hurt_only_whole_groups_wait():
 @pytest.mark.parametrize("model", [LDiversity(l=2), LDiversity(l=2, kind="frequency"), TCloseness(t=0.4)], ids=str)
 def test_random_batches_keep_their_claims_and_their_limit(model):
     """t-closeness compares with everybody who is published, so that who waits may break it for others."""
-    for seed in range(300 if os.environ.get("SFUMATO_SLOW") else 100):
+    for seed in range(300 if SLOW else 100):
         rng = np.random.default_rng(seed)
         ages, values = rng.integers(0, 40, 24), rng.integers(0, 3, 24)
         new, groups = np.arange(24) >= 8, np.arange(24) // 4

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from itertools import permutations
 from pathlib import Path
 
@@ -14,9 +13,8 @@ import yaml
 
 import sfumato as sf
 from tests.command_line import run
+from tests.slow import SLOW
 from tests.trust.every_form import FORMS, columns, copy_of, redo, release_of, violations, write
-
-SLOW = bool(os.environ.get("SFUMATO_SLOW"))
 
 
 @pytest.mark.parametrize("form", FORMS)

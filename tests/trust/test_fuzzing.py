@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 from pathlib import Path
 
@@ -11,10 +10,12 @@ from benchmarks.fuzz.running import KINDS, play, run
 from benchmarks.fuzz.spoiling import Spoiling
 from benchmarks.fuzz.tally import Tally
 
+from tests.slow import SLOW
+
 CASES = {"recoded": 50, "anatomy": 25, "subtables": 20, "replaced": 12, "walked": 8, "baskets": 10, "graphs": 20, "databases": 5,
          "sequences": 4, "hostile": 80, "blocks": 15, "figures": 15, "people": 20, "linked": 8, "sampled": 6, "averaged": 15,
          "suppressed": 8, "perturbed": 10}  # fmt: skip
-SHARE = 1.0 if os.environ.get("SFUMATO_SLOW") else 0.4
+SHARE = 1.0 if SLOW else 0.4
 """Of these cases; `make fuzz` plays as many as there is time for."""
 
 

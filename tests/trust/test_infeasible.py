@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 import re
 from pathlib import Path
@@ -14,6 +13,7 @@ import yaml
 import sfumato as sf
 from tests.house.brute import claim_of, columns_of, satisfies, savable
 from tests.house.cases import random_case
+from tests.slow import SLOW
 
 REPLACED = {"version": 1, "method": {"obfuscation": {}}}
 
@@ -112,7 +112,7 @@ def test_a_small_table_whose_original_breaks_a_rule_is_made_at_once() -> None:
 def test_the_level_that_is_named_can_be_had_and_nothing_above_it() -> None:
     """With the claim lowered to it there is a release; with whole levels, one more is one too many. Judged by the definitions."""
     named = 0
-    for seed in range(20_000, 20_300 if os.environ.get("SFUMATO_SLOW") else 20_090):
+    for seed in range(20_000, 20_300 if SLOW else 20_090):
         models = random.Random(seed).sample(WITH_ONE_LEVEL, 1 + seed % 2)
         policy, records = random_case(seed, models)
         data = {name: [record[name] for record in records] for name in records[0]}

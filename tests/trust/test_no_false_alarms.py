@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ import pytest
 import sfumato as sf
 from tests.command_line import run
 from tests.secret import secret
+from tests.slow import SLOW
 from tests.trust.every_form import columns, copy_of, read, redo, violations, write
 
 HIERARCHIES: dict[str, Any] = {
@@ -62,7 +62,7 @@ def test_joint_claims_on_every_kind_of_hierarchy(hierarchy: str, claim: tuple[st
 
 ODD = list(
     product(["\u0085", "\u2028", "\u2029", "\x1c", "\x0b", "\u00a0", "\ufeff", "😀"], ["mondrian", "anatomy", "sequential"])
-)[:: 1 if os.environ.get("SFUMATO_SLOW") else 2]
+)[:: 1 if SLOW else 2]
 """Every character with one or two of the methods, in `make slow` with all."""
 
 

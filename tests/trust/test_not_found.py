@@ -6,7 +6,6 @@ Nor do methods make what the audit refuses: too many suppressed records, a bound
 from __future__ import annotations
 
 import math
-import os
 import random
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -18,8 +17,8 @@ import pytest
 import sfumato as sf
 from sfumato.core.errors import NotFound
 from tests.secret import secret
+from tests.slow import SLOW
 
-SLOW = bool(os.environ.get("SFUMATO_SLOW"))
 RECODING = ("mondrian", "optimal", "clustering", "global", "refined")
 TREE = {"tree": {"all": {"left": ["a", "b"], "right": ["c", "d"]}}}
 

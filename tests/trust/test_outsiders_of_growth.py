@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
@@ -10,9 +9,10 @@ import pytest
 import sfumato as sf
 from sfumato.kinds.tables.methods import sequential
 from tests.sequential.stories import Judge, joined, people, random_generator, release
+from tests.slow import SLOW
 
 Table = dict[str, list[str]]
-FIRST, LAST = 0 if os.environ.get("SFUMATO_SLOW") else 18, 30
+FIRST, LAST = 0 if SLOW else 18, 30
 """Which of the tables are tried: no release can serve most of the first."""
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 
 import networkx as nx
@@ -17,10 +16,10 @@ from sfumato.kinds.graphs.edge_flips import flip_edges_keeping_names
 from sfumato.kinds.graphs.form import Edges
 from tests.command_line import run
 from tests.secret import SEED
+from tests.slow import SLOW
 from tests.trust import twins
 from tests.trust.twins import FORMS
 
-SLOW = bool(os.environ.get("SFUMATO_SLOW"))
 MARK = "made from a given seed: not for publication"
 ON_CHANCE = {"subtables", "replaced", "walked", "baskets", "flipped", "database"}
 GRAPH = {"version": 1, "data": {"kind": "graph"}, "method": {"edge-perturbation": {"mu": 0.05}}}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,9 +15,9 @@ from sfumato.kinds.graphs.recovery import Recovered
 from sfumato.release.certificate import AT_BEST, SOME_FOUND, Certificate, Finding, one_sided_verdict
 from tests.command_line import run
 from tests.secret import secret
+from tests.slow import SLOW
 from tests.trust.every_form import FORMS, columns, copy_of, redo, release_of, violations
 
-SLOW = bool(os.environ.get("SFUMATO_SLOW"))
 Tree = dict[str, Any]
 JUDGED_ALONE = [form for form in FORMS if form not in ("baskets", "database")]
 """Forms whose claims are judged from the published files alone."""

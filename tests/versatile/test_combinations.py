@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 from collections import Counter
 from collections.abc import Iterator
@@ -13,6 +12,7 @@ import pyarrow as pa
 import pytest
 from tests.judges.subtables import DEFINITIONS, Unjudged, beliefs, read_release, satisfied
 from tests.secret import secret
+from tests.slow import SLOW
 
 import sfumato as sf
 from sfumato.core.registry import catalogue
@@ -20,7 +20,6 @@ from sfumato.data.linkage import Linkage
 from sfumato.models.base import Model
 from sfumato.workflow.plan import able_methods
 
-SLOW = bool(os.environ.get("SFUMATO_SLOW"))
 ON_VALUES = {name: model for name, model in catalogue("models", Model).items() if model.judges is Linkage and model.needs_sensitive}
 METHODS = ("guardian", "utility-aware", "single-attribute", "multi-sensitive")
 KINDS = tuple(product("01", repeat=3))

@@ -2,7 +2,6 @@
 
 import csv
 import json
-import os
 from dataclasses import replace
 from fractions import Fraction
 
@@ -14,6 +13,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from test_worlds import problems
 from tests.secret import secret
+from tests.slow import SLOW
 from versatile_paper import NAMES, TABLE_1
 from versatile_worlds import largest_posterior
 
@@ -266,7 +266,7 @@ def test_nothing_but_shared_columns_links_the_tables():
 
 
 @given(problems(), st.integers(0, 2), st.sampled_from(METHODS))
-@settings(max_examples=30 if os.environ.get("SFUMATO_SLOW") else 12, deadline=None)
+@settings(max_examples=30 if SLOW else 12, deadline=None)
 def test_the_audits_figure_is_the_posterior_over_all_worlds(problem, seed, method):
     """What the certificate says an outsider reaches is exactly what enumeration of all worlds gives, never less."""
     columns, rules = problem
