@@ -19,8 +19,6 @@ from pathlib import Path
 
 from sfumato.data.personal_columns import ColumnDecision, DatabaseColumn, decide, people_tables, words_of_name
 from sfumato.data.personal_columns.detector import points_at_persons
-from sfumato.data.personal_columns.names import kinds_by_name
-from sfumato.data.personal_columns.vocabulary import KINDS, PersonalKind
 
 FOLDER = Path(__file__).resolve().parents[1] / "tests" / "roles" / "schemas"
 _TYPES = {
@@ -87,7 +85,7 @@ def decisions(path: Path) -> Iterator[tuple[str, str, ColumnDecision]]:
 
 
 def _column(row: dict[str, str], table: str, parents: dict[str, str]) -> DatabaseColumn:
-    return DatabaseColumn(row["column"], table, TYPES.get(row["type"], row["type"]), key=_is_key(row["column"], parents))
+    return DatabaseColumn(row["column"], table, TYPES.get(row["type"], row["type"]), key=_is_key(row, parents))
 
 
 def _stem(name: str) -> str:
@@ -96,22 +94,12 @@ def _stem(name: str) -> str:
     return "".join(words[:-1] if words[-1:] == ("id",) else words[1:] if words[:1] == ("fk",) else ())
 
 
-def _is_key(name: str, parents: dict[str, str]) -> bool:
-    """Keys and references, which a database declares and a list of columns does not."""
-    words = words_of_name(name)
-    if words in (("id",), ("rowid",), ("row", "id")) or words[:1] == ("fk",) or _stem(name) in parents:
+def _is_key(row: dict[str, str], parents: dict[str, str]) -> bool:
+    """Keys and references, which a database declares and a list of columns does not; a text refers to a table of its name only."""
+    words = words_of_name(row["column"])
+    if words in (("id",), ("rowid",), ("row", "id")) or words[:1] == ("fk",) or _stem(row["column"]) in parents:
         return True
-    return (
-        words[-1:] == ("id",)
-        and len(words) > 1
-        and not any(one.treatment == "replace" for one in named_kinds(name))
-        and len(words) < 3
-    )
-
-
-def named_kinds(name: str) -> list[PersonalKind]:
-    """The kinds that a name speaks of."""
-    return [KINDS[one.kind] for one in kinds_by_name(name)]
+    return words[-1:] == ("id",) and TYPES.get(row["type"], row["type"]) == "integer"
 
 
 def score(path: Path) -> Score:

@@ -205,7 +205,8 @@ def decide(column: DatabaseColumn, people: bool, pointing: bool = False) -> Colu
         return ColumnDecision("ask", asked.kind, asked.reason) if asked and own else ColumnDecision("keep", "", "")
     if asked is not None and asked.kind != "outcome":
         return ColumnDecision("ask", asked.kind, asked.reason)
-    treatment = KINDS[named.kind].treatment if named is not None else ""
+    numbered = bool(set(words_of_name(column.name)[-1:]) & vocabulary().group("number"))
+    treatment = KINDS[named.kind].treatment if named is not None and not numbered else ""
     if named is not None and treatment == "beside" and pointing:
         return ColumnDecision("replace", named.kind, f"{named.reason} beside other personal columns")
     if reason := _code_reason(column):
@@ -263,13 +264,25 @@ def _personal(column: DatabaseColumn) -> Detected | None:
     path = next((path for value in sample[:100] if (path := has_document(value))), "") if column.type not in _CLOSED else ""
     if path:
         return Detected("document", f"personal data inside, at {path}", "high")
-    named = kind_by_name(column.name, column.table, dated=column.type in _DATES)
-    if named is not None and KINDS[named.kind].treatment == "replace" and _can_hold(column, named):
+    named = _held(column)
+    if named is not None:
         plain = (
             column.type == "text" or column.type in _CLOSED or named.kind in ("photo", "biometric", "secret", "free text", "place")
         )
         return Detected(named.kind if plain else "document", named.reason, "medium")
     return _by_values(column, sample)
+
+
+def _held(column: DatabaseColumn) -> NamedKind | None:
+    """Return the likeliest personal kind by name that the type can hold; none where the likeliest kind is not personal."""
+    for named in kinds_by_name(column.name, column.table):
+        if column.type in _DATES and named.kind not in DATED:
+            continue
+        if KINDS[named.kind].treatment != "replace":
+            return None
+        if _can_hold(column, named):
+            return named
+    return None
 
 
 def _by_values(column: DatabaseColumn, sample: list[str]) -> Detected | None:
