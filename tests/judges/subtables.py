@@ -96,17 +96,28 @@ def _cells(file: Path) -> tuple[Row, list[Row]]:
 
 def beliefs(sheets: Sequence[Sheet], given: Sequence[str], hidden: Sequence[str]) -> Beliefs:
     """Count every world; raises `Unjudged` when there are too many."""
+    return beliefs_of(records_in_worlds(sheets), given, hidden)
+
+
+def records_in_worlds(sheets: Sequence[Sheet], most: int = MOST_WORLDS) -> Counter[tuple[tuple[str, str], ...]]:
+    """How often a person has each record, over all worlds and people; raises `Unjudged` when there are more than `most` worlds."""
+    found: Counter[tuple[tuple[str, str], ...]] = Counter()
+    for many, people in enumerate(worlds(sheets)):
+        if many >= most:
+            raise Unjudged("too many worlds")
+        found.update(tuple(person.items()) for person in people)
+    return found
+
+
+def beliefs_of(records: Mapping[tuple[tuple[str, str], ...], int], given: Sequence[str], hidden: Sequence[str]) -> Beliefs:
+    """What is believed of hidden columns by whoever knows the given ones; a column in no table tells nothing."""
     of: dict[Row, Counter[Row]] = defaultdict(Counter)
     everybody: Counter[Row] = Counter()
-    shown = {column for sheet in sheets for column in (*sheet.columns, *(name for names, _ in sheet.lists for name in names))}
-    known, wanted = [name for name in given if name in shown], [name for name in hidden if name in shown]
-    for many, people in enumerate(worlds(sheets)):
-        if many >= MOST_WORLDS:
-            raise Unjudged("too many worlds")
-        for person in people:
-            value = tuple(person[name] for name in wanted)
-            of[tuple(person[name] for name in known)][value] += 1
-            everybody[value] += 1
+    for items, many in records.items():
+        person = dict(items)
+        value = tuple(person[name] for name in hidden if name in person)
+        of[tuple(person[name] for name in given if name in person)][value] += many
+        everybody[value] += many
     return Beliefs({known: _shares(counted) for known, counted in of.items()}, _shares(everybody))
 
 
