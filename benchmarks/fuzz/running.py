@@ -15,6 +15,7 @@ from benchmarks.fuzz.anatomy import AnatomyKind
 from benchmarks.fuzz.baskets import BasketKind, BlockKind
 from benchmarks.fuzz.databases import DatabaseKind
 from benchmarks.fuzz.graphs import FiguresKind, GraphKind
+from benchmarks.fuzz.histories import HistoryKind
 from benchmarks.fuzz.hostile import HostileKind
 from benchmarks.fuzz.numbers import AveragedKind, PerturbedKind, SuppressedKind
 from benchmarks.fuzz.people import LinkedKind, PeopleKind
@@ -32,7 +33,7 @@ KINDS: Mapping[str, Kind] = {
     kind.name: kind
     for kind in (
         RecodedKind(), AnatomyKind(), SubTableKind(), ReplacedKind(), WalkedKind(), BasketKind(), BlockKind(), GraphKind(),
-        FiguresKind(), DatabaseKind(), SequenceKind(), PeopleKind(), LinkedKind(), SampledKind(), AveragedKind(),
+        FiguresKind(), DatabaseKind(), SequenceKind(), HistoryKind(), PeopleKind(), LinkedKind(), SampledKind(), AveragedKind(),
         SuppressedKind(), PerturbedKind(), HostileKind(),
     )
 }  # fmt: skip

@@ -167,6 +167,39 @@ class HistoryJudge:
                 return next(iter(cells[column]))
         return None
 
+    def highest_belief(self, column: str) -> Fraction:
+        """The highest share of all worlds in which somebody of a release has one published value of a column."""
+        found = [Fraction(0)]
+        for release, published in enumerate(self.releases):
+            for person in published.present:
+                values = self.values(person, column, release)
+                found += [share for value, share in values.items() if value is not None]
+        return max(found)
+
+    def classes_are_apart(self) -> bool:
+        """Whether no row of a joint class, people with equal rows in what the adversary knows, fits anybody of another one.
+
+        Taken literally from what is published: each person's sets of rows name the joint classes that they fit.
+        """
+        known = [[tuple(cell for cell in row if cell[0] in self.given) for row in table.rows] for table in self.tables]
+        fits = {}
+        for person in range(len(self.people)):
+            looks = {
+                tuple(known[place][row] if row >= 0 else None for place, row in enumerate(rows)) for rows in self.choices(person)
+            }
+            fits[person] = looks
+        if any(len(looks) > 1 for looks in fits.values()):
+            return False
+        mine = {person: next(iter(looks)) for person, looks in fits.items() if looks}
+        for place in range(len(self.tables)):
+            classes: dict[object, set[object]] = {}
+            for look in mine.values():
+                if look[place] is not None:
+                    classes.setdefault(look[place], set()).add(look)
+            if any(len(several) > 1 for several in classes.values()):
+                return False
+        return True
+
     def candidates(self, person: int, release: int) -> int:
         """How many rows of the first table of a release somebody who is in it can have."""
         place = next(place for place, table in enumerate(self.tables) if table.release == release)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,8 @@ COVERS = {
     "b": {"*": ALL_B},
 }
 KNOWN = frozenset({"a", "b"})
-METHODS = ("mondrian", "mondrian", "clustering", "refined", "anatomy", "single-attribute", "utility-aware", "guardian")
+RECODING = ("mondrian", "clustering", "refined", "global")
+METHODS = ("mondrian", "mondrian", "clustering", "refined", "global", "anatomy", "single-attribute", "utility-aware", "guardian")
 
 
 @dataclass
@@ -53,7 +55,7 @@ class HistoryCase:
             here = [i for i in range(many) if rng.random() < stays] or list(range(many))
             names = [name for name in "ab" if rng.random() < 0.75] or ["a"]
             method = method if rng.random() < 0.8 else rng.choice(methods)
-            told = rng.random() < 0.65 or method not in ("mondrian", "clustering", "refined")
+            told = rng.random() < 0.65 or method not in RECODING
             names += [name for name, wanted in (("s", told), ("o", rng.random() < 0.5)) if wanted]
             case.releases.append({"here": here, "columns": names, "method": method})
         return case
@@ -66,7 +68,7 @@ class HistoryCase:
         columns["b"] = {"role": "quasi-identifier", "hierarchy": FLAT, "publish": "b" in told}
         columns["s"] = {"role": "sensitive", "publish": "s" in told}
         columns["o"] = {"role": "other", "publish": "o" in told}
-        recoded = release["method"] in ("mondrian", "clustering", "refined")
+        recoded = release["method"] in RECODING
         protect: list[dict[str, Any]] = [{"k-anonymity": {"k": 2}}] if recoded else []
         protect += [{"l-diversity": {"l": self.level, "kind": self.kind}}] if "s" in told else []
         series = {"cohorts": self.cohorts, "leaving": self.leaving}
@@ -87,7 +89,15 @@ class HistoryFigures:
     crashes: list[str] = field(default_factory=list)
 
 
-def play(case: HistoryCase, place: Path, rng: random.Random, figures: HistoryFigures, *, together: bool = True) -> None:
+def play(
+    case: HistoryCase,
+    place: Path,
+    rng: random.Random,
+    figures: HistoryFigures,
+    *,
+    together: bool = True,
+    watch: Callable[[HistoryJudge], object] | None = None,
+) -> None:
     """Publish the releases of a case one after the other, and judge all of them after each one.
 
     Where they are not made `together` each of them has a ledger of its own: a defect that the judge must find.
@@ -117,11 +127,13 @@ def play(case: HistoryCase, place: Path, rng: random.Random, figures: HistoryFig
         folder = publication.write(place / f"release-{len(made) + 1}", report=False)
         made.append(_published(publication, folder, len(made)))
         claimed = claimed or "s" in release["columns"]
-        claims = [("k-anonymity", "", 2)] if publication.plan.method.name in ("mondrian", "clustering", "refined") else []
+        claims = [("k-anonymity", "", 2)] if publication.plan.method.name in RECODING else []
         claims += [("l-diversity", "s", case.level)] if claimed else []
         try:
             judge = HistoryJudge(case.people, made, KNOWN, case.cohorts == "known")
             said = judge.broken(claims, len(made) - 1)
+            if watch is not None:
+                watch(judge)
         except TooManyWorlds:
             figures.counts["given up"] += 1
             return

@@ -148,14 +148,19 @@ class PersistentClasses:
         compare classes with their whole table. Where they are not, a table without the hidden column is judged by the people in it
         as well, with the values that other tables publish of them: whoever knows that somebody is in it excludes everybody else.
         """
+        return (linkage for linkage, _ in self.linkages_with_classes(hide, each=each))
+
+    def linkages_with_classes(self, hide: Collection[str], *, each: bool = False) -> Iterator[tuple[Linkage, IntArray]]:
+        """The same, each with the class of every kind."""
         for sheet in self.sheets:
             for name in sheet.columns & set(hide) if hide else [next(iter(sheet.columns))]:
                 yield from self._tables(sheet, name, bool(hide), each or self.mixed)
         for name in hide if self.mixed else ():
             for there, values, labels in values_from_other_tables(self.sheets, name, len(self.of)):
-                yield Linkage.of_groups(equivalence_classes_of([self.of[there]]).of, {name: (values, labels)})
+                alike = equivalence_classes_of([self.of[there]])
+                yield Linkage.of_groups(alike.of, {name: (values, labels)}), self.of[there][alike.first]
 
-    def _tables(self, sheet: CellTable, name: str, told: bool, each: bool) -> Iterator[Linkage]:
+    def _tables(self, sheet: CellTable, name: str, told: bool, each: bool) -> Iterator[tuple[Linkage, IntArray]]:
         weights = None if self.weights is None else self.weights[sheet.here]
         pairs = equivalence_classes_of([self.of[sheet.here], sheet.cells[name][sheet.here]], weights=weights)
         one = np.flatnonzero(sheet.here)[pairs.first]
@@ -167,7 +172,8 @@ class PersistentClasses:
             there = value >= 0
             if there.any():
                 spread = {name: (value[there], sheet.labels[name])} if told else {}
-                yield Linkage.of_groups(equivalence_classes_of([classes[there]]).of, spread, pairs.counts[there])
+                alike = equivalence_classes_of([classes[there]])
+                yield Linkage.of_groups(alike.of, spread, pairs.counts[there]), classes[there][alike.first]
 
 
 def values_from_other_tables(

@@ -46,10 +46,11 @@ from sfumato.core.errors import AuditRefused, Infeasible, SfumatoError
 from sfumato.core.html.pages import card_html, table_html
 from sfumato.core.registry import catalogue
 from sfumato.data.memory_map import release_memory_of_rows
-from sfumato.history.judge.earlier_requirements import already_disclosed
+from sfumato.history.judge.earlier_requirements import already_disclosed, records_to_leave_out
 from sfumato.history.ledger import Ledger
 from sfumato.history.ledger.entries import LedgerPlace
 from sfumato.history.reference_distribution import describe_references
+from sfumato.history.standing_requirements import is_membership_known
 from sfumato.kinds.person_evidence import PEOPLE, PER_BUCKET
 from sfumato.kinds.tables.source_audit import rules_in_original
 from sfumato.policy.constraint_language.syntax_tree import SameMultiset
@@ -268,7 +269,7 @@ def _certificate(exhibit: ReleaseView, chosen: Plan, release: Release) -> Certif
         public_findings(exhibit, exhibit.once(certify)),
         exhibit.records,
         utility=figures(exhibit.as_published()),
-        assumptions=(*list_assumptions(exhibit), *release.notes, *_scope_of_shares(exhibit.policy)),
+        assumptions=(*list_assumptions(exhibit), *_of_releases(exhibit), *release.notes, *_scope_of_shares(exhibit.policy)),
         limits=(LIMITS_PAGE,),
         method=chosen.method.name,
         version=__version__,
@@ -291,6 +292,18 @@ def _continued(earlier: History | None, policy: Policy, release: Release, exhibi
 
 _OF_RULES = {"rules", "rules of the policy", "constraints"}
 """Checks that find a rule broken."""
+
+
+class NotFoundOverReleases(Infeasible):
+    """What a method made does not keep the claims together with earlier releases; without some records it may."""
+
+    records: frozenset[str] = frozenset()
+    """Keys of these records; private."""
+
+    def leaving_out(self, records: frozenset[str]) -> NotFoundOverReleases:
+        """The same with the records without which it may be found."""
+        self.records = records
+        return self
 
 
 def refusal_of(failed: list[Finding], policy: Policy, chosen: Plan, exhibit: ReleaseView) -> SfumatoError:
@@ -329,12 +342,15 @@ def _refused(failed: list[Finding], policy: Policy, chosen: Plan, exhibit: Relea
     if doubts:
         hint = "put a key into the equation, widen the domains it is made of, or publish again; nothing was published"
         return Infeasible(f"{wrong}; {'; '.join(doubts)}", where=policy.document.where("keep"), hint=hint)
+    joined = policy.series.by == "join" or any(claim.model.joint for claim in policy.claims)
+    counted = not joined and all(finding.achieved for finding in failed)  # what could not be judged at all is refused as such
+    if len(exhibit.history or ()) > 1 and counted and names <= {*claims, "earlier promises", PEOPLE}:
+        return NotFoundOverReleases(
+            f"no release was found that keeps what is asked together with earlier ones: {wrong}",
+            where=policy.document.where("protect"),
+            hint="nothing was published; try another method, ask for a lower level, or keep who left in the table",
+        ).leaving_out(records_to_leave_out(exhibit))
     hint = "nothing was published; this is a defect of the method, please report it"
-    if len(exhibit.history or ()) > 1 and names <= {*claims, "earlier promises", PEOPLE}:
-        hint = (
-            "nothing was published; this method found no way beside what earlier releases said: try another one, say the promise "
-            "anew at a lower level, or keep who left in the table; if nothing helps, please report it"
-        )
     return AuditRefused(f"the audit refused the release: {wrong}", hint=hint)
 
 
@@ -389,6 +405,19 @@ def _verdict(finding: Finding, reason: str) -> Finding:
 def list_assumptions(exhibit: ReleaseView) -> tuple[str, ...]:
     """The sentences that the certificate of a release must hold."""
     return (*filter(None, [exhibit.form.mark]), *_of_policy(exhibit.policy), *describe_references(exhibit.policy))
+
+
+def _of_releases(exhibit: ReleaseView) -> tuple[str, ...]:
+    """How the adversary of claims over several releases links rows: certificates of earlier versions do not say it."""
+    if not _several(exhibit) or not any(claim.hide for claim in exhibit.policy.claims):
+        return ()
+    known = is_membership_known(exhibit.policy, exhibit.history)
+    where = "who is in which release" if known else "of one release that a person is in it, and nothing else about membership"
+    return (
+        f"over several releases the adversary knows {where}, and takes all exchanges of people inside a joint equivalence class "
+        "for equally likely; an adversary who gives equal weight to all ways of linking rows between releases may believe a value "
+        "more than the level says, unless no row of a joint class fits anybody of another one",
+    )
 
 
 def _of_policy(policy: Policy) -> tuple[str, ...]:

@@ -17,7 +17,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from sfumato.core.randomness import Randomness, is_guessable
+from sfumato.history.constrain.constraints import require_few_withheld, require_somebody
 from sfumato.history.judge.earlier_requirements import (
     require_compatible_forms,
     require_no_background_link,
@@ -30,10 +33,11 @@ from sfumato.release.evidence import source_audit
 from sfumato.release.folder import Format
 from sfumato.release.form import GIVEN_SEED
 from sfumato.release.method import Progress, Task, no_progress
+from sfumato.release.past_releases import keys_of
 from sfumato.release.release import Release
 from sfumato.workflow.arguments import PolicyLike, as_policy, ledger_of
-from sfumato.workflow.plan import plan
-from sfumato.workflow.publication import Publication, certify_draft
+from sfumato.workflow.plan import Plan, plan
+from sfumato.workflow.publication import NotFoundOverReleases, Publication, certify_draft
 
 _MAKING = 0.5
 """The share of the work, as progress tells it, that is making."""
@@ -131,14 +135,37 @@ def _published(
     source.require_sound(policy, dataset, rules_stay=not chosen.method.keeps_rules)
     workers = jobs or chosen.method.usual_jobs()
     making = partial(_scaled, progress, 0.0, _MAKING)
-    release = chosen.method.run(Task(policy, dataset, Randomness(seed), workers, making, earlier, unfinished))
-    _remember_types(release, policy, data)
-    if is_guessable(seed):
-        release = replace(release, form=release.form.with_public(mark=GIVEN_SEED))
-    progress(_MAKING, "certifying")
-    return certify_draft(
-        policy, chosen, release, dataset, earlier, book, place, seed, format, partial(_scaled, progress, _MAKING, 1.0)
-    )
+    task = Task(policy, dataset, Randomness(seed), workers, making, earlier, unfinished)
+    certifying, out = partial(_scaled, progress, _MAKING, 1.0), frozenset[str]()
+    while True:
+        release = _made(chosen, task, out)
+        _remember_types(release, policy, data)
+        if is_guessable(seed):
+            release = replace(release, form=release.form.with_public(mark=GIVEN_SEED))
+        progress(_MAKING, "certifying")
+        try:
+            return certify_draft(policy, chosen, release, dataset, earlier, book, place, seed, format, certifying)
+        except NotFoundOverReleases as refused:  # whoever cannot be published beside earlier releases waits
+            if refused.records <= out:
+                raise
+            out |= refused.records
+
+
+def _made(chosen: Plan, task: Task, out: frozenset[str]) -> Release:
+    """The release of a method that is asked about everybody but some, by their keys; these are suppressed."""
+    if out:
+        left = np.array([key not in out for key in keys_of(task.policy, task.data)], dtype=np.bool_)
+        kept = np.flatnonzero(left)
+        require_somebody(len(kept))
+        made = chosen.method.run(replace(task, data=task.data.taking(kept)))
+        rows = {part: np.where(np.asarray(rows) >= 0, kept[rows], -1) for part, rows in made.trace.rows.items()}
+        release = replace(made, suppressed=made.suppressed + int((~left).sum()), trace=replace(made.trace, rows=rows))
+        require_few_withheld(task.policy, release.suppressed, task.data.records)
+    else:
+        release = chosen.method.run(task)
+    if task.history and release.form.remembered:
+        require_somebody(task.data.records - release.suppressed)
+    return release
 
 
 def _scaled(progress: Progress, low: float, high: float, done: float, what: str) -> None:

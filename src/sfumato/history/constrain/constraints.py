@@ -209,6 +209,16 @@ def _placed(task: Task, tied: HistoryLinks) -> RecordPlacement:
     return found
 
 
+def require_somebody(published: int) -> None:
+    """Refuse a release that publishes nobody."""
+    if published <= 0:
+        raise Infeasible(
+            "nobody can be published together with earlier releases: everybody would be suppressed",
+            where="key",
+            hint="publish when others have come, publish fewer columns, or keep who left in the table",
+        )
+
+
 def require_few_withheld(policy: Policy, withheld: int, records: int) -> None:
     """Refuse when more records than the policy allows would be left out because of earlier releases."""
     limit = policy.utility.suppress_at_most

@@ -14,7 +14,7 @@ from typing import ClassVar
 
 from sfumato.core.errors import LedgerError, NotAssessed, SfumatoError
 from sfumato.core.wording import Wording
-from sfumato.history.judge.series import is_series, judge_by_classes, judge_series, published_cells_of
+from sfumato.history.judge.series import is_series, judge_by_classes, judge_series, published_cells_of, records_below
 from sfumato.history.published_cells import PublishedCells
 from sfumato.history.record_identity import require_one_record_per_row
 from sfumato.history.reference_distribution import with_reference
@@ -163,6 +163,13 @@ class EarlierPromises(Check):
         if left and not broken:
             return Finding(self.name, True, {"broken": 0}, {}, grade=NOT_JUDGED, reason=reason)
         return Finding(self.name, not broken, {"broken": 0}, {"broken": len(broken)}, reason=reason)
+
+
+def records_to_leave_out(exhibit: ReleaseView) -> frozenset[str]:
+    """Return the keys of records without which the claims of all releases may hold; nothing where that is not known."""
+    with suppress(SfumatoError):
+        return records_below(exhibit, [*exhibit.policy.claims, *_standing(exhibit)])
+    return frozenset()
 
 
 def _standing(exhibit: ReleaseView) -> list[PrivacyRequirement]:

@@ -28,7 +28,7 @@ Why people who share all bundles of rows protect each other stands in `history.p
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -253,6 +253,29 @@ def judge_by_classes(bundles: PublishedCells, claim: PrivacyRequirement, cohorts
     if not verdicts:
         return None
     return max(verdicts, key=lambda one: (one.below, *(-level for level in claim.model.strength(one.achieved))))
+
+
+def records_below(exhibit: ReleaseView, claims: Iterable[PrivacyRequirement]) -> frozenset[str]:
+    """Return the keys of the newest release whose absence may mend claims that fail over all releases.
+
+    These are the members of failing joint classes, and whoever was of one class with a member before this release: where somebody
+    who left stands out, those who stayed are the ones that can be left out.
+    """
+    bundles = exhibit.once(published_cells_of)
+    if links_rows(bundles.history) or bundles.weights is not None:
+        return frozenset()
+    before, cohorts = bundles.until(bundles.newest - 1), is_membership_known_for_view(exhibit)
+    chosen = np.zeros(bundles.people, dtype=np.bool_)
+    for claim in (widen_requirement(claim, exhibit.policy, bundles.policies) for claim in claims):
+        joint = persistent_classes_of(bundles, claim, cohorts)
+        below = np.zeros(bundles.people, dtype=np.bool_)
+        for linkage, classes in joint.linkages_with_classes(claim.hide, each=claim.model.compares_release):
+            below |= np.isin(joint.of, classes[~np.asarray(claim.model.satisfied(linkage))])
+        earlier = find_persistent_classes(before, claim.given, claim.hide, among=() if claim.hide else before.sheets)
+        chosen |= below | np.isin(earlier.of, np.setdiff1d(earlier.of[below], [-1]))
+    newest = bundles.history.releases[-1].memory
+    here = pc.index_in(newest.key_column, value_set=bundles.keys).to_numpy(zero_copy_only=False).astype(np.int64)
+    return frozenset(key for key, person in zip(newest.keys, here.tolist(), strict=True) if chosen[person])
 
 
 def levels_after_each_release(bundles: PublishedCells, claim: PrivacyRequirement, cohorts: bool) -> list[tuple[int, ClassVerdict]]:

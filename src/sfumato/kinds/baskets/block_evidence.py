@@ -516,7 +516,8 @@ def judge_basket_history(exhibit: ReleaseView, claim: PrivacyRequirement, judge:
     broken = next((one for one in found if one.open or not one.holds), None)
     if broken is not None:
         return broken
-    worst = min(found, key=lambda one: claim.model.strength(one.achieved))
+    levels = [one for one in found if one.achieved.keys() >= claim.model.levels.keys()]  # what is only measured has no level
+    worst = min(levels or found[:1], key=lambda one: claim.model.strength(one.achieved) if levels else ())
     told = f"in the blocks in which people were first published, over {len(history)} releases"
     return Finding(claim.model.name, True, asked, worst.achieved, claim.given, claim.hide, _weakest(found), told)
 
