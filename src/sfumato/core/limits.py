@@ -43,7 +43,7 @@ def unpacked_limit(packed: int) -> int:
 
 def require_unpacked_size(unpacked: int, packed: int) -> None:
     """Raise `UnpacksTooFar` if this many bytes are more than a file of this size may unpack to."""
-    if unpacked > unpacked_limit(packed):
+    if unpacked > unpacked_limit(packed):  # I1
         raise UnpacksTooFar
 
 
@@ -69,7 +69,7 @@ def memory_limit(packed: int) -> Iterator[None]:
         except MemoryError:  # also Arrow's
             raise UnpacksTooFar from None
         finally:
-            resource.setrlimit(resource.RLIMIT_DATA, (soft, hard))
+            resource.setrlimit(resource.RLIMIT_DATA, (soft, hard))  # I2
 
 
 def _data_bytes() -> int:
