@@ -40,7 +40,8 @@ def random_policy(seed: int, *, most: int = 6) -> tuple[dict[str, Any], list[Row
     columns["s"] = "sensitive"
     values["s"] = [f"s{j}" for j in range(rng.randint(2, 3))]
     records = [{name: rng.choice(some) for name, some in values.items()} for _ in range(rng.randint(2, most))]
-    claims = [_claim(rng, quasi) for _ in range(rng.randint(1, 3))]
+    drawn = [_claim(rng, quasi) for _ in range(rng.randint(1, 3))]
+    claims = list({str({**claim, "given": sorted(claim["given"])}): claim for claim in drawn}.values())  # equal ones are refused
     utility: dict[str, Any] = {"minimize": rng.choice(["loss", "loss", "ntil"])}
     if rng.random() < 0.4:
         utility["suppress_at_most"] = rng.choice([0.0, 0.2, 0.5])

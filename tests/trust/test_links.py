@@ -303,7 +303,7 @@ def test_no_trace_is_an_empty_trace_and_a_strange_one_an_error(release: Path, tm
     form = read_folder(release).form
     assert not read_provenance(tmp_path / "none", form).rows
     for content in (b"", b"PK\x03\x04", b"\x93NUMPY\x01\x00", b"text"):
-        (tmp_path / "odd").write_bytes(content)
+        provenance_path(tmp_path / "odd").write_bytes(content)
         with pytest.raises(SfumatoError, match="trace cannot be read"):
             read_provenance(tmp_path / "odd", form)
 

@@ -33,7 +33,7 @@ class Source(BaseModel):
     linked: bool = Field(default=False, exclude=True, repr=False, description="whether the rows of a person are linked")
     published: tuple[str, ...] = Field(default=(), exclude=True, repr=False, description="published columns; without it all")
 
-    reads: ClassVar[frozenset[str]] = frozenset({"data", "protect", "method", "effort"})
+    reads: ClassVar[frozenset[str]] = frozenset({"data", "protect", "method", "effort", "title"})
     """The keys of a policy that have an effect on this kind of data; entries of columns as ``columns.boundary``.
 
     A policy that writes another one is refused before anything is read (`workflow.plan`).
