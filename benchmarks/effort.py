@@ -32,7 +32,7 @@ START = 0.9
 """CPU seconds of a cold process for everything but starts and search, measured once on Adult."""
 HI = {"education": 3, "race": 3, "hispanic": 2, "experience": 0, "kidslt6": 0, "region": 2, "husby": 0}
 FOOD = {"age": 0, "size": 0, "town": 2, "sex": 2, "totexp": 0}
-MALES = {"school": 0, "exper": 0, "union": 2, "ethn": 2, "maried": 2, "industry": 3, "occupation": 3, "residence": 2}
+MALES = {"school": 0, "exper": 0, "union": 2, "ethn": 2, "married": 2, "industry": 3, "occupation": 3, "residence": 2}
 VIETNAM = {"age": 0, "sex": 2, "married": 2, "educ": 0, "illness": 0, "actdays": 0, "commune": 0}
 
 
