@@ -31,7 +31,6 @@ def main() -> None:
         _shot(page, folder / "quarters" / "release-q2.private.html", "timeline", 560, "All releases together")
         run_page(TUTORIALS / "test-database.md", folder / "database")
         _shot(page, folder / "database" / "shop-release" / "report.html", "database", 700)
-        _card(page, folder)
         browser.close()
 
 
@@ -44,16 +43,6 @@ def _shot(page: Any, file: Path, name: str, height: int, heading: str = "") -> N
         top = max(box["y"] - 20, 0) if box else 0.0
     clip = {"x": 0, "y": top, "width": WIDTH, "height": height}
     page.screenshot(path=PICTURES / f"{name}.png", clip=clip, full_page=True)
-
-
-def _card(page: Any, folder: Path) -> None:
-    """Photograph the card of a publication, as a notebook shows it."""
-    import sfumato as sf
-
-    policy = sf.Policy.read(ROOT / "docs" / "examples" / "first.yaml")
-    card = sf.publish(policy)._repr_html_()
-    (folder / "card.html").write_text(f"<meta charset=utf-8><body style='font-family:sans-serif'>{card}", encoding="utf-8")
-    _shot(page, folder / "card.html", "card", 620)
 
 
 if __name__ == "__main__":

@@ -93,7 +93,10 @@ METHODS: Mapping[str, tuple[str, str]] = {
     "pattern-walk": ("O(steps · properties); parts are walked separately", "{pattern-walk: {linked_at_most: 0.1}}"),
     "pram": ("O(n)", "{pram: {columns: [city], keep: 0.8}}"),
     "private-figures": ("O(edges^1.5) for triangles", "{private-figures: {}}"),
-    "refined": ("the start methods and a search, limited by `effort`: at most 0.5 s per 1,000 records, up to 45 s", "{refined: {seconds: 10}}"),
+    "refined": (
+        "start methods and a search limited by `effort`: up to 0.5 s per 1,000 records and 45 s",
+        "{refined: {seconds: 10}}",
+    ),
     "related": ("as `linked`", "{related: {}}"),
     "relational": ("O(rows) with exact samplers, in pieces within `memory`", "{relational: {}}"),
     "sampled": ("O(n) per level combination", "{sampled: {}}"),
