@@ -372,14 +372,9 @@ class Certificate:
         return f"Certificate({verdict}: {shown} of {len(promised)} findings hold, {self.records.published:,} records)"
 
     def _repr_html_(self) -> str:
-        title = (
-            "The release holds" if self.holds else "The release does not hold" if self.violations else "Not everything was judged"
-        )
-        words = {True: "holds", False: "violated", None: "not judged"}
-        rows = [
-            (words[each.verdict], each.model, ", ".join(each.hide), _levels(each.required), _levels(each.achieved), each.grade)
-            for each in self.findings
-        ]
+        title = "Certificate: nothing is violated" if self.holds else "Certificate: something is violated"
+        title = title if self.holds or self.violations else "Certificate: not everything was assessed"
+        rows = [(f"{MARKS[each.state]} {each.state}", each.title, each.sentence) for each in self.findings]
         counts = self.records
         figures = [(f"{counts.published:,}", "records published"), (f"{counts.suppressed:,}", "suppressed")]
         figures += [(f"{value:.4g}", name.replace("_", " ")) for name, value in self.utility.items() if isinstance(value, float)]
@@ -440,11 +435,7 @@ class Certificate:
         )
 
 
-_HEADER = ("", "finding", "hidden", "asked", "found", "grade")
-
-
-def _levels(levels: Mapping[str, Any]) -> str:
-    return ", ".join(f"{name} {value:.4g}" if isinstance(value, float) else f"{name} {value}" for name, value in levels.items())
+_HEADER = ("", "finding", "result")
 
 
 def verdict_of(findings: Iterable[Finding]) -> bool | None:

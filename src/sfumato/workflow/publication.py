@@ -43,7 +43,7 @@ from typing import TYPE_CHECKING, Any
 from sfumato import __version__
 from sfumato.audit.certify import FLOOR, certify
 from sfumato.core.errors import AuditRefused, Infeasible, SfumatoError
-from sfumato.core.html.pages import card_html, table_html
+from sfumato.core.html.pages import block_html, card_html, table_html
 from sfumato.core.registry import catalogue
 from sfumato.data.memory_map import release_memory_of_rows
 from sfumato.history.judge.earlier_requirements import already_disclosed, records_to_leave_out
@@ -65,6 +65,7 @@ from sfumato.release.metric import figures
 from sfumato.release.past_releases import History, PastRelease
 from sfumato.release.release import Release
 from sfumato.release.summary import Summary, summarize
+from sfumato.release.summary_html import headline_html, summary_html
 from sfumato.release.view import ReleaseView
 from sfumato.workflow.plan import Plan
 from sfumato.workflow.write import DraftFolder, write_out
@@ -122,7 +123,8 @@ class Publication:
         return f"Publication({counts.published:,} of {counts.input:,} records with {self.certificate.method}, {verdict}{cost})"
 
     def _repr_html_(self) -> str:
-        return self.certificate._repr_html_() + _first_rows(self.release)
+        told = self.summary("publication.write(DIR) writes the release folder; sf.verify(DIR) audits it.")
+        return block_html(str(headline_html(told, 4)), str(summary_html(told))) + _first_rows(self.release)
 
     @property
     def findings(self) -> tuple[Finding, ...]:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import astuple, dataclass, field, replace
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sfumato.audit.certify import certify, compare_with_certificate
 from sfumato.core.errors import LedgerError, PolicyError, ReleaseError, SfumatoError
+from sfumato.core.html.pages import block_html
 from sfumato.core.registry import entry
 from sfumato.data.memory_map import USUAL, memory_bound, parse_memory_size
 from sfumato.engines.local import HERE
@@ -22,6 +24,7 @@ from sfumato.release.method import Method
 from sfumato.release.past_releases import History
 from sfumato.release.signature import UNSIGNED, examine_signature
 from sfumato.release.summary import Summary, summarize
+from sfumato.release.summary_html import headline_html, summary_html
 from sfumato.release.view import ReleaseView, certificate_of
 from sfumato.workflow.publication import list_assumptions, public_findings
 
@@ -65,6 +68,12 @@ class Audit:
         seen = self.view.as_published()
         attacks = () if any(finding.model == "files" and not finding.holds for finding in self.findings) else known_attacks(seen)
         return summarize(seen, self.findings, attacks=attacks, next_steps=next_steps)
+
+    def _repr_html_(self) -> str:
+        if self.view is None:
+            return f"<pre>{escape(repr(self))}</pre>"
+        told = self.summary()
+        return block_html(str(headline_html(told, 4)), str(summary_html(told)))
 
     def to_json(self) -> dict[str, Any]:
         """``holds`` is null when nothing is violated but something is left open."""

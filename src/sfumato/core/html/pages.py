@@ -78,7 +78,14 @@ _STYLE = (
     ".sfumato th{color:#66737f}.sfumato svg{width:100%;max-width:640px;height:auto}"
     ".sfumato svg .l{font-size:12px;fill:#2b333b}.sfumato svg .v{font-size:11px;fill:#66737f}"
     ".sfumato .yes{color:#3c7a57;font-weight:600}.sfumato .no{color:#b3402f;font-weight:600}"
-    ".sfumato .open{color:#a8701a;font-weight:600}</style>"
+    ".sfumato .open{color:#8a5200;font-weight:600}"
+    ".sfumato .chip{display:inline-block;border-radius:99px;padding:1px 10px;font-size:13px;font-weight:600}"
+    ".sfumato .hold{background:#e5f3ef;color:#12715e}.sfumato .warn{background:#fdf1dc;color:#8a5200}"
+    ".sfumato .bad{background:#fbe6e3;color:#a3261c}.sfumato .plain{border:1px solid #dcdfe3;color:#56626f}"
+    ".sfumato .q{font-size:12px;letter-spacing:.04em;text-transform:uppercase;color:#56626f;margin:10px 0 2px}"
+    ".sfumato .five{display:grid;grid-template-columns:repeat(2,minmax(0,1fr));gap:4px 22px}.sfumato .wide{grid-column:1/-1}"
+    ".sfumato .points{list-style:none;padding:0;margin:0}.sfumato .warn-sign{color:#8a5200;font-weight:700}"
+    ".sfumato .soft{color:#56626f;font-size:13px}.sfumato h2{color:#1c2530}</style>"
 )
 
 
@@ -87,6 +94,11 @@ def card_html(title: str, lead: str, figures: Sequence[tuple[str, str]] = (), bo
     shown = "".join(f"<div><b>{escape(value)}</b><span>{escape(name)}</span></div>" for value, name in figures)
     top = f'<h4>{escape(title)}</h4><p>{escape(lead)}</p><div class="figures">{shown}</div>'
     return f'<div class="sfumato">{_STYLE}{top}{body}</div>'
+
+
+def block_html(*parts: str) -> str:
+    """Pieces that are HTML already, in the frame and style of a card."""
+    return f'<div class="sfumato">{_STYLE}{"".join(parts)}</div>'
 
 
 def table_html(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:

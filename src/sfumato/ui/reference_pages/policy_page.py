@@ -56,6 +56,7 @@ KEYS = {
     "A sensitive column that no requirement names (`unprotected:NAME`) needs a reason.",
     "effort": "How long a search may take: `quick`, `balanced` (the default) or `thorough`. `check` says how long each takes. "
     "A balanced search ends when twice the work would take less than 3 % off the loss. More effort never loses more.",
+    "title": "The name of the data set, shown on reports.",
     "plugins": "Python code that constraints and domains call. It is off unless the environment allows it. "
     "See [write a plugin](../how-to/plugin.md).",
 }
@@ -112,7 +113,7 @@ def policy_page() -> str:
         "utility": _fields(Utility, "utility"), "ledger": _fields(Book, "ledger", "A path alone is `{file: path}`."),
         "key": _pointed("key", "See the example of [`ledger`](#ledger)."), "person": _person,
         "population": _fields(SampledPopulation, "population"), "series": _fields(Series, "series"),
-        "accept": _plain("accept"), "effort": _pointed("effort", "Write `effort: quick`."), "plugins": _own_code,
+        "accept": _plain("accept"), "effort": _pointed("effort", "Write `effort: quick`."), "plugins": _own_code, "title": _pointed("title", "For example `title: Hospital discharges 2025`."),
     }  # fmt: skip
     for key, part in parts.items():
         lines += ["", f"## `{key}` {{#{key}}}", "", *part()]

@@ -23,7 +23,7 @@ from sfumato.release.folder import CERTIFICATE, MANIFEST, REPORT, STATEMENT, for
 from sfumato.release.signature import new_key_pair
 from sfumato.ui.studio.background_jobs import Job
 from sfumato.ui.studio.page import Page, Visit, question
-from sfumato.ui.studio.work.releasing import ahead, audit, before_and_after, play, recovered, release, sign, timeline
+from sfumato.ui.studio.work.releasing import ahead, audit, before_and_after, five, play, recovered, release, sign, timeline
 
 PUBLISHING, PREVIEW = "publishing", "preview"
 
@@ -153,6 +153,7 @@ class ReleasePage(Page):
         undone = None
         if form.recoverable:
             undone = visit.work(recovered, "recovered", visit.seen(f"{visit.subject}/{MANIFEST}"), folder=str(folder))
+        told["five"] = question(visit.work(five, "five", visit.seen(f"{visit.subject}/{MANIFEST}"), folder=str(folder)))
         originals = [file.name for file in (*visit.project.policies(), *visit.project.data_files())]
         return told | {
             "form": form.name,

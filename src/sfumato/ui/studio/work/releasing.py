@@ -19,6 +19,9 @@ from sfumato.release.attack import known_attacks
 from sfumato.release.folder import open_release
 from sfumato.release.method import Progress
 from sfumato.release.signature import SigningKey, sign_folder
+from sfumato.release.summary import summarize
+from sfumato.release.summary_html import headline_html, summary_html
+from sfumato.release.view import certificate_of
 from sfumato.workflow.database_load import has_target, load_release
 from sfumato.workflow.estimate import recover_folder
 from sfumato.workflow.forecast import forecast_publish, preview
@@ -86,6 +89,20 @@ def play(progress: Progress, folder: str, original: str) -> dict[str, Any]:
         figures += [figure.to_json() for figure in run_attack(attack.name, exhibit)]
     without = [attack.name for attack in named if runnable_attack(attack.name, exhibit) is None]
     return {"figures": figures, "without": without}
+
+
+def five(progress: Progress, folder: str) -> dict[str, Any]:
+    """The answers to the five questions about a release, from its published files, as HTML that is escaped already."""
+    progress(0.2, "Summing up")
+    exhibit = open_release(folder)
+    certificate = certificate_of(exhibit)
+    steps = (f"Download it and hand it over. Recipients check it with `sfumato verify {Path(folder).name}`.",)
+    told = summarize(exhibit, certificate.findings, attacks=certificate.attacks or (), next_steps=steps)
+    return {
+        "headline": str(headline_html(told, 2)),
+        "five": str(summary_html(told, details="#findings")),
+        "summary": told.to_json(),
+    }
 
 
 def sign(progress: Progress, folder: str, key: str) -> dict[str, Any]:
