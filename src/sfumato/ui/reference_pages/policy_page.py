@@ -113,7 +113,8 @@ def policy_page() -> str:
         "utility": _fields(Utility, "utility"), "ledger": _fields(Book, "ledger", "A path alone is `{file: path}`."),
         "key": _pointed("key", "See the example of [`ledger`](#ledger)."), "person": _person,
         "population": _fields(SampledPopulation, "population"), "series": _fields(Series, "series"),
-        "accept": _plain("accept"), "effort": _pointed("effort", "Write `effort: quick`."), "plugins": _own_code, "title": _pointed("title", "For example `title: Hospital discharges 2025`."),
+        "accept": _plain("accept"), "effort": _pointed("effort", "Write `effort: quick`."), "plugins": _own_code,
+        "title": _pointed("title", "For example `title: Hospital discharges 2025`."),
     }  # fmt: skip
     for key, part in parts.items():
         lines += ["", f"## `{key}` {{#{key}}}", "", *part()]
