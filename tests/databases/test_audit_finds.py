@@ -130,3 +130,17 @@ def test_an_edited_target_is_found(tmp_path: Path) -> None:
         assert check in broken, (statement, broken)
     assert sfumato("verify", str(out), "--target", target).returncode == 1
     assert sfumato("verify", str(out)).returncode == 0
+
+
+def test_the_target_is_searched_for_old_values_with_the_original(tmp_path: Path) -> None:
+    """F26: only `publish` searched; `verify --target --original` compared rows and did not look for what was replaced."""
+    target = f"sqlite:///{tmp_path / 'target.db'}"
+    source = make_shop(tmp_path / "shop.db")
+    policy = write_policy(tmp_path, source, target)
+    out = sf.publish(policy, seed=secret(1)).write(tmp_path / "release", report=False)
+    load_release(policy, out)
+    alone = {finding.model for finding in sf.verify(out, target=target).findings}
+    known = {finding.model: finding for finding in sf.verify(out, original=source, target=target).findings}
+    searched = {name for name in set(known) - alone if name.startswith("target: ")}
+    assert searched
+    assert all(known[name].holds for name in searched)

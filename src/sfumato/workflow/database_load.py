@@ -26,7 +26,7 @@ from sfumato.io.sql import connect, dialect_of, load, read_back, read_schema, se
 from sfumato.io.sql.rows import RowCounter
 from sfumato.kinds.testdata.database_checks import JoinSize, join_sizes, judge_target
 from sfumato.kinds.testdata.database_view import DatabaseView
-from sfumato.kinds.testdata.form import DatabaseForm, schema_of, tables_of
+from sfumato.kinds.testdata.form import DatabaseForm, bound_policy, schema_of, tables_of
 from sfumato.kinds.testdata.leaked_values import Originals, original_values
 from sfumato.policy.database_policy import BoundPolicy
 from sfumato.policy.policy import Policy, public_policy
@@ -226,13 +226,14 @@ def _complaint(found: ServerFinding) -> str:
 
 
 def verify_target(release: ReleaseView, target: str) -> tuple[Finding, ...]:
-    """Findings about a target, from the folder and the target alone."""
+    """Findings about a target, from the folder and the target; with the original also that no old value stands there."""
     if not release.form.has_target:
         raise PolicyError("only a database has a target", hint="verify this release without --target")
     url, form = given_url(target), release.of(DatabaseForm)
     shown = release.as_published()
     namespace = form.namespace if form.namespace and dialect_of(url) == "postgresql" else None
-    return judge_load(shown, url, Schema(shown.once(schema_of).tables, form.dialect), namespace)[0]
+    old = original_values(release.once(bound_policy), release.original) if release.private else None
+    return judge_load(shown, url, Schema(shown.once(schema_of).tables, form.dialect), namespace, old)[0]
 
 
 def _record(found: Loading, folder: Path) -> None:

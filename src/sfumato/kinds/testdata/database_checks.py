@@ -376,7 +376,10 @@ def finding_of(name: str, found: list[LeakedColumn], accepted: tuple[str, ...]) 
     more = f"; and {len(open_) - 8} more pair(s) of columns" if len(open_) > 8 else ""
     way = "; replace the column, empty it, make it consistent, or accept the pair" if open_ else ""
     achieved = {"columns": len({one.kept for one in open_})}
-    return Finding(name, not open_, {"columns": 0}, achieved, reason=told + more + way)
+    accepted_pairs = len(found) - len(open_)
+    kept = f"{accepted_pairs} pair(s) of columns in which old values stand are accepted by the policy" if accepted_pairs else ""
+    reason = told + more + way if open_ else kept
+    return Finding(name, not open_, {"columns": 0}, achieved, reason=reason, details={"accepted": accepted_pairs})
 
 
 # Database values
