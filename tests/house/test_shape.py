@@ -137,3 +137,9 @@ def test_the_measures_can_fail() -> None:
         "workflow/file.py:2 graph",
         "workflow/file.py:3 graph",
     ]
+
+
+def test_slow_tests_have_one_switch() -> None:
+    """`tests/slow.py` reads it, `tests/conftest.py` sets it."""
+    readers = {sheet.place for sheet in sheets(ROOT / "tests", containing="SFUMATO_" + "SLOW")}
+    assert readers - {"slow.py", "conftest.py"} == set()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 import shutil
 from collections import Counter
@@ -14,8 +13,8 @@ import pytest
 import sfumato as sf
 from tests.judges.subtables import Sheet, Unjudged, beliefs, beliefs_of, read_release, records_in_worlds, satisfied
 from tests.secret import secret
+from tests.slow import SLOW
 
-SLOW = bool(os.environ.get("SFUMATO_SLOW"))
 CASES, MOST_WORLDS = (3_000, 50_000) if SLOW else (60, 4_000)
 METHODS = ("guardian", "utility-aware", "single-attribute", "anatomy")
 MODELS = [

@@ -40,12 +40,12 @@ def rebuilt(form: Any, given: Iterator[Any]) -> Any:
     return value if value.ndim else value if value.dtype == np.uint64 else value.item()
 
 
-def calls() -> Iterator[tuple[Signature, str, tuple[Any, ...]]]:
-    """Yield (signature, name of the call, arguments) of every recorded call."""
+def calls(module: str = "") -> Iterator[tuple[Signature, str, tuple[Any, ...]]]:
+    """Yield (signature, name of the call, arguments) of every recorded call, or of those of one module."""
     from sfumato.core.compiled.translate import argument_types
 
     with np.load(CALLS) as stored:
-        for signature in signatures():
+        for signature in [one for one in signatures() if module in ("", one[0])]:
             for which in ("smallest", "largest"):
                 name = f"{symbol(signature)}-{which}"
                 parts = [stored[f"{name}-{number}"] for number in range(sum(key.startswith(f"{name}-") for key in stored.files))]

@@ -5,7 +5,6 @@ A bucket's values are dealt over its rows in all orders equally likely; a person
 
 from __future__ import annotations
 
-import os
 import random
 from fractions import Fraction
 from itertools import permutations
@@ -13,9 +12,10 @@ from itertools import permutations
 import pytest
 
 import sfumato as sf
+from tests.slow import SLOW
 
 ROWS = "i0,a1,c2; i2,a1,c1; i1,a0,c1; i4,a0,c1; i4,a0,c2; i3,a1,c0; i5,a0,c2; i4,a0,c1"
-CASES = 400 if os.environ.get("SFUMATO_SLOW") else 40
+CASES = 400 if SLOW else 40
 
 
 def publish(rows, l, method):
