@@ -1,6 +1,6 @@
 """Whole stories in a real browser: a steward, a tester, a graph, baskets; by keyboard, in a narrow window, reloaded, cancelled.
 
-The pictures of ``docs/studio.md`` are made here with ``SFUMATO_PICTURES=folder``.
+The pictures of ``docs/tutorials/studio.md`` are made here with ``SFUMATO_PICTURES=folder``.
 """
 
 from __future__ import annotations
