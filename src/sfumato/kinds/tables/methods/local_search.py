@@ -160,8 +160,8 @@ CROWD = 30
 SOON, STRETCH, WORTH = SPEED // 5, 0.05, 2.5e-4
 """Unless time was asked for, a search ends after the first work, when a stretch, the second share of all its work, takes less than
 the third off the loss."""
-EARLIEST, AT_LEAST = 0.1, SPEED // 2
-"""The share of the work, and the work, that is done before the gain of a doubling may end a search: first turns gain by leaps."""
+EARLIEST, AT_LEAST, TURNS = 0.1, SPEED, 4
+"""The share of the work, the work, and the turns that are done before the gain of a doubling may end a search: gains come in leaps."""
 PER_RECORD = 250_000
 """Work for each record that has a choice, at most, in short searches."""
 _ATTEMPTS = 12
@@ -329,7 +329,7 @@ class _Search:
 
     def _hardly_gains(self, passed: list[tuple[int, float]]) -> bool:
         """Whether the last doubling of the work, or the last stretch, was not worth it, where that may end the search."""
-        if self.least_gain and self.done >= max(EARLIEST * self.most, AT_LEAST):
+        if self.least_gain and len(passed) > TURNS and self.done >= max(EARLIEST * self.most, AT_LEAST):
             half = min((total for done, total in passed if done <= self.done / 2), default=np.inf)
             if half - self.total < self.least_gain * self.total:
                 return True

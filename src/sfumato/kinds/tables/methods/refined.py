@@ -53,7 +53,7 @@ PER_RECORD, FIRST, LATER = 5e-4, 45.0, 5e-5
 one. A small table is searched well in a moment, and its owner waits for it."""
 QUICK = 0.02
 """The share of a thorough search that a quick one does."""
-LEAST_GAIN = 0.03
+LEAST_GAIN = 0.02
 """A balanced search ends when twice the work takes less than this share off the loss (`python -m benchmarks effort`)."""
 _LEAST = 0.05
 CLUSTERED = 40_000
