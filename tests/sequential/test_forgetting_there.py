@@ -391,7 +391,7 @@ def test_what_the_commands_say(place: Path) -> None:
     again = run("ledger", "forget", ledger, key)
     assert again.returncode == 6
     assert "remembers nobody" in again.stderr
-    assert "3 release(s), 1 forgetting(s)" in run("ledger", "verify", ledger, "--release", str(place / "out-1")).stdout
+    assert "3 releases, 1 deletion" in run("ledger", "verify", ledger, "--release", str(place / "out-1")).stdout
     assert len(json.loads(run("ledger", "list", ledger, "--json").stdout)) == 4
     assert json.loads(run("ledger", "show", ledger, "2", "--json").stdout)["records"] > 0
     kept = run("ledger", "show", ledger, "2", "--out", str(place / "again"))

@@ -125,3 +125,25 @@ def test_a_good_release_is_ten_lines_for_a_recipient(tmp_path: Path) -> None:
     shown = run("verify", str(folder)).stdout.splitlines()
     assert shown[0] == "✓ What was promised holds."
     assert len(shown) <= 12
+
+
+def test_preview_and_discover_work_for_a_generalized_table(tmp_path: Path) -> None:
+    """Before and after of a few rows; the draft goes into a new file that nobody else may read."""
+    rows = "\n".join(f"{20 + n % 40},{'fm'[n % 2]},{['flu', 'gout', 'cold'][n % 3]}" for n in range(120))
+    (tmp_path / "people.csv").write_text(f"age,sex,illness\n{rows}\n")
+    made = run("discover", "people.csv", "-o", "draft.yaml", cwd=tmp_path)
+    assert made.returncode == 0 and "Next: sfumato check draft.yaml" in made.stdout
+    assert (tmp_path / "draft.yaml").stat().st_mode & 0o077 == 0
+    assert run("discover", "people.csv", "-o", "draft.yaml", cwd=tmp_path).returncode == 2
+    columns = "{age: {role: quasi-identifier, hierarchy: {intervals: [10, 50]}}, sex: quasi-identifier, illness: other}"
+    (tmp_path / "p.yaml").write_text(f"version: 1\ndata: people.csv\ncolumns: {columns}\nprotect: [{{k-anonymity: {{k: 5}}}}]\n")
+    (sample,) = json.loads(run("preview", "p.yaml", "--rows", "3", "--json", cwd=tmp_path).stdout)
+    assert len(sample["rows"]) == 3
+    records = {tuple(line.split(",")) for line in rows.splitlines()}
+    for row in sample["rows"]:
+        assert tuple(cell["before"] for cell in row.values()) in records
+        assert row["illness"]["before"] == row["illness"]["after"]
+        low, _, high = row["age"]["after"].partition("-")
+        assert int(low) <= int(row["age"]["before"]) <= int(high or low)
+    shown = run("preview", "p.yaml", cwd=tmp_path).stdout
+    assert " → " in shown and shown.splitlines()[-1] == "Next: sfumato publish p.yaml --out DIR"

@@ -91,7 +91,7 @@ def test_strict_fails_until_the_policy_accepts(written: Any, roles: dict[str, st
     answer = run("check", accepted, "--strict")
     assert answer.returncode == 0
     assert all(f"[{identifier}]" in answer.stdout for identifier in expected)
-    assert "the source was read" in answer.stdout
+    assert "Dry run: data read" in answer.stdout
 
 
 def test_identifiers_do_not_move_with_the_rows(written: Any) -> None:

@@ -17,11 +17,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from sfumato.core.errors import Infeasible, PolicyError
 from sfumato.core.randomness import Randomness
 from sfumato.core.registry import nearest
+from sfumato.data.table import Table
 from sfumato.engines.spark.workflow.publish import describe_plan, require_fit
 from sfumato.history.judge.earlier_requirements import (
     describe_history_constraints,
@@ -201,12 +203,12 @@ def preview(
     seed: int | None = None,
     progress: Progress = no_progress,
 ) -> list[Sample]:
-    """Before and after, for some rows of every table with replaced columns."""
+    """Before and after, for some rows of every published table; graphs and sets of items have no rows to compare."""
     policy = policy if isinstance(policy, Policy) else Policy.read(policy)
     method = plan(policy).method
-    if not method.form.replaces:
-        what = f"{method.name} replaces no values, so there is nothing to preview"
-        raise PolicyError(what, where=policy.document.where("method"), hint="give columns the role 'replaced'")
+    if not method.form.replaces and policy.data.name != "table":
+        what = f"a {method.form.name} has no rows that stand beside rows of the original"
+        raise PolicyError(what, where=policy.document.where("method"), hint="publish it and look at its report")
     with policy.data.within():
         dataset = policy.data.read(data)
         release = method.run(Task(policy, dataset, Randomness(seed), progress=progress))
@@ -218,10 +220,26 @@ def preview(
 
 
 def _samples(policy: Policy, dataset: Any, release: Release, rows: int) -> Iterator[Sample]:
+    if not release.form.replaces:
+        yield from _recoded_samples(dataset, release, rows)
+        return
     for part in (name for name in release.parts if name not in release.form.beside_people):
         table, original, columns = release.form.beside(part, policy, dataset)
         if columns:
             yield _sample(table, columns, original, release, part, rows)
+
+
+def _recoded_samples(dataset: Table, release: Release, rows: int) -> Iterator[Sample]:
+    """Rows of every part beside the records they stand for; counterfeit records stand for none and are left out."""
+    for part, behind in release.trace.rows.items():
+        columns = [name for name in release.parts[part].table.column_names if name in dataset.names]
+        real = np.flatnonzero(np.asarray(behind) >= 0)[:rows]
+        if columns and len(real):
+            after = release.parts[part].table.select(columns).take(pa.array(real))
+            before = [dataset.text(name) for name in columns]
+            records = np.asarray(behind)[real]
+            old = tuple(tuple(text.labels[text.codes[record]] for text in before) for record in records.tolist())
+            yield Sample(part, tuple(columns), old, _texts(after))
 
 
 def _sample(table: str, columns: list[str], original: pa.Table, release: Release, part: str, rows: int) -> Sample:

@@ -16,11 +16,17 @@ if TYPE_CHECKING:
 
 @click.command("check", context_settings=SETTINGS)
 @click.argument("policy", type=click.Path())
-@click.option("--ledger", type=click.Path(), help="Also say what the earlier releases in this ledger mean for this one.")
-@click.option("--since", type=click.Path(), help="Of a database: warn about what changed in the schema since this release folder.")
-@click.option("--strict", is_flag=True, help="Exit with 2 when warnings remain that the policy does not accept.")
-@click.option("--picture", type=click.Path(), help="Also write what can be had as a picture (SVG), where a method has one.")
-@click.option("--engine", type=click.Choice(["local", "spark"]), default="local", show_default=True, help="Where it would run.")
+@click.option("--ledger", type=click.Path(), help="Also show how earlier releases in this ledger restrict this one.")
+@click.option("--since", type=click.Path(), help="Warn about schema changes since this release folder (databases).")
+@click.option("--strict", is_flag=True, help="Exit with code 2 if any warning is not accepted by the policy.")
+@click.option("--picture", type=click.Path(), help="Write the privacy–utility curve as an SVG file (edge perturbation only).")
+@click.option(
+    "--engine",
+    type=click.Choice(["local", "spark"]),
+    default="local",
+    show_default=True,
+    help="Where publishing would process rows.",
+)
 @EFFORT
 @ACCEPT_ROLES
 @READING
@@ -39,7 +45,7 @@ def command(
     effort: Effort | None,
     **known: str | None,
 ) -> None:
-    """Read POLICY and plan it: say what would run and why, or what is wrong with file:line.
+    """Validate POLICY and show which method would run and why. Reads the data, writes nothing.
 
     Where the source is a table in a file or a database its rows are read, to judge the rules under 'keep' and to look for
     columns that would undo the release; then it says so. Nothing is written.
@@ -57,8 +63,8 @@ def command(
             click.echo(f"warning: {warning}")
         for sentence in foresight.sentences():
             click.echo(sentence)
-        if foresight.reads_rows:
-            click.echo("the source was read to say this; nothing was written")
+        click.echo("Dry run: data read, nothing written." if foresight.reads_rows else "Dry run: nothing written.")
+        click.echo(f"Next: sfumato publish {policy} --out DIR")
     ctx.exit(2 if strict and foresight.warnings else 0)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import click
@@ -12,24 +13,28 @@ from sfumato.ui.cli._options import READING, settings_of
 
 @click.command("discover", context_settings=SETTINGS)
 @click.argument("source")
-@click.option("--policy", type=click.Path(), help="Compare with this policy and warn about what it overlooks.")
-@click.option("--table", default="", help="Only this table, when SOURCE is a database.")
-@click.option("--schema", default="", help="The PostgreSQL schema of the tables, when it is not the user's own.")
-@click.option("--target", default="", help="Write this URL into the policy as the test database to load.")
+@click.option("--policy", type=click.Path(), help="Compare the data with this policy and warn about columns it misses.")
+@click.option("--table", default="", help="Analyze only this table of the database.")
+@click.option("--schema", default="", help="PostgreSQL schema that contains the tables.")
+@click.option("--target", default="", help="URL of the test database to write into the policy.")
 @click.option(
     "--mode",
     type=click.Choice(["create", "fill", "clone"]),
     help="How the target gets its tables; without it a clone, where both databases are of one kind.",
 )
-@click.option("--most-rows", "most", type=click.IntRange(1_000), help="Of larger tables look at about so many rows, by chance.")
-@click.option("--rows-only", is_flag=True, help="Look at the rows alone, not at what a database declares.")
+@click.option("--most-rows", "most", type=click.IntRange(1_000), help="Analyze a random sample of about this many rows per table.")
+@click.option("--rows-only", is_flag=True, help="Ignore keys and constraints declared in the database.")
 @READING
+@click.option("--out", "-o", type=click.Path(), help="Write the policy to this new file (mode 0600) instead of printing it.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
-def command(source: str, policy: str | None, rows_only: bool, reading: tuple[str, ...], as_json: bool, **where: Any) -> None:
-    """Propose a policy for SOURCE: column roles, hierarchies, rules and dependencies that hold in the data.
+def command(
+    source: str, policy: str | None, rows_only: bool, reading: tuple[str, ...], out: str | None, as_json: bool, **where: Any
+) -> None:
+    """Draft a policy for SOURCE: column roles, hierarchies, and rules that hold in the data.
 
-    SOURCE is a file, or the URL of a database (all its tables, or one). What is printed is read from private data.
+    SOURCE is a file, or the URL of a database (all its tables, or one). The draft contains values of your data.
     """
+    from sfumato.core.errors import PolicyError
     from sfumato.policy.policy import Policy
     from sfumato.ui.cli._output import print_json, progress_bar
     from sfumato.workflow.discover.discover import PRIVATE, discover, policy_text
@@ -46,4 +51,13 @@ def command(source: str, policy: str | None, rows_only: bool, reading: tuple[str
         return
     for warning in found.warnings:
         click.echo(f"warning: {warning}", err=True)
-    click.echo(policy_text(found), nl=False)
+    if out is None:
+        click.echo(policy_text(found), nl=False)
+        return
+    try:
+        with os.fdopen(os.open(out, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
+            file.write(policy_text(found))
+    except FileExistsError:
+        raise PolicyError(f"{out} exists already", where="--out", hint="name another file") from None
+    click.echo(f"Wrote {out}. Review every role before you publish.")
+    click.echo(f"Next: sfumato check {out}")

@@ -12,15 +12,15 @@ from sfumato.ui.cli._options import ACCEPT_ROLES, READING, SEED, policy_of
 
 @click.command("preview", context_settings=SETTINGS)
 @click.argument("policy", type=click.Path())
-@click.option("--data", help="Take the data from here instead of the policy's source.")
-@click.option("--rows", type=click.IntRange(1), default=5, show_default=True, help="How many rows of each table.")
+@click.option("--data", help="Read the data from this file or URL instead of the policy's source.")
+@click.option("--rows", type=click.IntRange(1), default=5, show_default=True, help="Number of rows per table.")
 @click.option("--table", help="Only this table of a database.")
-@click.option("--seed", type=SEED, help="Repeat a run in tests.")
+@click.option("--seed", type=SEED, help="Seed for a repeatable run.")
 @ACCEPT_ROLES
 @READING
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 def command(policy: str, data: str | None, reading: tuple[str, ...], accept_roles: bool, as_json: bool, **options: Any) -> None:
-    """Show what a few rows would become under POLICY, replaced columns only; a dry run that writes nothing."""
+    """Show original and published values of a few rows under POLICY. Writes nothing."""
     from sfumato.ui.cli._output import print_json, progress_bar
     from sfumato.workflow.forecast import preview
 
@@ -33,8 +33,10 @@ def command(policy: str, data: str | None, reading: tuple[str, ...], accept_role
         click.echo(click.style(sample.table, bold=True))
         for old, new in zip(sample.before, sample.after, strict=True):
             for name, before, after in zip(sample.columns, old, new, strict=True):
-                click.echo(f"  {name}: {_shown(before)} → {_shown(after)}")
+                change = _shown(before) if before == after else f"{_shown(before)} → {_shown(after)}"
+                click.echo(f"  {name}: {change}")
             click.echo("")
+    click.echo(f"Next: sfumato publish {policy} --out DIR")
 
 
 def _shown(value: str | None) -> str:
