@@ -142,7 +142,7 @@ def test_a_column_told_outright_is_not_certified_as_a_hidden_combination(by, tmp
     monkeypatch.setattr(subtable_method, "one_sided", hide_one)
     with pytest.raises(sf.AuditRefused) as refused:
         sf.publish(policy(asked, method="guardian"), data=data)
-    assert "fall below" in str(refused.value)
+    assert "leave of the combination of a, c" in str(refused.value)
 
 
 def test_the_recount_finds_a_combination_by_itself(tmp_path, monkeypatch):

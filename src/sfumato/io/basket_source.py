@@ -44,7 +44,8 @@ class BasketSource(Source):
 
     name: ClassVar[str] = "baskets"
     reads: ClassVar[frozenset[str]] = Source.reads | {
-        "columns", "columns.hierarchy", "columns.boundary", "columns.publish", "protect.given", "protect.hide", "knows",
+        "columns", "columns.proposed", "columns.hierarchy", "columns.boundary",
+        "columns.publish", "protect.given", "protect.hide", "knows",
         "utility.suppress_at_most", "ledger", "key", "series", "accept",
     }  # fmt: skip
     private: ClassVar[tuple[str, ...]] = ("source", "base", "table", "record")

@@ -27,7 +27,9 @@ class DatabaseSource(Source):
     """A whole database: which tables, where the test database goes, and what must stay consistent."""
 
     name: ClassVar[str] = "database"
-    reads: ClassVar[frozenset[str]] = Source.reads | {"columns", "columns.domain", "columns.publish", "keep", "plugins"}
+    reads: ClassVar[frozenset[str]] = Source.reads | {
+        "columns", "columns.proposed", "columns.domain", "columns.publish", "keep", "plugins",
+    }  # fmt: skip
     private: ClassVar[tuple[str, ...]] = (
         "source",
         "base",
