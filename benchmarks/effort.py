@@ -97,12 +97,10 @@ def stops(course: list[tuple[float, float, float]], thorough: float) -> dict[str
     """CPU seconds and loss where each effort ends."""
     quick = next((turn for turn in course if turn[0] >= refined.QUICK * thorough), course[-1])
     ends = course[-1]
+    least = max(local_search.EARLIEST * thorough, local_search.AT_LEAST / local_search.SPEED)
     for place, (work, _, loss) in enumerate(course):
         half = min((before for done, _, before in course[: place + 1] if done <= work / 2), default=float("inf"))
-        if (
-            work >= max(local_search.EARLIEST * thorough, local_search.AT_LEAST / local_search.SPEED)
-            and half - loss < refined.LEAST_GAIN * loss
-        ):
+        if place >= local_search.TURNS and work >= least and half - loss < refined.LEAST_GAIN * loss:
             ends = course[place]
             break
     return {"quick": quick[1:], "balanced": ends[1:], "thorough": course[-1][1:]}

@@ -55,7 +55,7 @@ KEYS = {
     "accept": "Warnings of `check` that the data holder has reviewed, by their identifiers, each with a reason if given. "
     "A sensitive column that no requirement names (`unprotected:NAME`) needs a reason.",
     "effort": "How long a search may take: `quick`, `balanced` (the default) or `thorough`. `check` says how long each takes. "
-    "A balanced search ends when twice the work would take less than 3 % off the loss. More effort never loses more.",
+    "A balanced search ends when twice the work would take less than 2 % off the loss. More effort never loses more.",
     "title": "The name of the data set, shown on reports.",
     "plugins": "Python code that constraints and domains call. It is off unless the environment allows it. "
     "See [write a plugin](../how-to/plugin.md).",

@@ -161,7 +161,7 @@ SOON, STRETCH, WORTH = SPEED // 5, 0.05, 2.5e-4
 """Unless time was asked for, a search ends after the first work, when a stretch, the second share of all its work, takes less than
 the third off the loss."""
 EARLIEST, AT_LEAST, TURNS = 0.1, SPEED, 4
-"""The share of the work, the work, and the turns that are done before the gain of a doubling may end a search: gains come in leaps."""
+"""Share of the work, work, and turns that are done before the gain of a doubling may end a search: gains come in leaps."""
 PER_RECORD = 250_000
 """Work for each record that has a choice, at most, in short searches."""
 _ATTEMPTS = 12
