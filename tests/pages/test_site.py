@@ -113,6 +113,14 @@ def test_every_model_and_method_has_its_facts_in_the_catalogue() -> None:
     assert set(catalogue("methods", Method)) == set(METHODS)
 
 
+def test_the_examples_of_the_catalogue_are_accepted() -> None:
+    for room, base, facts in (("models", Model, MODELS), ("methods", Method, METHODS)):
+        for name, (_, example) in facts.items():
+            ((key, parameters),) = yaml.safe_load(example).items()
+            assert key == name
+            catalogue(room, base)[name](**parameters)
+
+
 def test_every_key_of_a_folder_is_described() -> None:
     certificate, manifest = folder_example()
     assert set(certificate) <= set(KEYS)
