@@ -8,6 +8,7 @@ refused with a reason, and before anything is drawn.
 from __future__ import annotations
 
 import calendar
+import re
 import statistics
 from collections import Counter, defaultdict
 from collections.abc import Callable
@@ -200,7 +201,7 @@ CASES: dict[str, Case] = {
         ("unique(code)", "valid(phone, code)"),
         lambda new, old: (
             len({r["code"] for r in new}) == len(new)
-            and all(len(r["code"]) == 12 and r["code"].startswith("+316") and r["code"][4] in "12345" for r in new)
+            and all(re.fullmatch(r"\+31(6[1-58][0-9]{7}|970[0-9]{8})", r["code"]) for r in new)
         ),
     ),
     "a phone of no country": Case({"code": {"numbers": "phone"}}, (), every(lambda r: True), refused=True),

@@ -321,13 +321,28 @@ def _mode(where: Mapping[str, str]) -> tuple[str, list[str]]:
     return "clone", []
 
 
+def _following(references: Iterable[str]) -> set[str]:
+    """Columns that follow another one; of columns that refer to each other in a circle one does not, and gets a domain itself."""
+    pairs = [(child, parent) for child, _, parent in (rule.partition(" references ") for rule in references)]
+    above: dict[str, set[str]] = {}
+    for child, parent in pairs:
+        reached, waiting = {parent}, [parent]
+        while waiting:
+            more = above.get(waiting.pop(), set()) - reached
+            reached |= more
+            waiting += more
+        if child not in reached:
+            above.setdefault(child, set()).add(parent)
+    return set(above)
+
+
 def _columns(
     database: Database, rules: list[Proposal], view: DataView, decisions: Decisions
 ) -> tuple[dict[str, Any], dict[str, str]]:
     """Entries for the columns that a draft speaks of, and the reason for each: replaced, kept as a code, or under review."""
     found: dict[str, Any] = {}
     remarks: dict[str, str] = {}
-    following = {each.rule.partition(" references ")[0] for each in rules if each.template == "foreign keys" and each.active}
+    following = _following(each.rule for each in rules if each.template == "foreign keys" and each.active)
     facts = {(table.name, column.name): column for table in database.schema.tables for column in table.columns}
     for columns in view.tables().values():
         people = any(_points_at_person(decisions[str(column.table), column.name]) for column in columns)
