@@ -39,7 +39,7 @@ def random_claims(rng: random.Random, linear: bool) -> list[dict[str, Any]]:
             claims.append({"alpha-k-anonymity": {"alpha": rng.choice([0.5, 0.6, 0.75]), "k": rng.randint(1, 3)}})
         else:
             claims.append({"l-diversity": {"l": rng.choice([2, 2, 3]), "kind": kind}})
-    return claims
+    return [claim for place, claim in enumerate(claims) if claim not in claims[:place]]  # equal ones are refused
 
 
 def random_policy(seed: int, *, most: int = 9, linear: bool = True, budget: bool = False) -> tuple[dict[str, Any], list[Row]]:

@@ -108,7 +108,7 @@ def test_damaged_files_are_told_alone(tmp_path: Path) -> None:
     assert not any(word in answer.stdout for word in ("k-anonymity", "IndexError", "Certificate"))
 
 
-def test_a_good_release_is_ten_lines_for_a_recipient(tmp_path: Path) -> None:
+def test_a_good_release_is_a_dozen_lines_for_a_recipient(tmp_path: Path) -> None:
     columns = {
         "age": {"role": "quasi-identifier", "hierarchy": {"intervals": [10, 50]}},
         "sex": "quasi-identifier",
@@ -124,7 +124,7 @@ def test_a_good_release_is_ten_lines_for_a_recipient(tmp_path: Path) -> None:
     folder = sf.publish(policy, data=people).write(tmp_path / "out")
     shown = run("verify", str(folder)).stdout.splitlines()
     assert shown[0] == "✓ What was promised holds."
-    assert len(shown) <= 12
+    assert len(shown) <= 13
 
 
 def test_preview_and_discover_work_for_a_generalized_table(tmp_path: Path) -> None:

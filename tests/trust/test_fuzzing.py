@@ -14,7 +14,7 @@ from tests.slow import SLOW
 
 CASES = {"recoded": 50, "anatomy": 25, "subtables": 20, "replaced": 12, "walked": 8, "baskets": 10, "graphs": 20, "databases": 5,
          "sequences": 4, "hostile": 80, "blocks": 15, "figures": 15, "people": 20, "linked": 8, "sampled": 6, "averaged": 15,
-         "suppressed": 8, "perturbed": 10}  # fmt: skip
+         "suppressed": 8, "perturbed": 10, "histories": 6}  # fmt: skip
 SHARE = 1.0 if SLOW else 0.4
 """Of these cases; `make fuzz` plays as many as there is time for."""
 

@@ -138,6 +138,11 @@ class Graph:
         return replace(self, dropped=replace(self.dropped, values=values, kinds=kinds))
 
     @property
+    def records(self) -> int:
+        """Return the number of people."""
+        return self.nodes
+
+    @property
     def size(self) -> int:
         """h, the number of edges."""
         return len(self.neighbours) // 2

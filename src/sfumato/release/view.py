@@ -220,12 +220,25 @@ class ReleaseView:
 
 def _behind(exhibit: ReleaseView) -> Mapping[str, IntArray] | None:
     for part, rows in exhibit.trace.rows.items():
-        real, table = np.sort(rows[rows >= 0]), exhibit.tables[part] if part in exhibit.parts else exhibit.data
+        real, table = rows >= 0, exhibit.tables[part] if part in exhibit.parts else exhibit.data
         if len(rows) != table.rows:
             raise DataError(f"the private provenance of {part} is not that of its rows")
-        if (real[1:] == real[:-1]).any():
+        if (_published_times(rows[real], table.counts, real) > _times_there(exhibit.original, rows[real])).any():
             raise DataError(f"{part} has a record twice, as the private provenance says")
     return exhibit.trace.rows or None
+
+
+def _published_times(behind: IntArray, counts: IntArray | None, real: np.ndarray) -> IntArray:
+    """Return how often each record is published, or each equal row where rows are counted."""
+    often = np.ones(len(behind), dtype=np.int64) if counts is None else np.asarray(counts)[real]
+    return np.bincount(behind, weights=often).astype(np.int64) if len(behind) else np.zeros(0, dtype=np.int64)
+
+
+def _times_there(original: Any, behind: IntArray) -> IntArray:
+    """Return how often each of these records is in the original: once, unless equal rows are counted."""
+    size = int(behind.max()) + 1 if len(behind) else 0
+    counts = getattr(original, "counts", None)
+    return np.ones(size, dtype=np.int64) if counts is None else np.asarray(counts, dtype=np.int64)[:size]
 
 
 @of_parts

@@ -25,14 +25,14 @@ class GraphEffects(Effects):
         edges = exhibit.tables["edges"].records
         told: Mapping[str, Any] = exhibit.once(figures)
         recovered = told.get("recovered")
-        if isinstance(recovered, Mapping):
+        if isinstance(recovered, Mapping) and recovered["edges"]["estimate"] is not None:
             kept = float(recovered["edges"]["estimate"]) * (1 - float(getattr(exhibit.form, "delete", 0.0) or 0.0))
             noise = min(max(1 - kept / max(edges, 1), 0.0), 1.0)
             yield f"About {percent_text(noise)} of the {edges:,} published edges are noise. A single edge says little."
             told_by = [
                 f"{word} {number_text(float(recovered[key]['estimate']))} ± {number_text(float(recovered[key]['standard_error']))}"
                 for key, word in _TOLD.items()
-                if key in recovered
+                if key in recovered and None not in (recovered[key]["estimate"], recovered[key]["standard_error"])
             ]
             yield f"Estimates for the original graph: {', '.join(told_by)} (standard error)."
         else:

@@ -91,7 +91,7 @@ def folder_example() -> tuple[dict[str, Any], dict[str, Any]]:
 def certificate_page() -> str:
     """Return the page about a release folder."""
     certificate, manifest = folder_example()
-    first = next(finding for finding in certificate["findings"] if finding["model"] == "k-anonymity")
+    first = certificate["findings"][0]
     lines = ["# Release folder and certificate", ""]
     lines += ["A release folder contains only what may be published. Its files:", ""]
     lines += _table("file", FILES, FILES)
