@@ -133,3 +133,41 @@ def test_random_baskets_with_a_ledger_never_end_in_the_audit(tmp_path: Path) -> 
             except (sf.Infeasible, LedgerError):
                 continue
             made.write(tmp_path / f"{seed}-{number}", report=False)
+
+
+def test_a_release_that_earlier_ones_do_not_bind_leaves_lineages_as_they_are(tmp_path: Path) -> None:
+    """The third release shares no sensitive column with the others: who shared a class before still does."""
+    rows = {"id": [f"p{i}" for i in range(6)], "a": ["a3", "a0", "a3", "a0", "a1", "a0"], "b": ["b1", "b0", "b1", "b1", "b0", "b1"]}
+    rows["s"], trees = (
+        ["s1", "s1", "s0", "s2", "s1", "s1"],
+        {"a": {"*": {"a01": ["a0", "a1"], "a23": ["a2", "a3"]}}, "b": {"*": ["b0", "b1"]}},
+    )
+    for number, (here, shown) in enumerate([(range(6), "abs"), ((0, 3, 4), "as"), (range(5), "b")]):
+        columns = {name: {"role": "quasi-identifier", "hierarchy": trees[name], "publish": name in shown} for name in "ab"}
+        columns |= {"id": "identifier", "s": {"role": "sensitive", "publish": "s" in shown}}
+        protect = [{"k-anonymity": {"k": 2}}, *([{"l-diversity": {"l": 2}}] if "s" in shown else [])]
+        tree = {
+            "version": 1,
+            "key": "id",
+            "columns": columns,
+            "protect": protect,
+            "series": {"cohorts": "unknown"},
+            "method": "global",
+        }
+        data = {name: [column[i] for i in here] for name, column in rows.items()}
+        made = sf.publish(sf.Policy.parse(tree), data, ledger=tmp_path / "x.ledger", new_ledger=not number)
+        made.write(tmp_path / str(number), report=False)
+    assert made.certificate.records.suppressed == 0
+
+
+def test_what_is_proved_of_some_records_is_not_said_of_all(tmp_path: Path) -> None:
+    """Records that wait are left out of the problem, so its bound is about the others alone."""
+    from sfumato.kinds.tables.form import Optimality, RecodedProvenance
+
+    said = Optimality(objective="loss", lower_bound=0.0, proven_optimal=True, space="all", proof="tried")
+    whole = RecodedProvenance({"data": np.array([1, 0, -1])}, optimality=said, lasting=True)
+    some = whole.among(np.array([4, 7]))
+    assert some.rows["data"].tolist() == [7, 4, -1]
+    assert isinstance(some, RecodedProvenance)
+    assert some.optimality is None
+    assert not some.lasting

@@ -8,10 +8,11 @@ Invariants
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from sfumato.core.arrays import IntArray
@@ -90,6 +91,11 @@ class Provenance:
     """Whether later audits need it: then it is kept beside the release folder, for the data holder only."""
     foreign: bool = field(default=False, kw_only=True)
     """Whether what lies beside the folder was written for another release, so that nothing was read from it."""
+
+    def among(self, records: IntArray) -> Provenance:
+        """Return the same provenance where the method was asked about some of the records only, given by their numbers."""
+        rows = {part: np.where(np.asarray(mine) >= 0, records[mine], -1) for part, mine in self.rows.items()}
+        return replace(self, rows=rows)
 
     def kept(self) -> Provenance:
         """What of it is kept when it lasts; all of it unless a form needs less."""

@@ -158,8 +158,7 @@ def _made(chosen: Plan, task: Task, out: frozenset[str]) -> Release:
         kept = np.flatnonzero(left)
         require_somebody(len(kept))
         made = chosen.method.run(replace(task, data=task.data.taking(kept)))
-        rows = {part: np.where(np.asarray(rows) >= 0, kept[rows], -1) for part, rows in made.trace.rows.items()}
-        release = replace(made, suppressed=made.suppressed + int((~left).sum()), trace=replace(made.trace, rows=rows))
+        release = replace(made, suppressed=made.suppressed + int((~left).sum()), trace=made.trace.among(kept))
         require_few_withheld(task.policy, release.suppressed, task.data.records)
     else:
         release = chosen.method.run(task)

@@ -29,6 +29,7 @@ Why people who share all bundles of rows protect each other stands in `history.p
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -242,6 +243,15 @@ def published_cells_of(exhibit: ReleaseView) -> PublishedCells:
 
 def judge_by_classes(bundles: PublishedCells, claim: PrivacyRequirement, cohorts: bool) -> ClassVerdict | None:
     """The claim on joint classes, at its worst table (I2); nothing when no table tells what it hides."""
+    found = _judge_by_classes(bundles, claim, cohorts)
+    if cohorts or found is None or not found.below or (bundles.lineage < 0).all():
+        return found
+    unnumbered = copy(bundles)  # a number is a hint who may trade places; without any, others may be found
+    unnumbered.lineage = np.full_like(bundles.lineage, -1)
+    return min(found, _judge_by_classes(unnumbered, claim, cohorts) or found, key=lambda one: one.below)
+
+
+def _judge_by_classes(bundles: PublishedCells, claim: PrivacyRequirement, cohorts: bool) -> ClassVerdict | None:
     joint = persistent_classes_of(bundles, claim, cohorts)
     if links_rows(bundles.history):
         if not cohorts:

@@ -49,7 +49,7 @@ Every other cell is the original's. What stands for a suppressed cell is declare
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -105,6 +105,11 @@ class RecodedProvenance(Provenance):
     def __post_init__(self) -> None:
         if isinstance(self.optimality, Mapping):  # as it is read from a file
             object.__setattr__(self, "optimality", Optimality.model_validate(dict(self.optimality)))
+
+    def among(self, records: IntArray) -> Provenance:
+        """Return the same without what was proved, which is about these records only."""
+        rows = super().among(records).rows
+        return replace(self, rows=rows, optimality=None, lasting=self.lasting and self.optimality is None)
 
     def kept(self) -> Provenance:
         """The statement alone: who stands in which row can be matched again from the original, in whatever order it comes."""

@@ -148,7 +148,8 @@ def continue_release(task: Task, release: Release, going: HistoryConstraint) -> 
     behind, stand_ins = counterfeits_of(going, np.asarray(trace.rows["data"]))
     if going.lineages is not None:
         return _with_lineages(task, release, behind, going, going.lineages)
-    if task.history is not None and task.policy.series.cohorts == "unknown" and release.parts["data"].counts is None:
+    told = any(not set(claim.hide).isdisjoint(task.policy.published) for claim in task.policy.claims)
+    if task.history is not None and told and task.policy.series.cohorts == "unknown" and release.parts["data"].counts is None:
         first = int(PublishedCells(task.history).lineage.max(initial=-1)) + 1
         release = replace(release, trace=(trace := replace(trace, lineage=first + _fresh_lineages(task, release, going))))
     if stand_ins is None and not going.withheld and np.array_equal(behind, trace.rows["data"]):
