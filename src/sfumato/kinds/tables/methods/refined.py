@@ -82,7 +82,7 @@ class Refined(RecodingMethod):
         if self.seconds:
             return [*known, f"search time: {self.seconds:g} s of one core, shared by all cores"]
         if data is None:
-            return [*known, f"effort: {policy.effort}; the search time depends on the number of records"]
+            return known
         times = {effort: self.time_for(data.records, effort) for effort in EFFORTS}
         most = {"quick": "", "balanced": "at most ", "thorough": "at most "}
         told = ", ".join(f"{effort} {most[effort]}{seconds:.2g} s" for effort, seconds in times.items())
