@@ -72,7 +72,7 @@ site: $(READY)
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt hatchling editables 'numba==0.68.*'
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt hatchling editables setuptools wheel 'numba==0.68.*'
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --no-build-isolation --editable '.[dev]'
 	touch $(READY)
 
