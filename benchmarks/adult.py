@@ -27,7 +27,8 @@ BOUNDARY = {
 TABLE_6 = {
     (4, 2): (11, 11), (4, 3): (17, 11), (4, 4): (38, 11),
     (8, 2): (42, 42), (8, 3): (42, 42), (8, 4): (52, 42), (8, 6): (127, 42), (8, 8): (358, 42),
-    (10, 2): (51, 51), (10, 3): (51, 51), (10, 4): (61, 51), (10, 6): (136, 51), (10, 8): (358, 51), (10, 10): (463, 51),
+    (10, 2): (51, 51), (10, 3): (51, 51), (10, 4): (61, 51), (10, 6): (136, 51), (10, 8): (358, 51), (10, 10): (463,
+    51),
     (20, 2): (162, 162), (20, 3): (162, 162), (20, 4): (162, 162), (20, 6): (192, 162), (20, 8): (370, 162),
     (20, 10): (463, 162), (20, 13): (1593, 162),
 }  # fmt: skip
@@ -42,11 +43,15 @@ def adult(*, bounded=True, folder=ADULT):
     for name in QUASI:
         hierarchy = _hierarchy(name, folder)
         domains.append(hierarchy.bounded(BOUNDARY[name]) if bounded and name in BOUNDARY else hierarchy)
-        codes.append(_coded([row[name] for row in rows], lambda values, h=hierarchy, n=name: encode(h, values, column=n)))
+        codes.append(
+            _coded([row[name] for row in rows], lambda values, h=hierarchy, n=name: encode(h, values, column=n))
+        )
     sensitive = []
     for name in SENSITIVE:
         labels = tuple(sorted({row[name] for row in rows}))
-        sensitive.append(Sensitive(name, _coded([row[name] for row in rows], lambda v, x=labels: np.searchsorted(x, v)), labels))
+        sensitive.append(
+            Sensitive(name, _coded([row[name] for row in rows], lambda v, x=labels: np.searchsorted(x, v)), labels)
+        )
     return tuple(domains), tuple(codes), tuple(sensitive)
 
 
@@ -87,6 +92,8 @@ def problem(table, k, p=None):
 def ntil(problem, grouping):
     """Normalized total information loss [boundaries Def. 11]; suppressed records count fully."""
     size = np.bincount(grouping.group, weights=grouping.count, minlength=grouping.groups)
-    heights = sum(domain.height(lo, hi) for domain, (lo, hi) in zip(problem.domains, problem.intervals(grouping), strict=True))
+    heights = sum(
+        domain.height(lo, hi) for domain, (lo, hi) in zip(problem.domains, problem.intervals(grouping), strict=True)
+    )
     columns = len(problem.domains)
     return float((size @ heights + (problem.records - size.sum()) * columns) / (problem.records * columns))

@@ -1,11 +1,12 @@
-"""Every model on Adult twice: as the audit finds it, and from its definition, by counters and loops over the published rows.
+"""Every model on Adult twice: as the audit finds it, and from its definition, by counters and loops over the published
+rows.
 
     python -m benchmarks.adult_by_definition
 
-The release is ARX's optimum (one level per column, k = 5, 5 % may be suppressed: loss 0.1783); for claims about a population the
-sample is every ninth record, and everybody the population. Hidden are occupation, and hours per week for distances of numbers.
-Risks of the table as it is (`sfumato risk`) are recomputed in `tests/risk`. Results: ``results/adult-by-definition.csv``.
-"""
+The release is ARX's optimum (one level per column, k = 5, 5 % may be suppressed: loss 0.1783); for claims about a
+population the sample is every ninth record, and everybody the population. Hidden are occupation, and hours per week for
+distances of numbers. Risks of the table as it is (`sfumato risk`) are recomputed in `tests/risk`. Results:
+``results/adult-by-definition.csv``."""
 
 from __future__ import annotations
 
@@ -45,7 +46,9 @@ def tree() -> list[list[str]]:
 
 def policy(protect: list[Any], **more: Any) -> dict[str, Any]:
     hierarchies = {name: str(ADULT / "hierarchies_arx" / f"adult_hierarchy_{file}.csv") for name, file in FILES.items()}
-    columns: dict[str, Any] = {name: {"role": "quasi-identifier", "hierarchy": file} for name, file in hierarchies.items()}
+    columns: dict[str, Any] = {
+        name: {"role": "quasi-identifier", "hierarchy": file} for name, file in hierarchies.items()
+    }
     columns |= {"occupation": "sensitive", "hours-per-week": "sensitive"}
     utility = {"suppress_at_most": "5%"}
     return {"version": 1, "columns": columns, "protect": protect, "method": "global", "utility": utility} | more
@@ -61,12 +64,16 @@ GAME = {"benefit": 300, "loss": 1200, "gain": 1200, "cost": 4}
 def claims() -> list[dict[str, Any]]:
     """Each at a level that is only there to be measured."""
     return [
-        {"k-anonymity": {"k": 5}}, held("p-sensitivity", p=1), held("l-diversity", l=1), held("l-diversity", l=1, kind="frequency"),
-        held("l-diversity", l=1, kind="entropy"), held("l-diversity", l=1, kind="recursive", c=3), held("entropy-diversity", l=1),
-        held("entropy-diversity", l=1, estimator="grassberger"), held("alpha-k-anonymity", alpha=1, k=5), held("t-closeness", t=1),
+        {"k-anonymity": {"k": 5}}, held("p-sensitivity", p=1), held("l-diversity", l=1), held("l-diversity", l=1,
+        kind="frequency"),
+        held("l-diversity", l=1, kind="entropy"), held("l-diversity", l=1, kind="recursive", c=3),
+        held("entropy-diversity", l=1),
+        held("entropy-diversity", l=1, estimator="grassberger"), held("alpha-k-anonymity", alpha=1, k=5),
+        held("t-closeness", t=1),
         held("t-closeness", "hours-per-week", t=1, distance="ordered"),
         held("t-closeness", t=1, distance="hierarchical", tree=tree()), held("beta-likeness", beta=1000),
-        held("beta-likeness", beta=1000, kind="enhanced"), held("delta-disclosure", delta=100), {"average-risk": {"risk": 1}},
+        held("beta-likeness", beta=1000, kind="enhanced"), held("delta-disclosure", delta=100),
+        {"average-risk": {"risk": 1}},
         {"profitability": GAME},
     ]  # fmt: skip
 
@@ -104,12 +111,18 @@ class Plain:
         whole, n = self.whole("occupation"), len(self.rows)
         gaps = [{value: count[value] / size - whole[value] / n for value in whole} for count, size in spreads]
         yield max(sum(map(abs, gap.values())) / 2 for gap in gaps)
-        yield max(ordered(count, size, self.whole("hours-per-week"), n) for count, size in self.spreads("hours-per-week"))
+        yield max(
+            ordered(count, size, self.whole("hours-per-week"), n) for count, size in self.spreads("hours-per-week")
+        )
         yield max(in_tree(gap, tree()) for gap in gaps)
         gains = [(gap[v] / (whole[v] / n), whole[v] / n) for gap in gaps for v in gap if gap[v] > 0]
         yield max(gain for gain, _ in gains)
         yield max(1e9 if gain > -math.log(p) else gain for gain, p in gains)
-        yield max(abs(math.log(count[v] / size / (whole[v] / n))) if count[v] else 1e9 for count, size in spreads for v in whole)
+        yield max(
+            abs(math.log(count[v] / size / (whole[v] / n))) if count[v] else 1e9
+            for count, size in spreads
+            for v in whole
+        )
         yield sum(1 / len(members) for members in self.groups for _ in members) / n
         fewest = min(map(len, self.groups))
         yield GAME["loss"] / fewest if GAME["gain"] / fewest > GAME["cost"] else 0.0
@@ -121,7 +134,8 @@ def recursive(ranked: list[int], c: int) -> int:
 
 
 def grassberger(count: Counter[str], size: int) -> float:
-    """G(N) − Σ (n/N) G(n), of no more values than there are: ψ by harmonic numbers, the integral as the rest of ln 2."""
+    """G(N) − Σ (n/N) G(n), of no more values than there are: ψ by harmonic numbers, the integral as the rest of ln
+    2."""
 
     def g(n: int) -> float:
         rest = math.log(2) - sum((-1) ** (j + 1) / j for j in range(1, n))
@@ -153,7 +167,8 @@ def in_tree(gap: Mapping[str, float], rows: list[list[str]]) -> float:
 
 
 LEVEL = {
-    "t-closeness": "t", "average-risk": "risk", "profitability": "benefit", "alpha-k-anonymity": "alpha", "p-sensitivity": "p",
+    "t-closeness": "t", "average-risk": "risk", "profitability": "benefit", "alpha-k-anonymity": "alpha",
+    "p-sensitivity": "p",
     "beta-likeness": "beta", "delta-disclosure": "delta", "k-anonymity": "k", "k-map": "k", "delta-presence": "at_most",
 }  # fmt: skip
 
@@ -170,11 +185,18 @@ def levels(data: list[dict[str, str]]) -> list[Found]:
         findings = judge_claims(read_folder(folder))
     rows = publication.release.parts["data"].table.to_pylist()
     plain = list(Plain(rows).figures())
-    return [(told(one), float(one.achieved[LEVEL.get(one.model, "l")]), each) for one, each in zip(findings, plain, strict=True)]
+    return [
+        (told(one), float(one.achieved[LEVEL.get(one.model, "l")]), each)
+        for one, each in zip(findings, plain, strict=True)
+    ]
 
 
 def told(finding: Any) -> str:
-    words = [str(finding.required[key]) for key in ("kind", "distance", "estimator", "attacker", "game") if key in finding.required]
+    words = [
+        str(finding.required[key])
+        for key in ("kind", "distance", "estimator", "attacker", "game")
+        if key in finding.required
+    ]
     return " ".join([finding.model, *words])
 
 
@@ -203,19 +225,24 @@ def of_population(data: list[dict[str, str]]) -> list[Found]:
         findings = sf.verify(Path(place) / "release", original=table, population=str(file)).findings[: len(told_of)]
     rows = publication.release.parts["data"].table.to_pylist()
     return [
-        (told(one), float(one.achieved[LEVEL[one.model]]), each) for one, each in zip(findings, everybody(rows, data), strict=True)
+        (told(one), float(one.achieved[LEVEL[one.model]]), each)
+        for one, each in zip(findings, everybody(rows, data), strict=True)
     ]
 
 
 def everybody(rows: Sequence[Row], data: Sequence[Row]) -> Iterator[float]:
-    """k-map, δ-presence, journalist, marketer and the journalist's game, from how many people each published combination fits."""
+    """k-map, δ-presence, journalist, marketer and the journalist's game, from how many people each published
+    combination fits."""
     paths = {}
     for name, file in FILES.items():
         text = (ADULT / "hierarchies_arx" / f"adult_hierarchy_{file}.csv").read_text(encoding="utf-8")
         paths[name] = {line.split(";")[0]: line.split(";") for line in text.splitlines() if line}
     shown = Counter(tuple(row[name] for name in FILES) for row in rows)
     labels = {name: {row[name] for row in rows} for name in FILES}
-    level = {name: {leaf: [one for one in path if one in labels[name]] for leaf, path in paths[name].items()} for name in FILES}
+    level = {
+        name: {leaf: [one for one in path if one in labels[name]] for leaf, path in paths[name].items()}
+        for name in FILES
+    }
     people: Counter[tuple[str, ...]] = Counter()
     for record in data:
         options = [level[name][record[name]] for name in FILES]
@@ -239,7 +266,10 @@ def main() -> None:
         writer.writerow(("model", "audit", "definition"))
         writer.writerows((name, f"{one:.6g}", f"{other:.6g}") for name, one, other in found)
     for name, one, other in found:
-        print(f"{name:40} {one:.6g} {other:.6g} {'' if math.isclose(one, other, rel_tol=6e-6, abs_tol=1e-6) else 'DIFFERS'}")
+        print(
+            f"{name:40} {one:.6g} {other:.6g}"
+            f" {'' if math.isclose(one, other, rel_tol=6e-6, abs_tol=1e-6) else 'DIFFERS'}"
+        )
 
 
 if __name__ == "__main__":

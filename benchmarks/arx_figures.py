@@ -1,15 +1,18 @@
-"""What ARX's own tests expect on Adult, found again here: optima over the whole lattice, judged by the models of this house.
+"""What ARX's own tests expect on Adult, found again here: optima over the whole lattice, judged by the models of this
+house.
 
-    python -m benchmarks.arx_figures hidden                      # t-closeness, β-likeness, l-diversity, k-anonymity: 4,320 nodes
-    python -m benchmarks.arx_figures risk                        # k-anonymity, average risk, uniqueness: 12,960 nodes
-    python -m benchmarks.arx_figures population adult_subset.csv # k-map and δ-presence of a research subset, which ARX brings along
+    python -m benchmarks.arx_figures hidden                      # t-closeness, β-likeness, l-diversity, k-anonymity:
+    4,320 nodes python -m benchmarks.arx_figures risk                        # k-anonymity, average risk, uniqueness:
+    12,960 nodes python -m benchmarks.arx_figures population adult_subset.csv # k-map and δ-presence of a research
+    subset, which ARX brings along
 
-ARX's test suite (github.com/arx-deidentifier/arx, src/test) states for many configurations the least loss over all nodes, and its
-node. Every node is looked at here: classes that our model refuses are suppressed, and what is left costs what ARX's measure
-says, computed from its published formula. The table is the same (30,162 records, ARX's hierarchies); no code of ARX is used.
+ARX's test suite (github.com/arx-deidentifier/arx, src/test) states for many configurations the least loss over all
+nodes, and its node. Every node is looked at here: classes that our model refuses are suppressed, and what is left costs
+what ARX's measure says, computed from its published formula. The table is the same (30,162 records, ARX's hierarchies);
+no code of ARX is used.
 
-Results: ``results/arx-figures.csv``. ``tests/people/test_arx_figures.py`` judges the cases at the nodes that ARX names, too.
-"""
+Results: ``results/arx-figures.csv``. ``tests/people/test_arx_figures.py`` judges the cases at the nodes that ARX names,
+too."""
 
 from __future__ import annotations
 
@@ -60,12 +63,22 @@ class Case:
         return f"{' + '.join(said)}, {self.suppressed:.0%} suppressed, {self.measure}"
 
 
-def case(model: str, level: Mapping[str, Any], suppressed: float, measure: str, loss: float, node: Node, k: int = 0) -> Case:
+def case(
+    model: str, level: Mapping[str, Any], suppressed: float, measure: str, loss: float, node: Node, k: int = 0
+) -> Case:
     more = (("k-anonymity", {"k": k}),) if k else ()
     return Case(((model, level), *more), suppressed, measure, loss, node)
 
 
-T, B, E, L, K, M, P = "t-closeness", "beta-likeness", "entropy-diversity", "l-diversity", "k-anonymity", "k-map", "delta-presence"
+T, B, E, L, K, M, P = (
+    "t-closeness",
+    "beta-likeness",
+    "entropy-diversity",
+    "l-diversity",
+    "k-anonymity",
+    "k-map",
+    "delta-presence",
+)
 ORDERED: dict[str, Any] = {"distance": "ordered"}
 OF_HIDDEN = (
     case(T, {"t": 0.2}, 0.04, "squares", 311880088, (1, 4, 1, 0, 3, 2, 2, 1), 5),
@@ -86,17 +99,21 @@ OF_HIDDEN = (
     case("profitability", {"benefit": 1200, "loss": 300, "gain": 1200, "cost": 2}, 0.0, "entropy", 0.0, (0,) * 8),
 )  # fmt: skip
 BETWEEN = (
-    case(E, {"l": 5, "estimator": "grassberger"}, 0.04, "entropy and suppressed", 216092.124036387, (1, 0, 1, 0, 3, 2, 2, 0)),
-    case(E, {"l": 3, "estimator": "grassberger"}, 0.05, "entropy and suppressed", 180347.4325366015, (0, 0, 1, 1, 2, 2, 2, 0)),
+    case(E, {"l": 5, "estimator": "grassberger"}, 0.04, "entropy and suppressed", 216092.124036387, (1, 0, 1, 0, 3, 2,
+    2, 0)),
+    case(E, {"l": 3, "estimator": "grassberger"}, 0.05, "entropy and suppressed", 180347.4325366015, (0, 0, 1, 1, 2, 2,
+    2, 0)),
 )  # fmt: skip
-"""ARX stops adding when a sum is too large, though values that occur once would still lower it: which classes it refuses besides
-depends on the order in which it meets values. Its figure lies between ours and the one where every such class is refused."""
+"""ARX stops adding when a sum is too large, though values that occur once would still lower it: which classes it
+refuses besides depends on the order in which it meets values. Its figure lies between ours and the one where every such
+class is refused."""
 OF_RISK = (
     case(K, {"k": 5}, 0.04, "entropy", 255559.85455731067, (1, 0, 1, 1, 3, 2, 2, 0, 1)),
     case(K, {"k": 100}, 0.04, "entropy", 379417.3460570988, (1, 1, 1, 1, 3, 2, 2, 1, 1)),
     case(K, {"k": 5}, 0.0, "entropy", 407289.5388925293, (1, 2, 1, 1, 3, 2, 2, 1, 1)),
     case(K, {"k": 100}, 0.0, "entropy", 453196.8932458743, (0, 4, 1, 1, 3, 2, 2, 1, 1)),
-    case("average-risk", {"risk": 0.01}, 0.04, "entropy and suppressed", 314637.8461904862, (1, 0, 1, 1, 3, 2, 2, 1, 1)),
+    case("average-risk", {"risk": 0.01}, 0.04, "entropy and suppressed", 314637.8461904862, (1, 0, 1, 1, 3, 2, 2, 1,
+    1)),
 )  # fmt: skip
 OF_POPULATION = (
     case(M, {"k": 3}, 0.0, "entropy", 23387.494246375998, (0, 0, 1, 2, 3, 2, 2, 0)),
@@ -112,11 +129,14 @@ OF_POPULATION = (
     case(P, {"at_most": 0.2}, 0.05, "entropy and suppressed", 20747.362350403302, (1, 0, 1, 1, 2, 2, 2, 0)),
     case(P, {"at_least": 0.05, "at_most": 0.15}, 0.0, "mean size", 150.8, (0, 4, 0, 1, 3, 2, 2, 1)),
     case(P, {"at_least": 0.05, "at_most": 0.15}, 0.0, "entropy", 37223.2491248282, (1, 4, 1, 1, 1, 2, 2, 1)),
-    case(P, {"at_least": 0.05, "at_most": 0.15}, 0.05, "entropy and suppressed", 33660.3063277646, (1, 4, 1, 1, 0, 2, 2, 1)),
+    case(P, {"at_least": 0.05, "at_most": 0.15}, 0.05, "entropy and suppressed", 33660.3063277646, (1, 4, 1, 1, 0, 2, 2,
+    1)),
 )  # fmt: skip
 OF_DRAWN = (
-    (20000, case(T, {"t": 0.2, "distance": "hierarchical"}, 0.0, "entropy", 178437.4164900378, (1, 4, 1, 1, 3, 2, 2, 1), 5)),
-    (30000, case(T, {"t": 0.2, "distance": "hierarchical"}, 0.0, "entropy", 250816.4033099704, (0, 4, 1, 1, 3, 2, 2, 1))),
+    (20000, case(T, {"t": 0.2, "distance": "hierarchical"}, 0.0, "entropy", 178437.4164900378, (1, 4, 1, 1, 3, 2, 2, 1),
+    5)),
+    (30000, case(T, {"t": 0.2, "distance": "hierarchical"}, 0.0, "entropy", 250816.4033099704, (0, 4, 1, 1, 3, 2, 2,
+    1))),
     (10000, case(K, {"k": 5}, 0.0, "entropy", 70774.7774633781, (0, 4, 1, 1, 2, 2, 2, 0))),
     (9000, case(L, {"l": 5, "kind": "recursive", "c": 4}, 0.0, "entropy", 65996.221545847, (1, 2, 1, 1, 3, 2, 2, 1))),
 )  # fmt: skip
@@ -132,9 +152,11 @@ OF_SAMPLING = (
     case("differential-privacy", {"epsilon": 0.01, "delta": 1e-9}, 1.0, "loss", 0.9999999999999989, LOW_MEDIUM),
 )
 """Differential privacy by sampling at fixed levels: the share that is drawn and the threshold follow from ε and δ."""
-UNIQUES = ((0.01, "pitman", 0.1446083531167384), (0.1, "pitman", 0.27684993883653597), (0.1, "zayatz", 0.3207402393466189),
+UNIQUES = ((0.01, "pitman", 0.1446083531167384), (0.1, "pitman", 0.27684993883653597), (0.1, "zayatz",
+0.3207402393466189),
            (0.2, "zayatz", 0.3577099234829125), (1.0, "zayatz", 0.5142895033485844))  # fmt: skip
-"""Share of the population that is unique, by the sampling fraction; ARX compares four digits, and names the model for 0.1 only."""
+"""Share of the population that is unique, by the sampling fraction; ARX compares four digits, and names the model for
+0.1 only."""
 AVERAGE_RISK = 0.6465751607983555
 
 
@@ -231,7 +253,8 @@ def sampled(table: Table, share: float) -> Table:
 
 def _only(table: Table, rows: IntArray) -> Table:
     columns = [
-        Column([each[rows] for each in one.levels], [each[rows] for each in one.leaves], one.domain) for one in table.columns
+        Column([each[rows] for each in one.levels], [each[rows] for each in one.leaves], one.domain)
+        for one in table.columns
     ]
     return Table(columns, table.hidden[rows], table.labels, np.ones(len(rows), dtype=np.bool_))
 
@@ -261,9 +284,13 @@ class Seen:
 
     @classmethod
     def at(cls, table: Table, node: Node, *, hidden: bool) -> Seen:
-        classes = equivalence_classes_of([column.levels[level] for column, level in zip(table.columns, node, strict=True)])
+        classes = equivalence_classes_of(
+            [column.levels[level] for column, level in zip(table.columns, node, strict=True)]
+        )
         rows = np.bincount(classes.of[table.mine], minlength=len(classes))
-        spread = {HIDDEN: ValueDistribution.count(classes.of, table.hidden, len(classes), table.labels)} if hidden else {}
+        spread = (
+            {HIDDEN: ValueDistribution.count(classes.of, table.hidden, len(classes), table.labels)} if hidden else {}
+        )
         return cls(table, node, classes, rows, Linkage(classes.counts, classes.counts, spread))
 
     def cost(self, measure: str, shown: BoolArray) -> float:
@@ -275,7 +302,9 @@ class Seen:
         if measure == "entropy":
             return self.table.entropy(self.node)
         return (
-            self._loss(shown) if measure == "loss" else self.table.entropy(self.node) + self._among(~shown[self.classes.of], gone)
+            self._loss(shown)
+            if measure == "loss"
+            else self.table.entropy(self.node) + self._among(~shown[self.classes.of], gone)
         )
 
     def _among(self, suppressed: BoolArray, gone: int) -> float:
@@ -360,7 +389,9 @@ def between(table: Table) -> list[dict[str, Any]]:
         seen = Seen.at(table, one.node, hidden=True)
         least, most = judged(seen, one, by_class), seen.cost(one.measure, stopped_early(seen, one))
         assert least is not None
-        found.append({"case": str(one), "arx": one.loss, "here": f"{least:.6f} to {most:.6f}", "same": least < one.loss < most})
+        found.append(
+            {"case": str(one), "arx": one.loss, "here": f"{least:.6f} to {most:.6f}", "same": least < one.loss < most}
+        )
         print(found[-1], flush=True)
     return found
 
@@ -383,13 +414,16 @@ def sweep(table: Table, cases: Sequence[Case]) -> list[dict[str, Any]]:
     for place, one in enumerate(cases):
         cost, node = best.get(place, (math.nan, ()))
         same = math.isclose(cost, one.loss, rel_tol=1e-9, abs_tol=1e-9)
-        found.append({"case": str(one), "arx": one.loss, "here": cost, "arx's node": one.node, "our node": node, "same": same})
+        found.append(
+            {"case": str(one), "arx": one.loss, "here": cost, "arx's node": one.node, "our node": node, "same": same}
+        )
         print(found[-1], flush=True)
     return found
 
 
 def of_sampling(table: Table) -> list[dict[str, Any]]:
-    """On ARX's draw and levels, with one more than the threshold that our model asks for: what ARX takes, by its figures."""
+    """On ARX's draw and levels, with one more than the threshold that our model asks for: what ARX takes, by its
+    figures."""
     found = []
     for one in OF_SAMPLING:
         level = one.models[0][1]

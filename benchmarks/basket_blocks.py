@@ -1,20 +1,22 @@
-"""Blocks against ring, CAHD and plain groups: error rate, items shown, empty baskets, counts of items and pairs, labels.
+"""Blocks against ring, CAHD and plain groups: error rate, items shown, empty baskets, counts of items and pairs,
+labels.
 
-    python benchmarks/basket_blocks.py [name …]        # what results/basket-blocks.csv has is not made again; draws the picture
+    python benchmarks/basket_blocks.py [name …]        # what results/basket-blocks.csv has is not made again; draws the
+    picture
 
-Real sets from the folder of shared data; `t10` is generated (100,000 baskets of 10 items on average out of 870, from 2,000
-patterns of 4), and so is `pumsb_like`, as large as the whole of pumsb (49,046 records of 74 items), which cannot be had: each
-record is one of the first 2,000, of which a fifth of the 74 answers is replaced by those of another one. *groups* are the
-blocks before any exchange: the Gray order cut into pieces. The ring has the Gray order on sets above 10,000 records, where the
-window order takes minutes, and the window order below.
+Real sets from the folder of shared data; `t10` is generated (100,000 baskets of 10 items on average out of 870, from
+2,000 patterns of 4), and so is `pumsb_like`, as large as the whole of pumsb (49,046 records of 74 items), which cannot
+be had: each record is one of the first 2,000, of which a fifth of the 74 answers is replaced by those of another one.
+*groups* are the blocks before any exchange: the Gray order cut into pieces. The ring has the Gray order on sets above
+10,000 records, where the window order takes minutes, and the window order below.
 
-Labels: 470 values with the skew of an occupation histogram, nothing to do with the items. With k candidates l = k/2 is asked:
-blocks and groups hide labels by the rule *sparing*, the ring by *guarded*; CAHD groups records with k different labels and
-hides none (and promises nothing to whoever runs it again). *withheld* is the share of labels that are not shown; *label error*
-the relative error of how often the 20 commonest labels stand beside the 50 commonest items, rows without a label left out.
-`digits` (the dark ones among 64 pixels of 1,797 handwritten digits) and `cells` (which of 30 measurements of 569 tumours lie
-above their median) come with scikit-learn and were not looked at while blocks were built.
-"""
+Labels: 470 values with the skew of an occupation histogram, nothing to do with the items. With k candidates l = k/2 is
+asked: blocks and groups hide labels by the rule *sparing*, the ring by *guarded*; CAHD groups records with k different
+labels and hides none (and promises nothing to whoever runs it again). *withheld* is the share of labels that are not
+shown; *label error* the relative error of how often the 20 commonest labels stand beside the 50 commonest items, rows
+without a label left out. `digits` (the dark ones among 64 pixels of 1,797 handwritten digits) and `cells` (which of 30
+measurements of 569 tumours lie above their median) come with scikit-learn and were not looked at while blocks were
+built."""
 
 from __future__ import annotations
 
@@ -40,7 +42,13 @@ from sfumato.data.item_sets import Sets
 from sfumato.io.basket_source import read_fimi
 from sfumato.kinds.baskets.methods.blocks import _by_share, _matched, published_rows_of
 from sfumato.kinds.baskets.methods.label_hiding import LabelHidingRule
-from sfumato.kinds.baskets.methods.nonreciprocal import ORDERS, assignments, labels_to_suppress_guarded, ring_members, ring_targets
+from sfumato.kinds.baskets.methods.nonreciprocal import (
+    ORDERS,
+    assignments,
+    labels_to_suppress_guarded,
+    ring_members,
+    ring_targets,
+)
 from sfumato.kinds.baskets.methods.record_order import Partition, block_starts, partition, start_order
 from sfumato.kinds.baskets.methods.voting import expected_error_rate, vote
 
@@ -125,7 +133,8 @@ def pair_counts(sets: Sets, items: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Way:
-    """A way to publish: who stands where, what is shown, whose label, which are hidden; error rate if it is a mean over draws."""
+    """A way to publish: who stands where, what is shown, whose label, which are hidden; error rate if it is a mean over
+    draws."""
 
     people: np.ndarray
     base: Sets
@@ -135,7 +144,8 @@ class Way:
 
 
 def figures(sets: Sets, labels: np.ndarray, way: Way) -> list[str]:
-    """Error rate, items shown, empty baskets, relative error of all single items and of the frequent pairs; then labels."""
+    """Error rate, items shown, empty baskets, relative error of all single items and of the frequent pairs; then
+    labels."""
     mine, base = sets.take(way.people), way.base
     rate = (mine.hamming(base) / np.maximum(mine.sizes, 1)).mean() if way.rate is None else way.rate
     pairs, truth = frequent_pairs(sets)
@@ -178,7 +188,9 @@ def made(sets: Sets, labels: np.ndarray, k: int, name: str) -> Way:
         blocks = Partition(np.concatenate(groups).astype(blocks.order.dtype), ends.astype(starts.dtype))
     mixed = _matched(blocks, np.random.default_rng(k).permutation(len(sets)))
     hidden = np.zeros(len(sets), dtype=bool) if name.startswith("CAHD") else hidden_in(labels[mixed], blocks, k / 2)
-    return Way(blocks.order, published_rows_of(sets, blocks, "dealt" if name.endswith("dealt") else "vote").base, mixed, hidden)
+    return Way(
+        blocks.order, published_rows_of(sets, blocks, "dealt" if name.endswith("dealt") else "vote").base, mixed, hidden
+    )
 
 
 def hidden_in(shown: np.ndarray, blocks: Partition, level: float) -> np.ndarray:
@@ -229,7 +241,10 @@ def main(names: list[str]) -> None:
 def draw(rows: Mapping[tuple[str, ...], list[str]]) -> None:
     """Five measures over k, a panel for each set and a line for each way."""
     shown = [
-        rows[key] for name in NAMES for key in sorted(rows, key=lambda key: (int(key[2]), WAYS.index(key[3]))) if key[0] == name
+        rows[key]
+        for name in NAMES
+        for key in sorted(rows, key=lambda key: (int(key[2]), WAYS.index(key[3])))
+        if key[0] == name
     ]
     measures = {DRAWN[column]: panels_of(shown, 2, 3, HEADER.index(column)) for column in DRAWN}
     write_grid("basket-blocks", measures, "k")

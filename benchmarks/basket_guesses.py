@@ -1,14 +1,15 @@
-"""The best guess of whoever knows all item sets, the program and the rows of 0, 1 or 10 % of the people, on whole real sets.
+"""The best guess of whoever knows all item sets, the program and the rows of 0, 1 or 10 % of the people, on whole real
+sets.
 
     python benchmarks/basket_guesses.py
 
-For every method, k = 2, 4, 8, the share of the other people whose row is found. Blocks: by the row most like the own items, or most
-like what the program shows at the person's place, among the rows of the block that no insider has; `promised` is the exact mean of
-1/(g − m) over those people. Ring and turned rings: by the step that insiders moved most often (the winding number), or else by the
-nearest items; `promised` is 1/k without insiders, nothing beside them. Means over eight secrets. A figure is *above* when it
-exceeds its promise by more than four standard errors, people of a block counted once; at k = 2 the secret of a ring is one bit, and
-so is the turn of a ring one draw: there eight draws say little, and the listed small cases all.
-"""
+For every method, k = 2, 4, 8, the share of the other people whose row is found. Blocks: by the row most like the own
+items, or most like what the program shows at the person's place, among the rows of the block that no insider has;
+`promised` is the exact mean of 1/(g − m) over those people. Ring and turned rings: by the step that insiders moved most
+often (the winding number), or else by the nearest items; `promised` is 1/k without insiders, nothing beside them. Means
+over eight secrets. A figure is *above* when it exceeds its promise by more than four standard errors, people of a block
+counted once; at k = 2 the secret of a ring is one bit, and so is the turn of a ring one draw: there eight draws say
+little, and the listed small cases all."""
 
 from __future__ import annotations
 
@@ -42,7 +43,8 @@ Told = tuple[str, float, float, int]
 
 @dataclass(frozen=True)
 class Table:
-    """Who may have which place, and how far the place is from what is expected of the person, by several expectations."""
+    """Who may have which place, and how far the place is from what is expected of the person, by several
+    expectations."""
 
     person: np.ndarray
     place: np.ndarray
@@ -128,7 +130,9 @@ def main(names: list[str]) -> None:
         if way == "ring, closed" and len(sets) > 10_000:
             continue
         for who, share, promised, people in WAYS[way](sets, k, np.random.default_rng(number)):
-            spread = DRAWS if way == "turned ring" or (k == 2 and "ring" in way) else people / k  # one turn, one bit: one draw
+            spread = (
+                DRAWS if way == "turned ring" or (k == 2 and "ring" in way) else people / k
+            )  # one turn, one bit: one draw
             limit = math.inf if math.isnan(promised) else promised + 4 * math.sqrt(promised * (1 - promised) / spread)
             told = "" if math.isnan(promised) else f"{promised:.4f}"
             rows.append([name, k, way, who, f"{share:.4f}", told, "yes" if share > limit else ""])

@@ -1,14 +1,15 @@
-"""Hidden labels at l = 2 … 10: what whoever knows the rule believes at most, by listing every block, and how many labels it costs.
+"""Hidden labels at l = 2 … 10: what whoever knows the rule believes at most, by listing every block, and how many
+labels it costs.
 
     python benchmarks/basket_hiding.py
 
-Listed: blocks of g records with l + 3 labels (shares in proportion to 1/(30 + i), so that the largest is below 1/l), every multiset
-of labels with its chance, shown and hidden as the program does, with and without the coin; g is the largest up to 2l with at most
-400,000 multisets, and at least l. *belief* is the largest posterior of a label of somebody, times l: never above 1. Under that law
-few blocks need the coin, so blocks of l are also listed under a hard one: one label has 0.99/l, the others share the rest.
-Counted: labels that are hidden under the law of `baskets_hints.py` (470 labels) in blocks of 2l, 400,000 labels, beside what the
-first prototype of the rule *whole* (R1) hid; and the belief of a block hidden whole as the audit counts it, exactly, times l.
-"""
+Listed: blocks of g records with l + 3 labels (shares in proportion to 1/(30 + i), so that the largest is below 1/l),
+every multiset of labels with its chance, shown and hidden as the program does, with and without the coin; g is the
+largest up to 2l with at most 400,000 multisets, and at least l. *belief* is the largest posterior of a label of
+somebody, times l: never above 1. Under that law few blocks need the coin, so blocks of l are also listed under a hard
+one: one label has 0.99/l, the others share the rest. Counted: labels that are hidden under the law of
+`baskets_hints.py` (470 labels) in blocks of 2l, 400,000 labels, beside what the first prototype of the rule *whole*
+(R1) hid; and the belief of a block hidden whole as the audit counts it, exactly, times l."""
 
 from __future__ import annotations
 
@@ -74,7 +75,13 @@ def rows() -> Iterator[list[object]]:
             hard = np.append(0.99 / level, np.full(level + 2, (1 - 0.99 / level) / (level + 2)))
             coin = LabelHidingRule.of(hard, level, float(level), rule)
             worst = belief(hard, level, coin)[1]
-            told = [f"{most * level:.4f}", 2 * level, f"{withheld:.4f}", PROTOTYPE.get(level, ""), f"{whole * level:.4f}"]
+            told = [
+                f"{most * level:.4f}",
+                2 * level,
+                f"{withheld:.4f}",
+                PROTOTYPE.get(level, ""),
+                f"{whole * level:.4f}",
+            ]
             yield [level, rule, size, listed, *told, f"{worst * level:.4f}", f"{coin.chance:.4f}"]
 
 

@@ -1,15 +1,13 @@
-"""How much a withheld label gives away, exactly: for an outsider who knows the rule, everybody's items and the shares of labels.
+"""How much a withheld label gives away, exactly: for an outsider who knows the rule, everybody's items and the shares
+of labels.
 
     python benchmarks/baskets_hints.py
 
 Labels are independent of items and of each other (470 values, skewed as in `papers/baskets.py`). The scan of
-`labels_to_suppress` keeps a
-label unless it was kept too often within reach before, so a withheld label is x with chance f_x / f(S), S being the labels that
-had reached their limit there. A person's label is behind each of `degree` places with equal chance.
-`labels_to_suppress_guarded` counts these chances
-and keeps every guess below 1/l; what it costs is a ring of higher degree and more
-withheld labels.
-"""
+`labels_to_suppress` keeps a label unless it was kept too often within reach before, so a withheld label is x with
+chance f_x / f(S), S being the labels that had reached their limit there. A person's label is behind each of `degree`
+places with equal chance. `labels_to_suppress_guarded` counts these chances and keeps every guess below 1/l; what it
+costs is a ring of higher degree and more withheld labels."""
 
 from __future__ import annotations
 
@@ -33,7 +31,8 @@ def occupations(count: int, seed: int = 5) -> np.ndarray:
 
 
 def best_guesses(labels: np.ndarray, hidden: np.ndarray, degree: int, most: int) -> np.ndarray:
-    """For every person the chance of the likeliest label; the scan begins at place 0, people near the seam are left out."""
+    """For every person the chance of the likeliest label; the scan begins at place 0, people near the seam are left
+    out."""
     share = np.bincount(labels) / len(labels)
     chance: list[dict[int, float]] = []
     kept: dict[int, list[int]] = defaultdict(list)
@@ -71,7 +70,15 @@ def main() -> None:
     shown = [[*row[:3], *(f"{cell:.4f}" if isinstance(cell, float) else cell for cell in row[3:])] for row in rows]
     for row in shown:
         print(*row)
-    header = ("l", "labels", "candidates", "withheld", "people_guessed_above_1_in_l", "mean_best_guess_times_l", "largest_times_l")
+    header = (
+        "l",
+        "labels",
+        "candidates",
+        "withheld",
+        "people_guessed_above_1_in_l",
+        "mean_best_guess_times_l",
+        "largest_times_l",
+    )
     write_csv("baskets-hints", header, shown)
 
 

@@ -23,7 +23,13 @@ from curves import merged, write_csv
 
 from sfumato.core.randomness import Randomness
 from sfumato.data.item_sets import Sets
-from sfumato.kinds.baskets.methods.nonreciprocal import ORDERS, assignments, assignments_and_steps, ring_members, ring_targets
+from sfumato.kinds.baskets.methods.nonreciprocal import (
+    ORDERS,
+    assignments,
+    assignments_and_steps,
+    ring_members,
+    ring_targets,
+)
 from sfumato.kinds.baskets.methods.voting import expected_error_rate, vote
 
 K = 16
@@ -96,7 +102,8 @@ def million(count: int) -> None:
 
 
 def publish(count: int, method: str) -> None:
-    """The commands as users run them: publish with audit, on one core and on two, verify alone, verify with the original."""
+    """The commands as users run them: publish with audit, on one core and on two, verify alone, verify with the
+    original."""
     rows = []
     with tempfile.TemporaryDirectory() as place:
         desk = Path(place)

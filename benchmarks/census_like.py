@@ -1,15 +1,23 @@
 """A generator of census-like people with the attribute sizes of [sequential §7.1], correlated and skewed.
 
-Columns: age 79, gender 2, education 16, marital 6, race 9, work class 9, country 83 and a sensitive occupation with 50 values.
-Nothing in it is real; correlations come from a hidden class of life, so that joins of projections are informative.
-"""
+Columns: age 79, gender 2, education 16, marital 6, race 9, work class 9, country 83 and a sensitive occupation with 50
+values. Nothing in it is real; correlations come from a hidden class of life, so that joins of projections are
+informative."""
 
 from __future__ import annotations
 
 import numpy as np
 
 SIZES = {"age": 79, "gender": 2, "education": 16, "marital": 6, "race": 9, "work": 9, "country": 83, "occupation": 50}
-LEVELS = {"age": (5, 20), "gender": (), "education": (4,), "marital": (3,), "race": (), "work": (2, 4), "country": (10,)}
+LEVELS = {
+    "age": (5, 20),
+    "gender": (),
+    "education": (4,),
+    "marital": (3,),
+    "race": (),
+    "work": (2, 4),
+    "country": (10,),
+}
 
 
 def people(count: int, seed: int = 1) -> dict[str, np.ndarray]:

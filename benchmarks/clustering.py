@@ -1,8 +1,9 @@
-"""Greedy clustering: every (k, p) of the paper's Table 6, growth from 10⁴ to 10⁶ records, and ratios against the plain twin.
+"""Greedy clustering: every (k, p) of the paper's Table 6, growth from 10⁴ to 10⁶ records, and ratios against the plain
+twin.
 
-Run with ``PYTHONPATH=src python benchmarks/clustering.py [--largest 1000000]``; writes ``benchmarks/results/clustering-*.csv``.
-CPU seconds of one thread, compiled code loaded, from coded columns to groups (classes with counts included, files not).
-"""
+Run with ``PYTHONPATH=src python benchmarks/clustering.py [--largest 1000000]``; writes
+``benchmarks/results/clustering-*.csv``. CPU seconds of one thread, compiled code loaded, from coded columns to groups
+(classes with counts included, files not)."""
 
 from __future__ import annotations
 

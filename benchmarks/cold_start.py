@@ -1,10 +1,10 @@
-"""The first ten minutes, measured: install, first and later runs, with an empty cache and with a home that cannot be written.
+"""The first ten minutes, measured: install, first and later runs, with an empty cache and with a home that cannot be
+written.
 
     python benchmarks/cold_start.py [--extras all] > benchmarks/results/cold_start.md
 
-Makes a clean copy of the committed tree and a fresh environment in a temporary folder. CPU seconds are those of the process and its
-children (user + system); megabytes are those of the environment's packages on disk.
-"""
+Makes a clean copy of the committed tree and a fresh environment in a temporary folder. CPU seconds are those of the
+process and its children (user + system); megabytes are those of the environment's packages on disk."""
 
 from __future__ import annotations
 
@@ -73,7 +73,11 @@ def main() -> None:
         row("python -m venv", [sys.executable, "-m", "venv", str(folder / "env")], folder)
         python, sfumato = str(folder / "env/bin/python"), str(folder / "env/bin/sfumato")
         wanted = f".[{extras}]" if extras else "."
-        row(f"pip install '{wanted}'", [python, "-m", "pip", "install", "--quiet", "-c", "constraints.txt", wanted], copy)
+        row(
+            f"pip install '{wanted}'",
+            [python, "-m", "pip", "install", "--quiet", "-c", "constraints.txt", wanted],
+            copy,
+        )
         packages = next((folder / "env/lib").glob("python*")) / "site-packages"
         size, tools = (
             megabytes(packages),
@@ -90,10 +94,16 @@ def main() -> None:
         row("check", [sfumato, "check", "policy.yaml"], folder)
         row("--help", [sfumato, "--help"], folder)
         nowhere = {"HOME": "/proc/nowhere", "XDG_CACHE_HOME": "/proc/nowhere"}
-        row("publish, home cannot be written", [sfumato, "publish", "policy.yaml", "--out", "without-home"], folder, **nowhere)
+        row(
+            "publish, home cannot be written",
+            [sfumato, "publish", "policy.yaml", "--out", "without-home"],
+            folder,
+            **nowhere,
+        )
         row("warm-up", [sfumato, "warm-up"], folder)
         print(
-            f"\npackages on disk: {size} MB, {size - tools} MB without pip and setuptools; in the home then: {megabytes(home)} MB"
+            f"\npackages on disk: {size} MB, {size - tools} MB without pip and setuptools; in the home then:"
+            f" {megabytes(home)} MB"
         )
 
 

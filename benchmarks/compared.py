@@ -1,21 +1,21 @@
-"""Side by side: the same tables and hierarchies for another tool and for us, both judged by one metric, CPU of both in one run.
+"""Side by side: the same tables and hierarchies for another tool and for us, both judged by one metric, CPU of both in
+one run.
 
     PYTHONPATH=src python benchmarks/compared.py tables FOLDER
     PYTHONPATH=src python benchmarks/compared.py judge FOLDER TABLE OUTPUT.csv k=5[,t=0.2|,l=3|,e=3]
     PYTHONPATH=src python benchmarks/compared.py run FOLDER [--only adult …] [--claims k=5 …]
                                                  [--other 'COMMAND {data} {hierarchies} {out} {claims}']
 
-``tables`` writes for every table ``TABLE/data.csv`` and ``TABLE/hierarchies/COLUMN.csv`` (semicolons, leaf first, root last: the
-form that ARX reads) and a policy for each claim. ``judge`` reads any output with the same columns: its loss (the metric *loss*:
-a cell that stands for s of m leaves costs (s − 1)/(m − 1)), its smallest class, and how many rows break a claim when the file is
-read as it is. ``run`` publishes every table with the default method, starts the other tool's command if one is given (with ``k=5``
-or ``k=5,t=0.2:COLUMN`` as claims), judges both and adds a line for each to ``results/compared.csv``. CPU seconds are those of the
-whole process, start, reading and writing included. Claims are k, and beside it t (equal distances), l (different values) or e
-(entropy of at least log e).
+``tables`` writes for every table ``TABLE/data.csv`` and ``TABLE/hierarchies/COLUMN.csv`` (semicolons, leaf first, root
+last: the form that ARX reads) and a policy for each claim. ``judge`` reads any output with the same columns: its loss
+(the metric *loss*: a cell that stands for s of m leaves costs (s − 1)/(m − 1)), its smallest class, and how many rows
+break a claim when the file is read as it is. ``run`` publishes every table with the default method, starts the other
+tool's command if one is given (with ``k=5`` or ``k=5,t=0.2:COLUMN`` as claims), judges both and adds a line for each to
+``results/compared.csv``. CPU seconds are those of the whole process, start, reading and writing included. Claims are k,
+and beside it t (equal distances), l (different values) or e (entropy of at least log e).
 
-Tables: Adult, working people of a census, hospital stays (`tables.py`), and tax filers of the census file. Numbers have intervals
-here, because a range from any number to any other is nothing that other tools know.
-"""
+Tables: Adult, working people of a census, hospital stays (`tables.py`), and tax filers of the census file. Numbers have
+intervals here, because a range from any number to any other is nothing that other tools know."""
 
 from __future__ import annotations
 

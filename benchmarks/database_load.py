@@ -1,8 +1,9 @@
 """How fast whole tables go into and out of PostgreSQL, as a ratio to its plain COPY of the same data in the same run.
 
-A table of mixed types (number, text, numeric, time with zone, uuid, json) of growing size. Plain: psycopg streams the very
-CSV bytes into a table with the same primary key, or out of it to nowhere. Wall time here, not CPU: the work is the server's.
-The best of three rounds that take turns; a server is started for the purpose unless SFUMATO_TEST_POSTGRES names one.
+A table of mixed types (number, text, numeric, time with zone, uuid, json) of growing size. Plain: psycopg streams the
+very CSV bytes into a table with the same primary key, or out of it to nowhere. Wall time here, not CPU: the work is the
+server's. The best of three rounds that take turns; a server is started for the purpose unless SFUMATO_TEST_POSTGRES
+names one.
 
     PYTHONPATH=src python benchmarks/database_load.py
 """
@@ -48,7 +49,9 @@ def rows(count: int) -> Table:
             f"{a:08x}-{b >> 16:04x}-4{b & 0xFFF:03x}-8{a & 0xFFF:03x}-{(a * 65537 + b) & 0xFFFFFFFFFFFF:012x}"
             for a, b in zip(first.tolist(), second.tolist(), strict=True)
         ],
-        "notes": [f'{{"visits": {one % 50}, "tags": ["a", "b{one % 7}"]}}' if one % 9 else None for one in second.tolist()],
+        "notes": [
+            f'{{"visits": {one % 50}, "tags": ["a", "b{one % 7}"]}}' if one % 9 else None for one in second.tolist()
+        ],
     }
     return Table(pa.table(columns))
 

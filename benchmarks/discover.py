@@ -1,10 +1,10 @@
-"""Discovery: what is found and what is accidental, on the paper's students, on Adult and on three databases; and how time grows.
+"""Discovery: what is found and what is accidental, on the paper's students, on Adult and on three databases; and how
+time grows.
 
     PYTHONPATH=src python benchmarks/discover.py [--most 300000]
 
-Writes ``results/discover.csv`` (growth and counts) and ``results/discover-databases.csv`` (precision and recall against what the
-schemas declare, from the rows alone). Seconds are CPU seconds of one thread, without reading the data.
-"""
+Writes ``results/discover.csv`` (growth and counts) and ``results/discover-databases.csv`` (precision and recall against
+what the schemas declare, from the rows alone). Seconds are CPU seconds of one thread, without reading the data."""
 
 from __future__ import annotations
 
@@ -48,7 +48,10 @@ def wide(rows: int, seed: int = 0) -> dict[str, list[str]]:
     area = rng.integers(0, 900, rows)
     columns = {
         "id": np.arange(1, rows + 1),
-        "phone": [f"05{'0247'[p]}{n:07d}" for p, n in zip(rng.integers(0, 4, rows), rng.choice(10**7, rows, False), strict=True)],
+        "phone": [
+            f"05{'0247'[p]}{n:07d}"
+            for p, n in zip(rng.integers(0, 4, rows), rng.choice(10**7, rows, False), strict=True)
+        ],
         "registered": begin,
         "graduated": begin + rng.integers(200, 2000, rows),
         "courses": courses,
@@ -90,7 +93,16 @@ def measure(name: str, table: Table, planted: set[str], sensible: set[str]) -> d
     single = {each.rule.replace("`", "") for each in found if each.template in ("value lists", "patterns")}
     known = {each.rule.replace("`", "") for each in found}
     missing, accidents = planted - known, on - planted - sensible - single
-    print(name, table.rows, "missing:", missing or "none", "accidental:", accidents or "none", f"{seconds:.2f} s", flush=True)
+    print(
+        name,
+        table.rows,
+        "missing:",
+        missing or "none",
+        "accidental:",
+        accidents or "none",
+        f"{seconds:.2f} s",
+        flush=True,
+    )
     counts = (len(planted), len(planted & known), len(on), len(known - on), len(accidents))
     return dict(zip(FIELDS, (name, table.rows, len(table.names), *counts, round(seconds, 2)), strict=True))
 

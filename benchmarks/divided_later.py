@@ -2,14 +2,15 @@
 
     python -m benchmarks.divided_later --rows 20000 --columns age,gender,education,marital --leave 0.03
 
-With `cohorts: unknown` a lineage stays together although newcomers would allow finer cells. Here it does not: whoever comes joins
-the smallest class that covers them, and every class is divided top-down as long as the people *now* in each part have k values,
-whoever of them stood in earlier releases. Classes that fall below k values are withheld. This loses less, and whoever knows of one
-release that somebody is in it is left with fewer than k values: the people of that release who went the same way ever since.
+With `cohorts: unknown` a lineage stays together although newcomers would allow finer cells. Here it does not: whoever
+comes joins the smallest class that covers them, and every class is divided top-down as long as the people *now* in each
+part have k values, whoever of them stood in earlier releases. Classes that fall below k values are withheld. This loses
+less, and whoever knows of one release that somebody is in it is left with fewer than k values: the people of that
+release who went the same way ever since.
 
-Per quarter: people, withheld, loss of published cells, and how many of the people who are there have an earlier release that leaves
-them with fewer than k values, with one value. Nothing is published; data and hierarchies are those of `series`.
-"""
+Per quarter: people, withheld, loss of published cells, and how many of the people who are there have an earlier release
+that leaves them with fewer than k values, with one value. Nothing is published; data and hierarchies are those of
+`series`."""
 
 from __future__ import annotations
 
@@ -69,7 +70,8 @@ class Classes:
             open_ += self._parts(place, np.flatnonzero(self.of == place))
 
     def _parts(self, place: int, mine: np.ndarray) -> list[int]:
-        """The parts of a class after its best division, which stand for it from then on; none when there is no division."""
+        """The parts of a class after its best division, which stand for it from then on; none when there is no
+        division."""
         best, parts = 1e-12, []
         for m, domain in enumerate(self.domains):
             children = self._children(domain, mine, m, place)
@@ -87,8 +89,11 @@ class Classes:
     def _width(self, place: int, m: int) -> float:
         return float(self.domains[m].width(self.lo[place][m], self.hi[place][m]))
 
-    def _children(self, domain: object, mine: np.ndarray, m: int, place: int) -> list[tuple[np.ndarray, tuple[int, int]]]:
-        """The nodes below a class's cell whose people have k values by themselves, while those who stay have k, or nobody does."""
+    def _children(
+        self, domain: object, mine: np.ndarray, m: int, place: int
+    ) -> list[tuple[np.ndarray, tuple[int, int]]]:
+        """The nodes below a class's cell whose people have k values by themselves, while those who stay have k, or
+        nobody does."""
         below = list(nodes_below(domain, int(self.lo[place][m]), int(self.hi[place][m])))
         code = self.codes[mine, m]
         parts = [(mine[(code >= low) & (code < high)], (low, high)) for low, high in below]
@@ -144,7 +149,8 @@ def nodes_below(domain: object, lo: int, hi: int) -> list[tuple[int, int]]:
 
 
 def exposed(classes: Classes, past: list[np.ndarray]) -> tuple[int, int]:
-    """People who are there, and of whom some earlier release leaves fewer than k values, and one, to who knows they are in it."""
+    """People who are there, and of whom some earlier release leaves fewer than k values, and one, to who knows they are
+    in it."""
     fewest = np.full(len(classes.of), len(classes.value))
     for then in past:
         there = np.flatnonzero((classes.of >= 0) & (then >= 0))
@@ -154,7 +160,9 @@ def exposed(classes: Classes, past: list[np.ndarray]) -> tuple[int, int]:
         for place in np.unique(classes.of[there]).tolist():
             if values[place] < classes.k:
                 mine = there[classes.of[there] == place]
-                values[place] = classes.distinct(np.concatenate([mine, classes.covered(place, gone[then[gone] == then[mine[0]]])]))
+                values[place] = classes.distinct(
+                    np.concatenate([mine, classes.covered(place, gone[then[gone] == then[mine[0]]])])
+                )
         fewest[there] = np.minimum(fewest[there], values[classes.of[there]])
     return int((fewest < classes.k).sum()), int((fewest == 1).sum())
 
@@ -167,7 +175,12 @@ def main() -> None:
     options.add_argument("--leave", type=float, default=0.0)
     options.add_argument("--releases", type=int, default=12)
     chosen = options.parse_args()
-    classes, rng, here, used = Classes(tuple(chosen.columns.split(",")), chosen.k), np.random.default_rng(5), None, chosen.rows
+    classes, rng, here, used = (
+        Classes(tuple(chosen.columns.split(",")), chosen.k),
+        np.random.default_rng(5),
+        None,
+        chosen.rows,
+    )
     past: list[np.ndarray] = []
     with (RESULTS / f"divided-later-{chosen.rows}{'-leave' if chosen.leave else ''}.csv").open("w", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")

@@ -1,10 +1,10 @@
 """Loss and CPU time of every effort: ``python -m benchmarks effort [TABLE …]``.
 
-Eight tables: Adult (k = 5 and 50), a census and hospital stays of the data folder, and four tables of the package ``pydataset``.
-Set ``PYDATASET`` to its folder ``rdata/csv/Ecdat``; tables that are not there are named and left out. One search per table is
-recorded turn by turn: quick and balanced are beginnings of thorough, so their loss and time are read off its course. CPU time is
-that of starts and search; `START` seconds for reading, audit and writing are added where ARX is compared.
-"""
+Eight tables: Adult (k = 5 and 50), a census and hospital stays of the data folder, and four tables of the package
+``pydataset``. Set ``PYDATASET`` to its folder ``rdata/csv/Ecdat``; tables that are not there are named and left out.
+One search per table is recorded turn by turn: quick and balanced are beginnings of thorough, so their loss and time are
+read off its course. CPU time is that of starts and search; `START` seconds for reading, audit and writing are added
+where ARX is compared."""
 
 from __future__ import annotations
 
@@ -112,7 +112,9 @@ def picture(courses: dict[str, list[tuple[float, float, float]]]) -> str:
 
     wide, high, left, low = 640, 360, 60, 320
     most = max(math.log10(max(turn[1], 0.1)) for course in courses.values() for turn in course)
-    drawn = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {wide} {high}" font-family="sans-serif" font-size="11">']
+    drawn = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {wide} {high}" font-family="sans-serif" font-size="11">'
+    ]
     for tick in (0.1, 1, 10, 100):
         if math.log10(tick) <= most:
             x = left + (math.log10(tick) + 1) / (most + 1) * (wide - left - 130)
@@ -127,9 +129,13 @@ def picture(courses: dict[str, list[tuple[float, float, float]]]) -> str:
         for _, cpu, loss in course:
             x = left + (math.log10(max(cpu, 0.1)) + 1) / (most + 1) * (wide - left - 130)
             points.append(f"{x:.1f},{low - min(100 * (loss / course[-1][2] - 1), 25) / 25 * (low - 20):.1f}")
-        drawn.append(f'<polyline points="{" ".join(points)}" fill="none" stroke="{colours[place % 8]}" stroke-width="1.5"/>')
+        drawn.append(
+            f'<polyline points="{" ".join(points)}" fill="none" stroke="{colours[place % 8]}" stroke-width="1.5"/>'
+        )
         drawn.append(f'<text x="{wide - 124}" y="{40 + 16 * place}" fill="{colours[place % 8]}">{name}</text>')
-    drawn.append(f'<text x="{left}" y="12">loss above that of a thorough search, over CPU seconds of search</text></svg>')
+    drawn.append(
+        f'<text x="{left}" y="12">loss above that of a thorough search, over CPU seconds of search</text></svg>'
+    )
     return "\n".join(drawn)
 
 
@@ -155,7 +161,9 @@ def main() -> None:
         print(f"balanced above thorough: median {extra[len(extra) // 2]:.1f} %, worst {extra[-1]:.1f} %")
     if len(sys.argv) == 1:
         with (RESULTS / "effort.csv").open("w", newline="") as file:
-            csv.writer(file, lineterminator="\n").writerows([["table", "effort", "cpu", "loss", "above thorough", "of ARX"], *rows])
+            csv.writer(file, lineterminator="\n").writerows(
+                [["table", "effort", "cpu", "loss", "above thorough", "of ARX"], *rows]
+            )
         (RESULTS / "effort.svg").write_text(picture(courses))
 
 

@@ -1,9 +1,10 @@
-"""What established tools offer, measured here: full-domain recoding, microaggregation, and models trained on releases of Adult.
+"""What established tools offer, measured here: full-domain recoding, microaggregation, and models trained on releases
+of Adult.
 
-    python benchmarks/established.py lattice     # global: the proven optimum beside a sweep over every node
-    python benchmarks/established.py averages    # microaggregation beside MDAV, and a million rows of four columns
-    python benchmarks/established.py levels      # sampled: what the exponential mechanism's choice of levels is worth
-    python benchmarks/established.py models      # accuracy and AUC of models trained on releases, judged on held-out rows
+    python benchmarks/established.py lattice     # global: the proven optimum beside a sweep over every node python
+    benchmarks/established.py averages    # microaggregation beside MDAV, and a million rows of four columns python
+    benchmarks/established.py levels      # sampled: what the exponential mechanism's choice of levels is worth python
+    benchmarks/established.py models      # accuracy and AUC of models trained on releases, judged on held-out rows
 
 CPU seconds of one core; Adult is the table of 30,162 records with the hierarchies that ARX brings along.
 """
@@ -56,7 +57,9 @@ def adult() -> dict[str, list[str]]:
 def lattice() -> list[dict[str, Any]]:
     """The optimum by few looks, and by looking everywhere."""
     data, found = adult(), []
-    wide = columns("occupation") | {"hours-per-week": {"role": "quasi-identifier", "hierarchy": {"intervals": [5, 10, 20, 40]}}}
+    wide = columns("occupation") | {
+        "hours-per-week": {"role": "quasi-identifier", "hierarchy": {"intervals": [5, 10, 20, 40]}}
+    }
     for told in (columns(), wide):
         policy = sf.Policy.parse({"version": 1, "columns": told, "protect": [{"k-anonymity": {"k": 5}}]})
         problem = feasible_problem(policy, policy.data.read({name: data[name] for name in told}))
@@ -78,11 +81,11 @@ def lattice() -> list[dict[str, Any]]:
 
 
 def levels() -> list[dict[str, Any]]:
-    """What is published on average times the detail kept: the best levels, those that are drawn, and those of a score of counts.
+    """What is published on average times the detail kept: the best levels, those that are drawn, and those of a score
+    of counts.
 
-    Expectations over the chances themselves, nothing is drawn. The score of counts is the number of records in cells of at least k,
-    which one record changes by k.
-    """
+    Expectations over the chances themselves, nothing is drawn. The score of counts is the number of records in cells of
+    at least k, which one record changes by k."""
     data, found = adult(), []
     told = columns()
     claim = {"differential-privacy": {"epsilon": 1.0, "delta": 1e-5}}
@@ -117,7 +120,9 @@ def levels() -> list[dict[str, Any]]:
 def averages() -> list[dict[str, Any]]:
     """Squared distances within groups over all squared distances."""
     data, found = adult(), []
-    numbers = np.array([[float(cell) for cell in data[name]] for name in ("age", "fnlwgt", "education-num", "hours-per-week")]).T
+    numbers = np.array(
+        [[float(cell) for cell in data[name]] for name in ("age", "fnlwgt", "education-num", "hours-per-week")]
+    ).T
     points = np.ascontiguousarray((numbers - numbers.mean(axis=0)) / numbers.std(axis=0))
     for k in (3, 5, 10):
         before = time.process_time()
@@ -130,7 +135,9 @@ def averages() -> list[dict[str, Any]]:
     large = np.random.default_rng(1).normal(size=(1_000_000, 4))
     before = time.process_time()
     ours = within(large, near_groups(large, 5)) / large.size
-    found.append({"rows": len(large), "k": 5, "ours": round(ours, 6), "ours cpu": round(time.process_time() - before, 1)})
+    found.append(
+        {"rows": len(large), "k": 5, "ours": round(ours, 6), "ours cpu": round(time.process_time() - before, 1)}
+    )
     print(found[-1], flush=True)
     return found
 
@@ -140,9 +147,15 @@ def models() -> list[dict[str, Any]]:
     data, found = adult(), []
     told = columns("occupation") | {"income": "sensitive"}
     order = np.random.default_rng(1).permutation(len(data["age"]))
-    train, held = ({name: [data[name][row] for row in rows] for name in told} for rows in (order[:20_000], order[20_000:]))
+    train, held = (
+        {name: [data[name][row] for row in rows] for name in told} for rows in (order[:20_000], order[20_000:])
+    )
     for k in (5, 10, 50):
-        for method, spare in (({"refined": {"seconds": 5}}, 0.0), ({"global": {}}, 0.05), ({"microaggregation": {}}, 0.0)):
+        for method, spare in (
+            ({"refined": {"seconds": 5}}, 0.0),
+            ({"global": {}}, 0.05),
+            ({"microaggregation": {}}, 0.0),
+        ):
             tree = {"version": 1, "columns": told, "protect": [{"k-anonymity": {"k": k}}], "method": method}
             made = sf.publish(sf.Policy.parse({**tree, "utility": {"suppress_at_most": spare}}), data=train)
             exhibit = replace(made.exhibit, parameters={"predict": "income"})

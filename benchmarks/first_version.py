@@ -3,9 +3,8 @@
     git archive 33aa795 | tar -x -C FOLDER          # the last commit of 0.1.0
     python -m benchmarks.first_version FOLDER/src
 
-300,000 people, one column with 90,000 different values, the same seed; each version in a process of its own, twice in turn, the
-smaller figure counts. The import is not counted, reading, judging and writing without reports is.
-"""
+300,000 people, one column with 90,000 different values, the same seed; each version in a process of its own, twice in
+turn, the smaller figure counts. The import is not counted, reading, judging and writing without reports is."""
 
 from __future__ import annotations
 
@@ -46,13 +45,17 @@ def people(folder: Path) -> None:
     lines = [f"p{i},{age[i]},{10_000 + codes[i]},{sex[i]},{ill[i]}" for i in range(ROWS)]
     (folder / "people.csv").write_text("\n".join(["name,age,zip,sex,ill", *lines, ""]), encoding="utf-8")
     for method, claims in METHODS.items():
-        (folder / f"{method}.yaml").write_text(f"{POLICY}protect: {claims}\nmethod: {{{method}: {{}}}}\n", encoding="utf-8")
+        (folder / f"{method}.yaml").write_text(
+            f"{POLICY}protect: {claims}\nmethod: {{{method}: {{}}}}\n", encoding="utf-8"
+        )
 
 
 def seconds(source: Path, folder: Path, method: str, out: str) -> float:
     command = [sys.executable, "-c", RUN, f"{method}.yaml", out]
     environment = {**os.environ, "PYTHONPATH": str(source)}
-    return float(subprocess.run(command, cwd=folder, env=environment, check=True, capture_output=True, text=True).stdout)
+    return float(
+        subprocess.run(command, cwd=folder, env=environment, check=True, capture_output=True, text=True).stdout
+    )
 
 
 def main(first: Path) -> None:
@@ -67,7 +70,9 @@ def main(first: Path) -> None:
             old, new = (min(side) for side in zip(*taken, strict=True))
             files = {hashlib.sha256(file.read_bytes()).hexdigest() for file in folder.glob(f"{method}-*/data.csv")}
             print(
-                f"{method}: 0.1.0 {old:.2f} s, now {new:.2f} s, {new / old:.2f} of it; {len(files)} kind(s) of data.csv", flush=True
+                f"{method}: 0.1.0 {old:.2f} s, now {new:.2f} s, {new / old:.2f} of it; {len(files)} kind(s) of"
+                " data.csv",
+                flush=True,
             )
 
 

@@ -1,13 +1,13 @@
-"""Series under models that compare with the whole table: is every release published, and how many records are suppressed?
+"""Series under models that compare with the whole table: is every release published, and how many records are
+suppressed?
 
     python -m benchmarks.fixed_references                # 8 configurations, two seeds each
     python -m benchmarks.fixed_references --random 200   # random series
 
-60 people with two quasi-identifiers, quarters with 12 new people; k-anonymity with k = 3, l-diversity with l = 2, and t-closeness,
-beta-likeness or delta-disclosure, for an adversary who knows both quasi-identifiers or the age alone. In half of the
-configurations six people leave every quarter. Random series draw the model and its level, the number of people, of those who come
-and leave, the method, cohorts and what happens when people leave.
-"""
+60 people with two quasi-identifiers, quarters with 12 new people; k-anonymity with k = 3, l-diversity with l = 2, and
+t-closeness, beta-likeness or delta-disclosure, for an adversary who knows both quasi-identifiers or the age alone. In
+half of the configurations six people leave every quarter. Random series draw the model and its level, the number of
+people, of those who come and leave, the method, cohorts and what happens when people leave."""
 
 from __future__ import annotations
 
@@ -61,7 +61,9 @@ class Settings:
         columns = {"id": "identifier", "age": "quasi-identifier", "zip": "quasi-identifier", "illness": "sensitive"}
         tree = {"version": 1, "key": "id", "columns": columns, "method": self.method}
         series = {"cohorts": self.cohorts, "leaving": self.on_leaving}
-        return sf.Policy.parse({**tree, "protect": [{"k-anonymity": {"k": 3}}, {"l-diversity": {"l": 2}}, claim], "series": series})
+        return sf.Policy.parse(
+            {**tree, "protect": [{"k-anonymity": {"k": 3}}, {"l-diversity": {"l": 2}}, claim], "series": series}
+        )
 
 
 @dataclass
@@ -86,7 +88,11 @@ def play(settings: Settings, seed: object) -> Outcome:
                 gone |= set(rng.sample([one["id"] for one in people if one["id"] not in gone], settings.leaving))
             here = [one for one in people if one["id"] not in gone]
             table = {name: [one[name] for one in here] for name in here[0]}
-            options: dict[str, Any] = {"ledger": book, "new_ledger": not book.exists(), "seed": secret(rng.getrandbits(60))}
+            options: dict[str, Any] = {
+                "ledger": book,
+                "new_ledger": not book.exists(),
+                "seed": secret(rng.getrandbits(60)),
+            }
             try:
                 made = sf.publish(settings.policy(), table, **options)
             except sf.AuditRefused as error:
@@ -100,7 +106,12 @@ def play(settings: Settings, seed: object) -> Outcome:
 
 
 def _person(rng: random.Random, number: int) -> dict[str, str]:
-    return {"id": f"p{number}", "age": str(rng.randrange(20, 60)), "zip": str(rng.randrange(8)), "illness": rng.choice(VALUES)}
+    return {
+        "id": f"p{number}",
+        "age": str(rng.randrange(20, 60)),
+        "zip": str(rng.randrange(8)),
+        "illness": rng.choice(VALUES),
+    }
 
 
 def configurations(model: dict[str, Any]) -> Iterator[Settings]:
@@ -141,9 +152,17 @@ def run_random(count: int, seed: str = "random") -> tuple[list[list[object]], li
     for model, outcomes in every.items():
         counts: Counter[str] = Counter()
         for outcome in outcomes:
-            counts.update(releases=len(outcome.suppressed), refused=len(outcome.refused), infeasible=len(outcome.infeasible))
+            counts.update(
+                releases=len(outcome.suppressed), refused=len(outcome.refused), infeasible=len(outcome.infeasible)
+            )
         shares = [mean(outcome.suppressed) if outcome.suppressed else 1.0 for outcome in outcomes]
-        figures = [counts["releases"], counts["refused"], counts["infeasible"], round(median(shares), 4), round(mean(shares), 4)]
+        figures = [
+            counts["releases"],
+            counts["refused"],
+            counts["infeasible"],
+            round(median(shares), 4),
+            round(mean(shares), 4),
+        ]
         rows.append([model, len(outcomes), *figures])
     return rows, [said for outcome in every["all"] for said in outcome.refused]
 
@@ -156,11 +175,28 @@ def main() -> None:
     started = time.process_time()
     if chosen.random:
         rows, _ = run_random(chosen.random, chosen.seed)
-        head = ["model", "series", "releases", "refused by the audit", "infeasible", "median suppressed", "mean suppressed"]
+        head = [
+            "model",
+            "series",
+            "releases",
+            "refused by the audit",
+            "infeasible",
+            "median suppressed",
+            "mean suppressed",
+        ]
         name = "fixed-references-random"
     else:
         rows, name = [], "fixed-references"
-        head = ["given", "leaving", "cohorts", "seed", "releases", "refused by the audit", "infeasible", "suppressed per release"]
+        head = [
+            "given",
+            "leaving",
+            "cohorts",
+            "seed",
+            "releases",
+            "refused by the audit",
+            "infeasible",
+            "suppressed per release",
+        ]
         for settings in configurations({"t-closeness": {"t": 0.5}}):
             for seed in (1, 2):
                 outcome = play(settings, seed)

@@ -1,9 +1,9 @@
-"""Twelve foreign schemas, three commands each, and eighty rules at a given number of rows: what they cost and what was seen.
+"""Twelve foreign schemas, three commands each, and eighty rules at a given number of rows: what they cost and what was
+seen.
 
-python -m benchmarks.foreign_databases databases benchmarks/results/foreign_databases.txt
-python -m benchmarks.foreign_databases large 1250000 100000 1GB     # rows, rows that discovery looks at (0: all), memory
-python -m benchmarks.foreign_databases rules 10000 benchmarks/results/eighty_rules.txt     # goes on where it was stopped
-"""
+python -m benchmarks.foreign_databases databases benchmarks/results/foreign_databases.txt python -m
+benchmarks.foreign_databases large 1250000 100000 1GB     # rows, rows that discovery looks at (0: all), memory python
+-m benchmarks.foreign_databases rules 10000 benchmarks/results/eighty_rules.txt     # goes on where it was stopped"""
 
 from __future__ import annotations
 
@@ -27,7 +27,8 @@ HEAD = (
 
 
 def databases(kept: Path) -> None:
-    """Every schema in a process of its own, so that its memory is seen; lines that stand in `kept` already are not made again."""
+    """Every schema in a process of its own, so that its memory is seen; lines that stand in `kept` already are not made
+    again."""
     from foreign_schemas import NAMES
 
     known = {line.split()[0]: line for line in kept.read_text().splitlines()[1:]} if kept.exists() else {}
@@ -86,19 +87,23 @@ def one(name: str) -> None:
 
 
 LARGE = """
-CREATE TABLE customers (id integer PRIMARY KEY, first_name text NOT NULL, last_name text NOT NULL, email text UNIQUE, born date,
+CREATE TABLE customers (id integer PRIMARY KEY, first_name text NOT NULL, last_name text NOT NULL, email text UNIQUE,
+  born date,
   city text, note text);
-CREATE TABLE orders (id integer PRIMARY KEY, customer_id integer NOT NULL REFERENCES customers, placed timestamp NOT NULL,
+CREATE TABLE orders (id integer PRIMARY KEY, customer_id integer NOT NULL REFERENCES customers,
+  placed timestamp NOT NULL,
   shipped timestamp, total numeric(10, 2), status text);
 CREATE TABLE lines (id integer PRIMARY KEY, order_id integer NOT NULL REFERENCES orders, product text NOT NULL,
   quantity integer NOT NULL, price numeric(8, 2) NOT NULL);
-INSERT INTO customers SELECT n, (ARRAY['Ada', 'Bea', 'Cleo', 'Dora', 'Emil', 'Finn', 'Gus'])[n % 7 + 1], 'Fam' || md5(n::text),
+INSERT INTO customers SELECT n, (ARRAY['Ada', 'Bea', 'Cleo', 'Dora', 'Emil', 'Finn', 'Gus'])[n % 7 + 1],
+  'Fam' || md5(n::text),
   'm' || n || '@home.test', date '1950-01-01' + n % 18000, (ARRAY['Utrecht', 'Gent', 'Aarhus'])[n % 3 + 1],
   CASE WHEN n % 10 = 0 THEN 'likes tea ' || n END FROM generate_series(1, {0}) n;
 INSERT INTO orders SELECT n, n % {0} + 1, timestamp '2020-01-01' + n * interval '1 minute',
   CASE WHEN n % 5 > 0 THEN timestamp '2020-01-03' + n * interval '1 minute' END, n % 999 + 0.5,
   (ARRAY['open', 'paid', 'sent'])[n % 3 + 1] FROM generate_series(1, 8 * {0}) n;
-INSERT INTO lines SELECT n, n % (8 * {0}) + 1, 'product ' || n % 500, n % 9 + 1, n % 200 + 0.99 FROM generate_series(1, 16 * {0}) n;
+INSERT INTO lines SELECT n, n % (8 * {0}) + 1, 'product ' || n % 500, n % 9 + 1, n % 200 + 0.99 FROM generate_series(1,
+  16 * {0}) n;
 ANALYZE;
 """
 
@@ -122,8 +127,12 @@ def large(rows: int, most: int, memory: str) -> None:
 
 
 def timed(*words: str) -> str:
-    """A command, with what it cost: CPU seconds, the most memory of its own, the most pages of mapped files, the most disk."""
-    code = "import sys, resource, atexit; from sfumato.ui.cli import main; atexit.register(lambda: print(resource.getrusage("
+    """A command, with what it cost: CPU seconds, the most memory of its own, the most pages of mapped files, the most
+    disk."""
+    code = (
+        "import sys, resource, atexit; from sfumato.ui.cli import main; atexit.register(lambda:"
+        " print(resource.getrusage("
+    )
     code += "resource.RUSAGE_SELF), file=sys.stderr)); main(sys.argv[1:])"
     began, free = time.monotonic(), shutil.disk_usage(tempfile.gettempdir()).free
     with tempfile.TemporaryFile("w+") as told, tempfile.TemporaryFile("w+") as complained:
@@ -141,7 +150,8 @@ def timed(*words: str) -> str:
     found = dict(part.split("=") for part in errors.rpartition("resource.struct_rusage(")[2].rstrip(")\n").split(", "))
     spent, peak = float(found["ru_utime"]) + float(found["ru_stime"]), int(found["ru_maxrss"]) // 1024
     figures = (
-        f"{spent:6.1f} CPU s  {passed:6.1f} s  own {own:5} MB  mapped {mapped:5} MB  together {peak:5} MB  disk {disk >> 20:6} MB"
+        f"{spent:6.1f} CPU s  {passed:6.1f} s  own {own:5} MB  mapped {mapped:5} MB  together {peak:5} MB  disk"
+        f" {disk >> 20:6} MB"
     )
     print(f"{words[0]:10} exit {process.returncode}  {figures}", flush=True)
     if process.returncode:
@@ -170,11 +180,16 @@ def views(url: str) -> dict[str, int]:
 
 
 def rules(count: int, kept: Path) -> None:
-    """Every rule once; lines that stand in `kept` already are not made again, so that a run that was stopped goes on."""
+    """Every rule once; lines that stand in `kept` already are not made again, so that a run that was stopped goes
+    on."""
     from eighty_rules import CASES, table
 
     rows = table(count)
-    known = {line[:42].strip(): line for line in kept.read_text().splitlines() if line[50:51] == " "} if kept.exists() else {}
+    known = (
+        {line[:42].strip(): line for line in kept.read_text().splitlines() if line[50:51] == " "}
+        if kept.exists()
+        else {}
+    )
     lines = [known.get(name, "") for name in CASES]
     with kept.open("w") as file:
         print("rule                                        CPU s  verdict", file=file)

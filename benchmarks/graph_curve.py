@@ -1,9 +1,10 @@
-"""The operating curve of flips on five graphs, two of them generated with over a million edges; publish and recover at 3.6 million.
+"""The operating curve of flips on five graphs, two of them generated with over a million edges; publish and recover at
+3.6 million.
 
     python benchmarks/graph_curve.py
 
-Generated graphs: people in groups of about 20 who know each other with chance 0.3, and ties between groups by skewed weights.
-"""
+Generated graphs: people in groups of about 20 who know each other with chance 0.3, and ties between groups by skewed
+weights."""
 
 from __future__ import annotations
 
@@ -25,7 +26,10 @@ from sfumato.kinds.graphs.methods.edge_perturbation import operating_curve, pict
 from sfumato.kinds.graphs.recovery import recover
 
 DATA = Path(__file__).parents[2] / "shared" / "data" / "graphs"
-REAL, MADE = ("ca_grqc", "ego_facebook", "email_enron"), {"made-1m": (150_000, 1_040_000), "made-3.6m": (500_000, 3_600_000)}
+REAL, MADE = (
+    ("ca_grqc", "ego_facebook", "email_enron"),
+    {"made-1m": (150_000, 1_040_000), "made-3.6m": (500_000, 3_600_000)},
+)
 
 
 def made(nodes: int, edges: int, seed: int = 7) -> Graph:
@@ -40,7 +44,9 @@ def made(nodes: int, edges: int, seed: int = 7) -> Graph:
 
 
 def main() -> None:
-    graphs = {name: read_graph(DATA / f"{name}.tsv.gz") for name in REAL} | {name: made(*size) for name, size in MADE.items()}
+    graphs = {name: read_graph(DATA / f"{name}.tsv.gz") for name in REAL} | {
+        name: made(*size) for name, size in MADE.items()
+    }
     rows = []
     for name, graph in graphs.items():
         began = time.process_time()

@@ -1,14 +1,14 @@
-"""Every way to publish a graph: what an adversary gets beside what is promised, and noisy figures beside their exact errors.
+"""Every way to publish a graph: what an adversary gets beside what is promised, and noisy figures beside their exact
+errors.
 
     python benchmarks/graph_ways.py [graph …]          # what results/graph-ways.csv has is not made again
 
-Flips at several μ against people who know numbers of ties (`degrees`) or ties to ten known people (`neighbourhood`); k-degree
-anonymity against those who know numbers of ties, of the person alone or of all friends; noisy figures at three ε against
-whoever knows everything but one tie, or (node-level) everything but the ties of the best connected person, who also plays against
-the figures that protect single ties. Planted accounts are in `papers/graph_attacks.py`. Errors of figures: mean over draws, and the
-exact mean of the law. Two generated graphs have over a million edges (`graph_curve.py` makes them); flips that would publish more
-than 20 million are left out.
-"""
+Flips at several μ against people who know numbers of ties (`degrees`) or ties to ten known people (`neighbourhood`);
+k-degree anonymity against those who know numbers of ties, of the person alone or of all friends; noisy figures at three
+ε against whoever knows everything but one tie, or (node-level) everything but the ties of the best connected person,
+who also plays against the figures that protect single ties. Planted accounts are in `papers/graph_attacks.py`. Errors
+of figures: mean over draws, and the exact mean of the law. Two generated graphs have over a million edges
+(`graph_curve.py` makes them); flips that would publish more than 20 million are left out."""
 
 from __future__ import annotations
 
@@ -43,7 +43,14 @@ from sfumato.kinds.graphs.methods.private_figures import (
     spread_of,
 )
 from sfumato.kinds.graphs.methods.private_figures import noisy_figures as noisy_people
-from sfumato.kinds.graphs.noise_attacks import DegreeGuesses, DegreeSignatures, NeighbourhoodAttack, OnePerson, OneTie, TrueFigures
+from sfumato.kinds.graphs.noise_attacks import (
+    DegreeGuesses,
+    DegreeSignatures,
+    NeighbourhoodAttack,
+    OnePerson,
+    OneTie,
+    TrueFigures,
+)
 
 DATA = Path(__file__).parents[2] / "shared" / "data" / "graphs"
 GRAPHS = ("email_eu_core", "ca_grqc", "ego_facebook", "wiki_vote", "ca_hepth", *MADE)
@@ -88,7 +95,10 @@ def noisy(name: str, file: str, draws: int = 2_000) -> Iterator[Row]:
         yield [name, way, "one tie", got["right"], got["promised"], ""]
         edges = np.abs(np.array(laplace_mechanism([truth.edges] * draws, 1, share["edges"])) - truth.edges).mean()
         yield [name, way, "error: edges", round(float(edges), 2), "", round(laplace_error(1, share["edges"]), 2)]
-        told = [ladder_mechanism(truth.triangles, truth.first, most, share["triangles"], chance.child(n)) for n in range(draws)]
+        told = [
+            ladder_mechanism(truth.triangles, truth.first, most, share["triangles"], chance.child(n))
+            for n in range(draws)
+        ]
         away = np.abs(np.array(told) - truth.triangles).mean()
         exact = ladder_error(truth.first, most, share["triangles"])
         yield [name, way, "error: triangles", round(float(away), 1), "", round(exact, 1)]
@@ -105,7 +115,11 @@ def people(name: str, file: str, draws: int = 2_000) -> Iterator[Row]:
         got = OnePerson(target=file, epsilon=epsilon, trials=200, seed=1).run()
         yield [name, f"people {epsilon:g}, figures of ties", "ties of the hub", got["right"], got["promised"], ""]
         for limit in LIMITS:
-            way, share, degrees = f"people {epsilon:g}, limit {limit}", node_epsilon_shares(epsilon), counted_degrees(graph, limit)
+            way, share, degrees = (
+                f"people {epsilon:g}, limit {limit}",
+                node_epsilon_shares(epsilon),
+                counted_degrees(graph, limit),
+            )
             got = OnePerson(target=file, epsilon=epsilon, limit=limit, trials=draws, seed=1).run()
             yield [name, way, "ties of the hub", got["right"], got["promised"], ""]
             told = [noisy_people(degrees, graph.nodes, limit, share) for _ in range(200)]

@@ -57,7 +57,9 @@ def main() -> None:
     rows = []
     for people, edges, mu in SIZES:
         graph = circles(people, edges)
-        published, perturbing = timed(lambda graph=graph, mu=mu: flip_edges(graph, EdgeChannel.symmetric(mu), Randomness()))
+        published, perturbing = timed(
+            lambda graph=graph, mu=mu: flip_edges(graph, EdgeChannel.symmetric(mu), Randomness())
+        )
         found, recovering = timed(lambda published=published, mu=mu: sf.recover(published, mu))
         wanted = ALL if published.size < 2_000_000 else ()
         _, everything = timed(lambda g=published, mu=mu, w=wanted: sf.recover(g, mu, patterns=w, distribution=False))
@@ -66,14 +68,20 @@ def main() -> None:
         seconds = [round(cpu, 2) for cpu in (perturbing, recovering, everything)]
         rows.append([people, graph.size, mu, published.size, *seconds, round(off, 2)])
         print(rows[-1], flush=True)
-    write("graphs", ["people", "edges", "mu", "published", "perturb_s", "recover_s", "patterns_s", "triangles_off_sigma"], rows)
+    write(
+        "graphs",
+        ["people", "edges", "mu", "published", "perturb_s", "recover_s", "patterns_s", "triangles_off_sigma"],
+        rows,
+    )
     graph, attacked = circles(20_000, 80_000), []
     for mu in (1e-4, 1e-3):
         world = plant_and_publish(graph, EdgeChannel.symmetric(mu), Randomness(1), accounts=20, victims=100)
         found, cpu = timed(lambda world=world: interval_walk_attack(world))
         attacked.append([20_000, graph.size, mu, world.published.size, found.accounts, round(cpu, 2), found.steps])
         print(attacked[-1], flush=True)
-    write("graphs_interval_walk", ["people", "edges", "mu", "published", "found_all_accounts", "cpu_s", "steps"], attacked)
+    write(
+        "graphs_interval_walk", ["people", "edges", "mu", "published", "found_all_accounts", "cpu_s", "steps"], attacked
+    )
 
 
 def write(name: str, header: list[str], rows: list[list[object]]) -> None:

@@ -1,16 +1,16 @@
-"""Random histories of mixed forms, judged by joint classes and held against all perfect matchings of published rows with people.
+"""Random histories of mixed forms, judged by joint classes and held against all perfect matchings of published rows
+with people.
 
     python -m benchmarks.mixed_histories --histories 3200
     python -m benchmarks.mixed_histories --knows --histories 150
 
-Histories have 2-5 releases of recoded tables, anatomies and sub-tables, people who come and go, one or two sensitive columns, and
-outsiders who know who is in which release or do not. A judgement is a pair of people of one joint class (they must be able to trade
-places) or a value that a class promises to somebody (a search over all worlds must find it). The control drops one table from
-every bundle: then judgements must come out wrong, or the search could not fail.
+Histories have 2-5 releases of recoded tables, anatomies and sub-tables, people who come and go, one or two sensitive
+columns, and outsiders who know who is in which release or do not. A judgement is a pair of people of one joint class
+(they must be able to trade places) or a value that a class promises to somebody (a search over all worlds must find
+it). The control drops one table from every bundle: then judgements must come out wrong, or the search could not fail.
 
-With `--knows` one column determines another, and outsiders know how: every trade that the audit lets stand must agree with that.
-The control lets all of them stand.
-"""
+With `--knows` one column determines another, and outsiders know how: every trade that the audit lets stand must agree
+with that. The control lets all of them stand."""
 
 from __future__ import annotations
 

@@ -2,8 +2,8 @@
 
     PYTHONPATH=src python benchmarks/mondrian.py [--most 1000000]
 
-Writes ``results/mondrian.csv``. Seconds are CPU seconds of one thread, without reading the data; points are distinct tuples.
-"""
+Writes ``results/mondrian.csv``. Seconds are CPU seconds of one thread, without reading the data; points are distinct
+tuples."""
 
 from __future__ import annotations
 

@@ -1,9 +1,10 @@
-"""Constrained obfuscation: the toy schema of [obfuscation §5.6] at size, two means, totals per parent, and the solver alone.
+"""Constrained obfuscation: the toy schema of [obfuscation §5.6] at size, two means, totals per parent, and the solver
+alone.
 
     python benchmarks/obfuscation_speed.py [--large]
 
-CPU seconds of one thread, reading and writing apart; ratios are taken in one run. Writes ``benchmarks/results/obfuscation.csv``.
-"""
+CPU seconds of one thread, reading and writing apart; ratios are taken in one run. Writes
+``benchmarks/results/obfuscation.csv``."""
 
 from __future__ import annotations
 
@@ -93,7 +94,9 @@ def whole(count: int, limit: float) -> tuple[float, str]:
             (block,) = solver_blocks.blocks(count, count, "IG", Randomness(1))
             empty = {column: np.zeros(count, dtype=np.int64) for column in part.columns}
             found = engine.answer(solver_blocks.task(block, empty, Randomness(1), may_stay=False))
-            said.append("none" if found is None else "/".join(str(len(np.unique(codes))) for codes in found.codes.values()))
+            said.append(
+                "none" if found is None else "/".join(str(len(np.unique(codes))) for codes in found.codes.values())
+            )
 
     seconds, _ = clocked(work)
     return seconds, " ".join(said)

@@ -1,9 +1,10 @@
-"""How far from uniform the solver's blocks are, and the direct engines beside them: all legal tables listed, thousands of draws.
+"""How far from uniform the solver's blocks are, and the direct engines beside them: all legal tables listed, thousands
+of draws.
 
     python benchmarks/obfuscation_uniformity.py
 
-chi²/df near 1 and a distance near the noise of the draws mean uniform. Writes ``benchmarks/results/obfuscation-uniformity.csv``.
-"""
+chi²/df near 1 and a distance near the noise of the draws mean uniform. Writes
+``benchmarks/results/obfuscation-uniformity.csv``."""
 
 from __future__ import annotations
 

@@ -1,12 +1,12 @@
-"""Optimal: how far the recoding methods are from what no release can lose less than, on Adult with three to eight columns.
+"""Optimal: how far the recoding methods are from what no release can lose less than, on Adult with three to eight
+columns.
 
     PYTHONPATH=src python benchmarks/optimal.py [--seconds 60] [--only adult-arx] [--claims k=5]
 
-Writes ``results/optimal.csv``; lines of policies that were not asked for stay. Every line is one policy: the loss of `mondrian`,
-`clustering`, `refined` and `optimal`, the bound, and the gap of each, (loss − bound) / loss. All four publish in the same space:
-nodes of the hierarchies within the boundaries, records with equal values may be published differently. Seconds are CPU seconds of
-one thread without compiling.
-"""
+Writes ``results/optimal.csv``; lines of policies that were not asked for stay. Every line is one policy: the loss of
+`mondrian`, `clustering`, `refined` and `optimal`, the bound, and the gap of each, (loss − bound) / loss. All four
+publish in the same space: nodes of the hierarchies within the boundaries, records with equal values may be published
+differently. Seconds are CPU seconds of one thread without compiling."""
 
 from __future__ import annotations
 
@@ -34,7 +34,11 @@ RESULTS = Path(__file__).parent / "results"
 METHODS = ("mondrian", "clustering", "refined", "optimal")
 GAPS = tuple(f"{name}_gap" for name in METHODS)
 FIELDS = ("policy", "records", "points", "regions", "claims", *METHODS, "bound", *GAPS, "proof", "seconds")
-COLUMNS = {"three columns": ("age", "sex", "education"), "four columns": ("age", "sex", "race", "education"), "adult-arx": ADULT}
+COLUMNS = {
+    "three columns": ("age", "sex", "education"),
+    "four columns": ("age", "sex", "race", "education"),
+    "adult-arx": ADULT,
+}
 
 
 def sizes(k: int) -> Requirement:
@@ -73,7 +77,17 @@ def measure(name: str, claims: str, problem: RecodingProblem, seconds: float) ->
     gaps = [round(1 - bound / loss, 5) if loss > 0 else 0.0 for loss in losses]
     proof = "solver" if outcome.solved else "prices"
     shown = (f"{figure:.6g}" for figure in (*losses, bound))
-    line = (name, problem.records, len(problem.points), len(problem.regions), claims, *shown, *gaps, proof, round(spent, 1))
+    line = (
+        name,
+        problem.records,
+        len(problem.points),
+        len(problem.regions),
+        claims,
+        *shown,
+        *gaps,
+        proof,
+        round(spent, 1),
+    )
     print(*line, sep="\t", flush=True)
     return dict(zip(FIELDS, line, strict=True))
 
@@ -81,7 +95,9 @@ def measure(name: str, claims: str, problem: RecodingProblem, seconds: float) ->
 def bounded(problem: RecodingProblem) -> RecodingProblem:
     """The same problem with boundaries: nobody's age or education, nor marital status, is generalized to the top."""
     domains = [
-        domain.bounded_at(max(len(domain.ancestors) - 2, 1)) if isinstance(domain, Hierarchy) and domain.size > 5 else domain
+        domain.bounded_at(max(len(domain.ancestors) - 2, 1))
+        if isinstance(domain, Hierarchy) and domain.size > 5
+        else domain
         for domain in problem.domains
     ]
     return replace(problem, domains=tuple(domains))
@@ -95,7 +111,11 @@ def main() -> None:
     chosen = parser.parse_args()
     measure("compiling", "k=5", adult(sizes(5), columns=("age", "sex")), 1)
     print(*FIELDS, sep="\t")
-    jobs = [(name, claims, adult(*CLAIMS[claims], columns=columns)) for name, columns in COLUMNS.items() for claims in CLAIMS]
+    jobs = [
+        (name, claims, adult(*CLAIMS[claims], columns=columns))
+        for name, columns in COLUMNS.items()
+        for claims in CLAIMS
+    ]
     jobs += [
         (f"{name}, boundaries", claims, bounded(adult(*CLAIMS[claims], columns=columns)))
         for name, columns in COLUMNS.items()

@@ -1,8 +1,8 @@
 """Levels as pycanon measures them and releases as anjana makes them, beside this project, on Adult and on diabetes.
 
-    python -m benchmarks.other_tools tables FOLDER            # releases of this project, as csv files
-    OTHER/bin/python benchmarks/other_tools.py theirs FOLDER  # an interpreter with pycanon and anjana, without this project
-    python -m benchmarks.other_tools compare FOLDER           # levels of the same files by the models of this project
+    python -m benchmarks.other_tools tables FOLDER            # releases of this project, as csv files OTHER/bin/python
+    benchmarks/other_tools.py theirs FOLDER  # an interpreter with pycanon and anjana, without this project python -m
+    benchmarks.other_tools compare FOLDER           # levels of the same files by the models of this project
 
 The two tools are measured, not used: nothing of the project imports them. pycanon 1.3.5 and anjana 1.2.3. Results:
 ``results/other-tools.csv``.
@@ -42,7 +42,7 @@ def adult() -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
-# -- this project -----------------------------------------------------------------------------------------------------------------
+# -- this project ------------------------------------------------------------------------------------------------------
 
 
 def tables(folder: Path) -> None:
@@ -52,17 +52,28 @@ def tables(folder: Path) -> None:
     import sfumato as sf
 
     columns: Entry = {
-        name: {"role": "quasi-identifier", "hierarchy": str(SHARED / "adult" / "hierarchies_arx" / f"adult_hierarchy_{file}.csv")}
+        name: {
+            "role": "quasi-identifier",
+            "hierarchy": str(SHARED / "adult" / "hierarchies_arx" / f"adult_hierarchy_{file}.csv"),
+        }
         for name, file in FILES.items()
     }
     columns |= {"occupation": "sensitive", "hours-per-week": "sensitive"}
     rows = adult()
     data = {name: [row[name] for row in rows] for name in columns}
-    plain = {"version": 1, "columns": columns, "protect": [{"k-anonymity": {"k": 5}}], "utility": {"suppress_at_most": "5%"}}
+    plain = {
+        "version": 1,
+        "columns": columns,
+        "protect": [{"k-anonymity": {"k": 5}}],
+        "utility": {"suppress_at_most": "5%"},
+    }
     index = {}
     for name, method in (("adult-global", {"global": {}}), ("adult-mondrian", {"mondrian": {}})):
         made = sf.publish(sf.Policy.parse({**plain, "method": method}), data=data)
-        index[name] = {"given": list(FILES), "hide": ["occupation", *(["hours-per-week"] if name == "adult-global" else [])]}
+        index[name] = {
+            "given": list(FILES),
+            "hide": ["occupation", *(["hours-per-week"] if name == "adult-global" else [])],
+        }
         written(folder / f"{name}.csv", made.release.parts["data"].table.to_pylist())
     visits = people.encounters()
     made = sf.publish(people.policy(5, {"mondrian": {}}), data=visits)
@@ -87,7 +98,10 @@ def levels(path: Path, given: list[str], hidden: str) -> Entry:
     from sfumato.models.base import Model
 
     table = TableSource().read(path)
-    classes, text = equivalence_classes_of([table.text(name).codes for name in given], rows=table.rows), table.text(hidden)
+    classes, text = (
+        equivalence_classes_of([table.text(name).codes for name in given], rows=table.rows),
+        table.text(hidden),
+    )
     seen = Linkage.of_groups(classes.of, {hidden: (text.codes, text.labels)})
 
     def reached(model: str, key: str, **level: Any) -> Any:
@@ -96,7 +110,8 @@ def levels(path: Path, given: list[str], hidden: str) -> Entry:
     numbers = hidden == "hours-per-week"
     distinct = reached("l-diversity", "l", l=1)
     return {
-        "k": reached("k-anonymity", "k", k=1), "alpha": reached("alpha-k-anonymity", "alpha", alpha=1, k=1), "l": distinct,
+        "k": reached("k-anonymity", "k", k=1), "alpha": reached("alpha-k-anonymity", "alpha", alpha=1, k=1),
+        "l": distinct,
         "entropy l": reached("l-diversity", "l", l=1, kind="entropy"),
         "recursive c": least_c(classes.of, text.codes, distinct),
         "t": reached("t-closeness", "t", t=1, distance="ordered" if numbers else "equal"),
@@ -141,7 +156,13 @@ def compare(folder: Path) -> None:
         mine = levels(folder / f"{one['table']}.csv", given, one["hidden"])
         for model, figure in one["found"].items():
             found.append(
-                {"what": one["table"], "hidden": one["hidden"], "level": model, "theirs": figure, "ours": _short(mine[model])}
+                {
+                    "what": one["table"],
+                    "hidden": one["hidden"],
+                    "level": model,
+                    "theirs": figure,
+                    "ours": _short(mine[model]),
+                }
             )
     for one in theirs["made"]:
         path = folder / f"{one['release']}.csv"
@@ -149,7 +170,9 @@ def compare(folder: Path) -> None:
         entry = {"what": one["release"], "hidden": "occupation", "level": json.dumps(one["asked"]), "cpu": one["cpu"]}
         if rows:
             entry |= {"rows": len(rows), "loss": round(loss_of(rows, 30162), 4)}
-            entry["ours"] = json.dumps({key: _short(value) for key, value in levels(path, list(FILES), "occupation").items()})
+            entry["ours"] = json.dumps(
+                {key: _short(value) for key, value in levels(path, list(FILES), "occupation").items()}
+            )
         found.append(entry | {"theirs": one["said"]})
     with RESULTS.open("w", newline="") as file:
         writer = csv.DictWriter(file, list(dict.fromkeys(key for entry in found for key in entry)))
@@ -163,7 +186,7 @@ def _short(figure: Any) -> Any:
     return float(f"{figure:.6g}") if isinstance(figure, float) else figure
 
 
-# -- the other interpreter --------------------------------------------------------------------------------------------------------
+# -- the other interpreter ---------------------------------------------------------------------------------------------
 
 
 def theirs(folder: Path) -> None:
@@ -195,7 +218,9 @@ def _measured(tool: Any, frame: Any, given: list[str], hidden: str) -> Entry:
         "basic beta": tool.basic_beta_likeness(*side), "enhanced beta": tool.enhanced_beta_likeness(*side),
         "delta": tool.delta_disclosure(*side),
     }  # fmt: skip
-    return {name: None if math.isnan(float(figure)) else float(f"{float(figure):.6g}") for name, figure in figures.items()}
+    return {
+        name: None if math.isnan(float(figure)) else float(f"{float(figure):.6g}") for name, figure in figures.items()
+    }
 
 
 def _made(folder: Path, name: str, asked: Any) -> Entry:
@@ -209,7 +234,8 @@ def _made(folder: Path, name: str, asked: Any) -> Entry:
     methods = {
         "k": making.k_anonymity, "alpha-k": making.alpha_k_anonymity, "l": making.l_diversity,
         "entropy-l": making.entropy_l_diversity, "recursive-l": making.recursive_c_l_diversity, "t": making.t_closeness,
-        "basic-beta": making.basic_beta_likeness, "enhanced-beta": making.enhanced_beta_likeness, "delta": making.delta_disclosure,
+        "basic-beta": making.basic_beta_likeness, "enhanced-beta": making.enhanced_beta_likeness,
+        "delta": making.delta_disclosure,
     }  # fmt: skip
     told = {("l_div" if key == "l" else key): value for key, value in level.items()}
     if name != "k":

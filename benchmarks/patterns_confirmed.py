@@ -1,16 +1,17 @@
 """Five numeric tables that nobody had looked at, four methods, equal linkage risk, one grid, several draws.
 
-    pip install --no-deps --target FOLDER palmerpenguins==0.1.6 vega_datasets==0.9.0 lifelines==0.30.3 statsmodels==0.15.0
-    PYTHONPATH=src python benchmarks/patterns_confirmed.py FOLDER [table …]      # what the results have is not made again
+    pip install --no-deps --target FOLDER palmerpenguins==0.1.6 vega_datasets==0.9.0 lifelines==0.30.3
+    statsmodels==0.15.0 PYTHONPATH=src python benchmarks/patterns_confirmed.py FOLDER [table …]      # what the results
+    have is not made again
 
-The tables were chosen before anything was run on them, with the settings that `docs/how-to/patterns.md` recommended before:
-`walk boxes` (partitions of near records, values between the ends of their partition, no localities), beside the paper's own way
-(`walk runs`), normal noise, rank swapping and microaggregation. Measures and outsider are those of `patterns_methods.py`.
+The tables were chosen before anything was run on them, with the settings that `docs/how-to/patterns.md` recommended
+before: `walk boxes` (partitions of near records, values between the ends of their partition, no localities), beside the
+paper's own way (`walk runs`), normal noise, rank swapping and microaggregation. Measures and outsider are those of
+`patterns_methods.py`.
 
-Every method has one setting, on a grid of the same steps (about a seventh each, whole numbers for sizes); taken is the weakest one
-at which the outsider finds at most 5 % of the rows, on average over the draws. Figures are means over the draws; `sd` are the
-standard deviations between draws (microaggregation draws nothing).
-"""
+Every method has one setting, on a grid of the same steps (about a seventh each, whole numbers for sizes); taken is the
+weakest one at which the outsider finds at most 5 % of the rows, on average over the draws. Figures are means over the
+draws; `sd` are the standard deviations between draws (microaggregation draws nothing)."""
 
 from __future__ import annotations
 

@@ -1,22 +1,23 @@
-"""Five numeric tables that were not used while the walk was built, four methods, equal linkage risk: what each is still good for.
+"""Five numeric tables that were not used while the walk was built, four methods, equal linkage risk: what each is still
+good for.
 
     PYTHONPATH=src python benchmarks/patterns_methods.py [--risk 0.05] [--only iris] [--method noise]
 
-Linkage risk is the share of people whose row is found by whoever knows everybody's original numbers, the best of looking by value
-and by rank (`audit.checks.linked_rows`). Every method has one setting; the weakest one at or below the wanted risk is taken,
-so that all stand at equal risk. Utility:
+Linkage risk is the share of people whose row is found by whoever knows everybody's original numbers, the best of
+looking by value and by rank (`audit.checks.linked_rows`). Every method has one setting; the weakest one at or below the
+wanted risk is taken, so that all stand at equal risk. Utility:
 
-    forest    accuracy of a random forest trained on the release, on original records that were held back (mean of three splits)
+    forest    accuracy of a random forest trained on the release, on original records that were held back (mean of three
+              splits)
     clusters  agreement of k-means on the release with k-means on the original, record by record (adjusted Rand index)
     relation  mean absolute difference of the correlations between columns
     spread    mean ratio of standard deviations, release over original
     queries   mean relative error of 300 counts over random ranges of two columns
 
-Methods: `walk runs` is the paper's (partitions are runs of records, values move in the whole domain, each column for itself), `walk
-near` has partitions of k records near each other, values between the ends of their partition, and a share of 0.3/k of all
-localities; `walk boxes` the same without localities; `noise` is normal noise, in proportion
-to each spread; `swapping` exchanges values of a column whose ranks are close; `microaggregation` is MDAV with means.
-"""
+Methods: `walk runs` is the paper's (partitions are runs of records, values move in the whole domain, each column for
+itself), `walk near` has partitions of k records near each other, values between the ends of their partition, and a
+share of 0.3/k of all localities; `walk boxes` the same without localities; `noise` is normal noise, in proportion to
+each spread; `swapping` exchanges values of a column whose ranks are close; `microaggregation` is MDAV with means."""
 
 from __future__ import annotations
 
@@ -43,7 +44,12 @@ HEADER = ["table", "method", "setting", "risk", "forest", "clusters", "relation"
 
 def tables() -> dict[str, tuple[np.ndarray, np.ndarray]]:
     """Columns as whole numbers from 0 to 2000, and a label to learn."""
-    iris, wine, cancer, sugar = datasets.load_iris(), datasets.load_wine(), datasets.load_breast_cancer(), datasets.load_diabetes()
+    iris, wine, cancer, sugar = (
+        datasets.load_iris(),
+        datasets.load_wine(),
+        datasets.load_breast_cancer(),
+        datasets.load_diabetes(),
+    )
     digits = datasets.load_digits()
     bright = digits.data.reshape(-1, 4, 2, 4, 2).sum(axis=(2, 4)).reshape(-1, 16)[:500, [1, 2, 5, 6, 9, 10, 13, 14]]
     raw = {
@@ -84,7 +90,10 @@ def swapped(data: np.ndarray, window: float, seed: int = 7) -> np.ndarray:
                 near = np.flatnonzero(free[rank + 1 : rank + 1 + reach]) + rank + 1
                 if near.size:
                     other = int(rng.choice(near))
-                    after[order[rank], column], after[order[other], column] = data[order[other], column], data[order[rank], column]
+                    after[order[rank], column], after[order[other], column] = (
+                        data[order[other], column],
+                        data[order[rank], column],
+                    )
                     free[other] = False
                 free[rank] = False
     return after
@@ -111,7 +120,10 @@ def aggregated(data: np.ndarray, fewest: int) -> np.ndarray:
 
 
 WAYS = {
-    "walk runs": ((0.3, 0.1, 0.03, 0.01), lambda data, share: walked(data, f"sample {share} partition 20", narrow=False)),
+    "walk runs": (
+        (0.3, 0.1, 0.03, 0.01),
+        lambda data, share: walked(data, f"sample {share} partition 20", narrow=False),
+    ),
     "walk near": (
         (5, 8, 12, 20, 30, 45, 70),
         lambda data, size: walked(data, f"sample {0.3 / size:.4f} partition near {size}", narrow=True),

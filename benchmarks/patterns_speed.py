@@ -49,7 +49,9 @@ def main() -> None:
     RESULTS.mkdir(exist_ok=True)
     with (RESULTS / "patterns-speed.csv").open("w", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
-        writer.writerows([["values", "steps", "cpu_seconds", "wall_seconds", "mixed", "cpu_microseconds_per_value"], *rows])
+        writer.writerows(
+            [["values", "steps", "cpu_seconds", "wall_seconds", "mixed", "cpu_microseconds_per_value"], *rows]
+        )
 
 
 if __name__ == "__main__":

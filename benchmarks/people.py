@@ -1,10 +1,11 @@
-"""One person in several rows: 101,766 encounters of 71,518 patients, published by rows, by people, and as a linked file.
+"""One person in several rows: 101,766 encounters of 71,518 patients, published by rows, by people, and as a linked
+file.
 
     python benchmarks/people.py [--quick] [--ordered]
 
-Quasi-identifiers: race, gender, age, and of the stay its type, where it ended, and how long it was. Hidden: the chapter of the
-first diagnosis (ICD-9). Losses are the product's own metric (share of its domain that a cell gives up); CPU seconds of one core.
-"""
+Quasi-identifiers: race, gender, age, and of the stay its type, where it ended, and how long it was. Hidden: the chapter
+of the first diagnosis (ICD-9). Losses are the product's own metric (share of its domain that a cell gives up); CPU
+seconds of one core."""
 
 from __future__ import annotations
 
@@ -64,11 +65,18 @@ def ages() -> dict[str, Any]:
     return {"*": {"<50": decades[:5], ">=50": decades[5:]}}
 
 
-def measured(name: str, k: int, method: dict[str, Any], data: dict[str, list[str]], person: Any = None) -> dict[str, Any]:
+def measured(
+    name: str, k: int, method: dict[str, Any], data: dict[str, list[str]], person: Any = None
+) -> dict[str, Any]:
     """One release with its figures."""
     before = time.process_time()
     publication = sf.publish(policy(k, method, person, ranges=data["race"][0].isdigit()), data=data)
-    entry = {"release": name, "k": k, "loss": publication.utility["loss"], "cpu": round(time.process_time() - before, 1)}
+    entry = {
+        "release": name,
+        "k": k,
+        "loss": publication.utility["loss"],
+        "cpu": round(time.process_time() - before, 1),
+    }
     entry |= {"suppressed": publication.certificate.records.suppressed, **people_in_classes(publication, data, k)}
     print(entry, flush=True)
     return entry
@@ -83,7 +91,12 @@ def people_in_classes(publication: sf.Publication, data: dict[str, list[str]], k
         classes[tuple(row.values())].append(data["patient_nbr"][record])
     few = [Counter(members) for members in classes.values() if len(set(members)) < k]
     over = sum(max(Counter(members).values()) * k > len(members) for members in classes.values())
-    return {"classes": len(classes), "fewer_than_k_people": len(few), "people_in_them": sum(map(len, few)), "over_a_kth": over}
+    return {
+        "classes": len(classes),
+        "fewer_than_k_people": len(few),
+        "people_in_them": sum(map(len, few)),
+        "over_a_kth": over,
+    }
 
 
 def by_rows_of_people(publication: sf.Publication, data: dict[str, list[str]]) -> dict[str, float]:
@@ -96,9 +109,14 @@ def by_rows_of_people(publication: sf.Publication, data: dict[str, list[str]]) -
         width = exhibit.recoded[name].width(*exhibit.intervals(name))
         loss += width[exhibit.data.text(name).codes] / len(exhibit.policy.quasi_identifiers)
     parts = {"1": size == 1, "2": size == 2, "3": size == 3, "4+": size > 3, "up to 3": size <= 3}
-    over_people = {f"{name}, over people": np.average(loss[inside], weights=1 / size[inside]) for name, inside in parts.items()}
+    over_people = {
+        f"{name}, over people": np.average(loss[inside], weights=1 / size[inside]) for name, inside in parts.items()
+    }
     over_people["all, over people"] = np.average(loss, weights=1 / size)
-    return {name: round(float(mean), 4) for name, mean in ({n: loss[i].mean() for n, i in parts.items()} | over_people).items()}
+    return {
+        name: round(float(mean), 4)
+        for name, mean in ({n: loss[i].mean() for n, i in parts.items()} | over_people).items()
+    }
 
 
 def linked(k: int, seconds: float, data: dict[str, list[str]]) -> dict[str, Any]:
@@ -106,7 +124,12 @@ def linked(k: int, seconds: float, data: dict[str, list[str]]) -> dict[str, Any]
     method = {"linked": {"seconds": seconds}}
     whose = {"columns": "patient_nbr", "rows": "linked"}
     publication = sf.publish(policy(k, method, whose, ranges=data["race"][0].isdigit()), data=data)
-    entry = {"release": "linked", "k": k, "loss": publication.utility["loss"], "cpu": round(time.process_time() - before, 1)}
+    entry = {
+        "release": "linked",
+        "k": k,
+        "loss": publication.utility["loss"],
+        "cpu": round(time.process_time() - before, 1),
+    }
     entry |= {"suppressed": publication.certificate.records.suppressed, "by rows": by_rows_of_people(publication, data)}
     print(entry, flush=True)
     return entry
@@ -116,7 +139,9 @@ def ordered(data: dict[str, list[str]]) -> dict[str, list[str]]:
     """Every column as numbers in the order of its values, so that cells are ranges and a cut leaves nothing behind."""
     found = dict(data)
     for name in (*CONSTANT, *EVENT):
-        place = {value: str(i) for i, value in enumerate(sorted(set(data[name]), key=lambda value: (len(value), value)))}
+        place = {
+            value: str(i) for i, value in enumerate(sorted(set(data[name]), key=lambda value: (len(value), value)))
+        }
         found[name] = [place[value] for value in data[name]]
     return found
 
@@ -130,7 +155,9 @@ def main() -> None:
     data, found = encounters(), []
     if given.ordered:
         data = ordered(data)
-    methods: list[dict[str, Any]] = [{"mondrian": {}}] if given.quick else [{"mondrian": {}}, {"refined": {"seconds": 30}}]
+    methods: list[dict[str, Any]] = (
+        [{"mondrian": {}}] if given.quick else [{"mondrian": {}}, {"refined": {"seconds": 30}}]
+    )
     for k in (5, 10):
         for method in methods:
             for name, person in (("rows", None), ("people", "patient_nbr")):

@@ -2,15 +2,14 @@
 
     python -m benchmarks.people_enumerations [--tables 1000] [--first 1000000] [--only mondrian]
 
-Every release is held against plain enumeration (`tests/people`): all ways to hand the published rows out to records, for whoever
-knows one row of a person, all of them, or everybody's; for linked files all ways to hand pseudonyms out to people; for anatomies
-all ways to hand rows and values out; for sub-tables all ways to put the tables together; for suppressed cells every choice of
-known columns; for histories with a ledger all ways to hand bundles of rows out, or, where pseudonyms tie them, chains of them.
-Then the same tables with a method that counts rows (the audit must refuse), and with a method and an audit that both count rows
-(the floor must refuse); and linked histories with a method that forgets the past, beside an audit as it is (which must refuse),
-one that judges releases one by one, and one that counts rows in joint classes (both of which the enumeration must find). Results:
-``results/people-enumerations.csv``.
-"""
+Every release is held against plain enumeration (`tests/people`): all ways to hand the published rows out to records,
+for whoever knows one row of a person, all of them, or everybody's; for linked files all ways to hand pseudonyms out to
+people; for anatomies all ways to hand rows and values out; for sub-tables all ways to put the tables together; for
+suppressed cells every choice of known columns; for histories with a ledger all ways to hand bundles of rows out, or,
+where pseudonyms tie them, chains of them. Then the same tables with a method that counts rows (the audit must refuse),
+and with a method and an audit that both count rows (the floor must refuse); and linked histories with a method that
+forgets the past, beside an audit as it is (which must refuse), one that judges releases one by one, and one that counts
+rows in joint classes (both of which the enumeration must find). Results: ``results/people-enumerations.csv``."""
 
 from __future__ import annotations
 
@@ -46,7 +45,11 @@ Judged = tuple[sf.Publication | None, list[str], list[Row]]
 def unlinked(method: tuple[str, dict[str, Any]], seed: int) -> Judged:
     policy, records = random_people(seed)
     publication = of_rows.made(policy, records, method)
-    return publication, [] if publication is None else of_rows.found_by_enumeration(publication, records, policy), records
+    return (
+        publication,
+        [] if publication is None else of_rows.found_by_enumeration(publication, records, policy),
+        records,
+    )
 
 
 def household(seed: int) -> Judged:
@@ -114,7 +117,9 @@ def linked_history(groups: str, seed: int) -> Judged:
     """The same with pseudonyms."""
     policy, records, here = of_chains.linked_history(seed)
     with tempfile.TemporaryDirectory() as folder:
-        made = of_releases.published(Path(folder), policy, records, here, ("linked", {"groups": groups, "seconds": 0.05}))
+        made = of_releases.published(
+            Path(folder), policy, records, here, ("linked", {"groups": groups, "seconds": 0.05})
+        )
     if len(made) < 2:
         return None, [], records
     return made[-1], of_chains.linked_violations(made, records, policy), records
@@ -188,11 +193,13 @@ AUDITS: dict[str, tuple[str, Callable[..., Any]] | None] = {
 
 
 def planted_in_histories(cases: int) -> Iterator[dict[str, Any]]:
-    """Linked histories by a method that forgets the past: how many the audit lets pass, and in how many too much is found."""
+    """Linked histories by a method that forgets the past: how many the audit lets pass, and in how many too much is
+    found."""
     for audit, instead in AUDITS.items():
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(
-                "sfumato.kinds.tables.methods.longitudinal.past_records", lambda task, policy: PastRecords.none(task.data)
+                "sfumato.kinds.tables.methods.longitudinal.past_records",
+                lambda task, policy: PastRecords.none(task.data),
             )
             if instead is not None:
                 patch.setattr(*instead)

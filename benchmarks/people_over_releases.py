@@ -3,9 +3,9 @@
     python -m benchmarks.people_over_releases [--method mondrian] [--k 5]
     python -m benchmarks.people_over_releases --method linked [--groups mondrian] [--k 5]
 
-The file has no dates; encounters are numbered as they came, so the first release has the first half (by number), the second all of
-them. Beside the second release stands one of the same data without a ledger: the difference is what memory costs.
-"""
+The file has no dates; encounters are numbered as they came, so the first release has the first half (by number), the
+second all of them. Beside the second release stands one of the same data without a ledger: the difference is what
+memory costs."""
 
 from __future__ import annotations
 
@@ -33,7 +33,9 @@ def visits() -> dict[str, list[str]]:
 def remembered(k: int, method: dict[str, Any], person: Any) -> sf.Policy:
     tree: dict[str, Any] = dict(policy(k, method, person).document.tree)
     tree["columns"] = {"encounter_id": "identifier", **tree["columns"]}
-    most = 0.05 if not isinstance(person, dict) else 0.3  # rows that come later and that nobody of the same past has are left out
+    most = (
+        0.05 if not isinstance(person, dict) else 0.3
+    )  # rows that come later and that nobody of the same past has are left out
     return sf.Policy.parse({**tree, "key": "encounter_id", "utility": {"suppress_at_most": most}})
 
 

@@ -3,9 +3,8 @@
     python -m benchmarks.people_related FOLDER [--k 5] [--groups mondrian]
     sfumato attack linkage FOLDER/out --original FOLDER/policy.yaml --known 1
 
-A patient's line has what the first of the encounters says (age differs between encounters of 9 % of the patients). FOLDER gets both
-tables, the policy and the release, which is verified as whoever finds it can.
-"""
+A patient's line has what the first of the encounters says (age differs between encounters of 9 % of the patients).
+FOLDER gets both tables, the policy and the release, which is verified as whoever finds it can."""
 
 from __future__ import annotations
 

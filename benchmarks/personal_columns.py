@@ -3,10 +3,9 @@
 python -m benchmarks.personal_columns            # one line per schema
 python -m benchmarks.personal_columns missed     # also the columns that were copied, and those replaced without need
 
-The labels in ``tests/roles/schemas`` were written by hand before the detector was run on them: *personal* columns must be replaced,
-emptied or asked about; *either* may go both ways and is not counted; all others are not personal. Values help, and there are none
-here: a database with rows is judged better.
-"""
+The labels in ``tests/roles/schemas`` were written by hand before the detector was run on them: *personal* columns must
+be replaced, emptied or asked about; *either* may go both ways and is not counted; all others are not personal. Values
+help, and there are none here: a database with rows is judged better."""
 
 from __future__ import annotations
 
@@ -22,17 +21,40 @@ from sfumato.data.personal_columns.detector import points_at_persons
 
 FOLDER = Path(__file__).resolve().parents[1] / "tests" / "roles" / "schemas"
 _TYPES = {
-    "integer": ("int", "integer", "bigint", "bigint unsigned", "smallint", "tinyint", "serial", "bigserial", "year", "mediumint"),
+    "integer": (
+        "int",
+        "integer",
+        "bigint",
+        "bigint unsigned",
+        "smallint",
+        "tinyint",
+        "serial",
+        "bigserial",
+        "year",
+        "mediumint",
+    ),
     "decimal": ("double", "decimal", "numeric", "float", "real"),
     "timestamp": ("timestamp", "datetime", "timestamp with time zone", "timestamptz"),
     "boolean": ("boolean", "bool", "flag", "namestyle"),
-    "text": ("varchar", "text", "char", "name", "nvarchar", "clob", "nclob", "mediumtext", "character varying", "accountnumber"),
+    "text": (
+        "varchar",
+        "text",
+        "char",
+        "name",
+        "nvarchar",
+        "clob",
+        "nclob",
+        "mediumtext",
+        "character varying",
+        "accountnumber",
+    ),
     "json": ("jsonb", "json", "jsonb null"),
     "binary": ("bytea", "binary", "tinyblob", "blob", "longblob"),
     "enum": ("enum", "type", "permission_level", "mpaa_rating", "channel_bookmark_type", "property_field_type"),
 }
 TYPES = {native: kind for kind, natives in _TYPES.items() for native in natives} | {
-    "phone": "text", "ordernumber": "text", "outgoingoauthconnections_granttype": "enum", "text[]": "array", "string": "text",
+    "phone": "text", "ordernumber": "text", "outgoingoauthconnections_granttype": "enum", "text[]": "array",
+    "string": "text",
 }  # fmt: skip
 """Types as the schemas spell them, and as Sfumato calls them."""
 
@@ -64,7 +86,11 @@ class Score:
 
     def __str__(self) -> str:
         counts = (self.columns, self.personal, self.replaced, self.asked, len(self.copied), self.questions)
-        return f"{self.schema:16}" + "".join(f"{count:>9,}" for count in counts) + f"{self.recall:>9.1%}{self.precision:>10.1%}"
+        return (
+            f"{self.schema:16}"
+            + "".join(f"{count:>9,}" for count in counts)
+            + f"{self.recall:>9.1%}{self.precision:>10.1%}"
+        )
 
 
 HEAD = "schema            columns personal replaced    asked   copied    asked*   recall precision"
@@ -77,7 +103,9 @@ def decisions(path: Path) -> Iterator[tuple[str, str, ColumnDecision]]:
     tables = {table: list(own) for table, own in groupby(rows, key=lambda row: row["table"])}
     parents = {"".join(words_of_name(table)): table for table in tables}
     columns = {table: [_column(row, table, parents) for row in own] for table, own in tables.items()}
-    references = [(table, parents[_stem(one.name)]) for table, own in columns.items() for one in own if _stem(one.name) in parents]
+    references = [
+        (table, parents[_stem(one.name)]) for table, own in columns.items() for one in own if _stem(one.name) in parents
+    ]
     people = people_tables(columns, references)
     for table, own in columns.items():
         for row, column in zip(tables[table], own, strict=True):
@@ -95,7 +123,8 @@ def _stem(name: str) -> str:
 
 
 def _is_key(row: dict[str, str], parents: dict[str, str]) -> bool:
-    """Keys and references, which a database declares and a list of columns does not; a text refers to a table of its name only."""
+    """Keys and references, which a database declares and a list of columns does not; a text refers to a table of its
+    name only."""
     words = words_of_name(row["column"])
     if words in (("id",), ("rowid",), ("row", "id")) or words[:1] == ("fk",) or _stem(row["column"]) in parents:
         return True

@@ -2,13 +2,13 @@
 
     PYTHONPATH=src python benchmarks/quality.py [--only goals|adult|census|diabetes|census-like …] [--slow] [--draw]
 
-Writes ``results/quality.csv``, one line for each method and, for `refined`, one for each turn of its search at which it was looked
-at: CPU seconds of this process (starts and search, one core, without reading and compiling) and the loss so far. A search does
-the same things whatever work it is allowed, so one long run shows every shorter one. Every final grouping is judged by the
-models, and no record is suppressed. Points that stand in the file are not computed again: a run that was stopped goes on. Numbers
-of a task (`seed`) shift the draws of the search. ``--slow`` adds the methods that are no starts of the search: `global` (one level
-for each column, the full domain) and `optimal`, which takes ``--seconds`` altogether. ``--draw`` makes the curves from the file.
-"""
+Writes ``results/quality.csv``, one line for each method and, for `refined`, one for each turn of its search at which it
+was looked at: CPU seconds of this process (starts and search, one core, without reading and compiling) and the loss so
+far. A search does the same things whatever work it is allowed, so one long run shows every shorter one. Every final
+grouping is judged by the models, and no record is suppressed. Points that stand in the file are not computed again: a
+run that was stopped goes on. Numbers of a task (`seed`) shift the draws of the search. ``--slow`` adds the methods that
+are no starts of the search: `global` (one level for each column, the full domain) and `optimal`, which takes
+``--seconds`` altogether. ``--draw`` makes the curves from the file."""
 
 from __future__ import annotations
 
@@ -47,14 +47,23 @@ TABLES: dict[str, tuple[Callable[..., RecodingProblem], str]] = {
     "diabetes": (diabetes, "insulin"),
     "census-like": (lambda *asked: census_like(100_000, *asked), "illness"),
 }
-GOALS = [("adult", "k=5", 125), ("adult", "k=10", 60), ("adult", "k=50", 125), ("adult", "k=100", 45), ("adult", "t=0.2", 125)]
+GOALS = [
+    ("adult", "k=5", 125),
+    ("adult", "k=10", 60),
+    ("adult", "k=50", 125),
+    ("adult", "k=100", 45),
+    ("adult", "t=0.2", 125),
+]
 SIZES = ("k=2", "k=5", "k=10", "k=20", "k=50", "k=100", "k=200", "p=3")
 CLAIMS = (*SIZES, "l=1.5", "l=3", "entropy=3", "t=0.2", "alpha=0.3", "alpha=0.6")
 SHARES = {"diabetes": ("l=1.5", "entropy=3", "t=0.2", "alpha=0.6")}
-"""Claims on shares that a table can keep where it is not the usual ones: more than half of these patients have the same value."""
+"""Claims on shares that a table can keep where it is not the usual ones: more than half of these patients have the same
+value."""
 USUAL = ("l=3", "entropy=3", "t=0.2", "alpha=0.3")
 OTHERS = [
-    (table, claims) for table in ("adult", "census", "diabetes", "census-like") for claims in (*SIZES, *SHARES.get(table, USUAL))
+    (table, claims)
+    for table in ("adult", "census", "diabetes", "census-like")
+    for claims in (*SIZES, *SHARES.get(table, USUAL))
 ]
 NODES = 20_000
 """Combinations of levels for which `global` proves that its own is the cheapest."""
@@ -62,7 +71,8 @@ STEPS = (1, 2, 3, 5, 7, 10, 15, 20, 25, 30, 40, 50, 60, 80, 100, 120)
 
 
 def requirements(claims: str, hidden: str) -> tuple[Requirement, ...]:
-    """``k=5``, ``p=3``, ``l=3`` (frequency), ``entropy=3``, ``t=0.2`` or ``alpha=0.3``; all but the first with k = 5."""
+    """``k=5``, ``p=3``, ``l=3`` (frequency), ``entropy=3``, ``t=0.2`` or ``alpha=0.3``; all but the first with k =
+    5."""
     word, _, level = claims.partition("=")
     if word == "k":
         return (Requirement(KAnonymity(k=int(level))),)
@@ -120,7 +130,8 @@ def measure(table: str, claims: str, seconds: float, seed: int, told: Callable[[
 
 
 def measure_slow(table: str, claims: str, seconds: float, seed: int, told: Callable[[str, float, float], None]) -> None:
-    """`global`, and `optimal` as the method shares its time: a fifth for the search, the rest for neighbourhoods and proof."""
+    """`global`, and `optimal` as the method shares its time: a fifth for the search, the rest for neighbourhoods and
+    proof."""
     make, hidden = TABLES[table]
     problem, begin = make(*requirements(claims, hidden)), time.process_time()
     lattice = FullDomain(problem, "loss")
@@ -129,7 +140,9 @@ def measure_slow(table: str, claims: str, seconds: float, seed: int, told: Calla
     if whole is not None and int(whole.count.sum()) == problem.records:
         told("global", time.process_time() - begin, Costs.of(problem, "loss").mean(problem, whole))
     begin = time.process_time()
-    refined = local_search.refine(problem, [mondrian(problem), lattice_sweep(problem)], seconds=0.2 * seconds, seed=seed)
+    refined = local_search.refine(
+        problem, [mondrian(problem), lattice_sweep(problem)], seconds=0.2 * seconds, seed=seed
+    )
     share = 0.8 if states(problem) else 0.16  # as `optimal` does where the program is only a relaxation
     proof = optimize(RecodingSpace(problem, "loss"), refined, seconds=share * seconds)
     if not problem.satisfied(proof.now.grouping()).all():
@@ -142,7 +155,9 @@ def done(last: str) -> set[tuple[str, str, str]]:
     if not FILE.exists():
         return set()
     with FILE.open() as stream:
-        return {(line["table"], line["claims"], line["seed"]) for line in csv.DictReader(stream) if line["method"] == last}
+        return {
+            (line["table"], line["claims"], line["seed"]) for line in csv.DictReader(stream) if line["method"] == last
+        }
 
 
 def run(tasks: list[tuple[str, str, float, int]], most: int, *, slow: bool = False) -> None:
@@ -150,7 +165,9 @@ def run(tasks: list[tuple[str, str, float, int]], most: int, *, slow: bool = Fal
     small = census_like(300)  # what has to be compiled is compiled
     local_search.refine(small, [mondrian(small), cluster(small)], seconds=0.2)
     ended = done("optimal" if slow else "refined, end")
-    for table, claims, seconds, seed in [task for task in tasks if (task[0], task[1], str(task[3])) not in ended][:most]:
+    for table, claims, seconds, seed in [task for task in tasks if (task[0], task[1], str(task[3])) not in ended][
+        :most
+    ]:
         lines: list[tuple[Any, ...]] = []
 
         def told(method: str, cpu: float, loss: float) -> None:
@@ -189,7 +206,9 @@ WIDE, HIGH, BELOW, ACROSS = 300, 270, 50, 4
 
 def picture(panels: dict[str, dict[str, list[tuple[float, float]]]]) -> str:
     """Panels side by side; seconds from 0.05 to 150 on a logarithmic scale, loss from 0."""
-    drawn = [_panel(title, curves, i % ACROSS * WIDE, i // ACROSS * HIGH) for i, (title, curves) in enumerate(panels.items())]
+    drawn = [
+        _panel(title, curves, i % ACROSS * WIDE, i // ACROSS * HIGH) for i, (title, curves) in enumerate(panels.items())
+    ]
     rows = -(-len(panels) // ACROSS)
     size = f'viewBox="0 0 {WIDE * min(ACROSS, len(panels))} {HIGH * rows}" font-family="sans-serif" font-size="10"'
     return f'<svg xmlns="http://www.w3.org/2000/svg" {size}>{"".join(drawn)}</svg>\n'
@@ -201,9 +220,12 @@ def _panel(title: str, curves: dict[str, list[tuple[float, float]]], left: int, 
     down = lambda y: top + 20 + (HIGH - BELOW - 50) * (1 - y / high)  # noqa: E731
     parts = [f'<text x="{left + 45}" y="{top + 14}" font-weight="bold">{title}</text>']
     parts += [
-        f'<text x="{across(x):.0f}" y="{top + HIGH - BELOW - 14}" text-anchor="middle">{x:g} s</text>' for x in (0.1, 1, 10, 100)
+        f'<text x="{across(x):.0f}" y="{top + HIGH - BELOW - 14}" text-anchor="middle">{x:g} s</text>'
+        for x in (0.1, 1, 10, 100)
     ]
-    parts += [f'<text x="{left + 41}" y="{down(y) + 3:.0f}" text-anchor="end">{y:.3f}</text>' for y in (0, high / 2, high)]
+    parts += [
+        f'<text x="{left + 41}" y="{down(y) + 3:.0f}" text-anchor="end">{y:.3f}</text>' for y in (0, high / 2, high)
+    ]
     for number, (name, points) in enumerate(curves.items()):
         ink = INKS[number % len(INKS)]
         path = " ".join(f"{across(x):.1f},{down(y):.1f}" for x, y in points)

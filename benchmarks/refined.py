@@ -2,9 +2,8 @@
 
     PYTHONPATH=src python benchmarks/refined.py [--most 1000000] [--seconds 0 1 2 5 10 20]
 
-Writes ``results/refined.csv``. Seconds are CPU seconds of one thread, starts included, without reading the data and without
-compiling; 0 seconds of search are the lattice sweep and mondrian alone.
-"""
+Writes ``results/refined.csv``. Seconds are CPU seconds of one thread, starts included, without reading the data and
+without compiling; 0 seconds of search are the lattice sweep and mondrian alone."""
 
 from __future__ import annotations
 
@@ -36,7 +35,11 @@ def measure(table: str, claims: str, problem: RecodingProblem, seconds: float) -
     begin = time.process_time()
     costs = Costs.of(problem, "loss")
     starts = [mondrian(problem), lattice_sweep(problem)]
-    grouping = refine(problem, starts, seconds=seconds) if seconds else min(starts, key=lambda start: costs.mean(problem, start))
+    grouping = (
+        refine(problem, starts, seconds=seconds)
+        if seconds
+        else min(starts, key=lambda start: costs.mean(problem, start))
+    )
     spent = time.process_time() - begin
     if not problem.satisfied(grouping).all() or int(grouping.count.sum()) + problem.suppressed != problem.records:
         raise SystemExit(f"{table}, {claims}: the grouping does not hold")

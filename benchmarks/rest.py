@@ -2,13 +2,15 @@
 
     PYTHONPATH=src python benchmarks/rest.py [replaced] [wide] [preview] [recover] [walk] [--size 1.0]
 
-Every line is a process of its own: CPU seconds (start-up included), peak memory, how many times the floor. `--size` shrinks the
-tasks to that share of their rows; the tasks at full size are
+Every line is a process of its own: CPU seconds (start-up included), peak memory, how many times the floor. `--size`
+shrinks the tasks to that share of their rows; the tasks at full size are
 
-    replaced   publish of 1,000,000 records: a key, a claim, a sensitive and six replaced columns (schema of `obfuscation_speed.py`)
+    replaced   publish of 1,000,000 records: a key, a claim, a sensitive and six replaced columns (schema of
+               `obfuscation_speed.py`)
     wide       publish of 3,000 rows with one mean over numbers from 0 to 500,000; preview: five rows of it
     recover    figures and patterns of four people behind 300,000 people and about 990,000 ties, flipped
-    walk       pattern-walk on 1,000,000 values in parts of 20, 40,000 steps each (`patterns_speed.py`); give a small --size
+    walk       pattern-walk on 1,000,000 values in parts of 20, 40,000 steps each (`patterns_speed.py`); give a small
+               --size
 
 Writes ``results/rest.csv``, adding to what stands there.
 """

@@ -1,13 +1,13 @@
-"""Scale: what publishing and verifying a table costs from ten thousand to twenty million rows, beside the physical limit.
+"""Scale: what publishing and verifying a table costs from ten thousand to twenty million rows, beside the physical
+limit.
 
     PYTHONPATH=src python benchmarks/scale.py [--rows 10000 100000 …] [--method mondrian] [--k 5]
 
-The limit is what polars needs, in the same run and on the same file, to read the table, encode and group its quasi-identifiers and
-write it again. Every line is a process of its own: CPU seconds (user and system, start-up included), wall seconds with the cores
-there are, peak memory. Stages are CPU seconds measured inside the publishing process, each without the stages it contains.
-Modules are compiled to bytecode first, as an installer does it.
-Writes ``results/scale.csv``, adding to what stands there; lines of the same task are told apart by their date.
-"""
+The limit is what polars needs, in the same run and on the same file, to read the table, encode and group its
+quasi-identifiers and write it again. Every line is a process of its own: CPU seconds (user and system, start-up
+included), wall seconds with the cores there are, peak memory. Stages are CPU seconds measured inside the publishing
+process, each without the stages it contains. Modules are compiled to bytecode first, as an installer does it. Writes
+``results/scale.csv``, adding to what stands there; lines of the same task are told apart by their date."""
 
 from __future__ import annotations
 

@@ -1,15 +1,16 @@
-"""Publishing again and again: quarters of the same columns, the triangle, many columns at once, and random subsets of columns.
+"""Publishing again and again: quarters of the same columns, the triangle, many columns at once, and random subsets of
+columns.
 
     python -m benchmarks.series quarters --rows 2000 --columns age,gender --k 3 --cohorts unknown
     python -m benchmarks.series triangle --rows 20000
     python -m benchmarks.series first --rows 148318
     python -m benchmarks.series subsets --rows 148318
 
-Every release is made by the planner's choice, with a ledger, and verified over everything published so far. CPU seconds are those
-of one publication with everything around it (reading the ledger, certifying, writing the folder and the entry), in a warm
-process. `loss` counts a record that is withheld as lost, `of cells` is the mean over published cells. Data: census_income_kdd,
-sensitive = occupation (46 values), age in 5/10/20/40 years, education in 3 groups, others flat.
-"""
+Every release is made by the planner's choice, with a ledger, and verified over everything published so far. CPU seconds
+are those of one publication with everything around it (reading the ledger, certifying, writing the folder and the
+entry), in a warm process. `loss` counts a record that is withheld as lost, `of cells` is the mean over published cells.
+Data: census_income_kdd, sensitive = occupation (46 values), age in 5/10/20/40 years, education in 3 groups, others
+flat."""
 
 from __future__ import annotations
 
@@ -32,7 +33,18 @@ SOURCE = DATA / "census_income_kdd" / "occ_like_148318.csv.gz"
 RESULTS = Path(__file__).parent / "results"
 SIX = ("age", "gender", "education", "marital", "race", "work_class")
 DEGREE, DIPLOMA = ("bachelor", "master", "doctor", "prof"), ("graduate", "college", "assoc")
-HEAD = ("release", "rows", "published", "counterfeits", "withheld", "loss", "of cells", "worst column", "holds", "verified")
+HEAD = (
+    "release",
+    "rows",
+    "published",
+    "counterfeits",
+    "withheld",
+    "loss",
+    "of cells",
+    "worst column",
+    "holds",
+    "verified",
+)
 HEAD += ("CPU seconds",)
 
 
@@ -43,9 +55,12 @@ def people() -> pl.DataFrame:
 
 
 def more_people(frame: pl.DataFrame) -> pl.DataFrame:
-    """Everybody, and as many again with keys of their own and the values of somebody drawn: whoever comes when all are there."""
+    """Everybody, and as many again with keys of their own and the values of somebody drawn: whoever comes when all are
+    there."""
     drawn = frame.sample(fraction=1.0, with_replacement=True, shuffle=True, seed=17)
-    return pl.concat([frame, drawn.with_columns(pl.Series("person", [f"p{len(frame) + i}" for i in range(len(frame))]))])
+    return pl.concat(
+        [frame, drawn.with_columns(pl.Series("person", [f"p{len(frame) + i}" for i in range(len(frame))]))]
+    )
 
 
 def education(values: list[str]) -> dict[str, Any]:
@@ -53,7 +68,9 @@ def education(values: list[str]) -> dict[str, Any]:
     groups: dict[str, list[str]] = {"none": [], "diploma": [], "degree": []}
     for value in sorted(values):
         named = value.lower()
-        place = "degree" if any(w in named for w in DEGREE) else "diploma" if any(w in named for w in DIPLOMA) else "none"
+        place = (
+            "degree" if any(w in named for w in DEGREE) else "diploma" if any(w in named for w in DIPLOMA) else "none"
+        )
         groups[place].append(value)
     return {"*": {name: leaves for name, leaves in groups.items() if leaves}}
 
@@ -88,8 +105,21 @@ class Book:
         said, fake = made.certificate.records, made.release.form.to_public().get("counterfeits", 0)
         loss = made.utility["loss_by_column"]
         cells = (made.utility["loss"] * len(frame) - said.suppressed) / (len(frame) - said.suppressed)
-        line = [number, len(frame), said.published, fake, said.suppressed, round(made.utility["loss"], 5), round(cells, 5)]
-        line += [round(max(loss.values()), 5), made.certificate.holds, "-" if audit is None else audit.holds, round(seconds, 2)]
+        line = [
+            number,
+            len(frame),
+            said.published,
+            fake,
+            said.suppressed,
+            round(made.utility["loss"], 5),
+            round(cells, 5),
+        ]
+        line += [
+            round(max(loss.values()), 5),
+            made.certificate.holds,
+            "-" if audit is None else audit.holds,
+            round(seconds, 2),
+        ]
         self.lines.append(line)
         print(*line, sep=", ", flush=True)
 
@@ -158,8 +188,12 @@ def main() -> None:
     options.add_argument("--cohorts", choices=["known", "unknown"], default="known")
     options.add_argument("--leaving", choices=["withhold", "counterfeits"], default="withhold")
     options.add_argument("--leave", type=float, default=0.0)
-    options.add_argument("--waiting", type=float, default=0.0, help="largest share of records that may wait for company")
-    options.add_argument("--counterfeits", type=float, help="largest share of rows that may stand in for people who left")
+    options.add_argument(
+        "--waiting", type=float, default=0.0, help="largest share of records that may wait for company"
+    )
+    options.add_argument(
+        "--counterfeits", type=float, help="largest share of rows that may stand in for people who left"
+    )
     options.add_argument("--releases", type=int, default=12)
     options.add_argument("--no-verify", dest="verify", action="store_false")
     chosen = options.parse_args()

@@ -2,10 +2,9 @@
 
     python -m benchmarks.series_adult
 
-Two releases of 45,222 people under 5-anonymity and 3-diversity of the occupation, with two different hierarchies of ages: each
-keeps its promise, and without a memory the two together make people certain. Then one release within the boundaries of [boundaries]
-under 2-linkability: as many records are suppressed as 2-diversity needs.
-"""
+Two releases of 45,222 people under 5-anonymity and 3-diversity of the occupation, with two different hierarchies of
+ages: each keeps its promise, and without a memory the two together make people certain. Then one release within the
+boundaries of [boundaries] under 2-linkability: as many records are suppressed as 2-diversity needs."""
 
 from __future__ import annotations
 
@@ -72,7 +71,10 @@ def bounded() -> list[list[object]]:
     for method, claim in (("mondrian", {"l-diversity": {"l": 2}}), ("sequential", {"k-linkability": {"k": 2}})):
         columns = {}
         for name in QUASI:
-            columns[name] = {"role": "quasi-identifier", "hierarchy": str(ADULT / "hierarchies_boundaries" / f"{name}.csv")}
+            columns[name] = {
+                "role": "quasi-identifier",
+                "hierarchy": str(ADULT / "hierarchies_boundaries" / f"{name}.csv"),
+            }
             columns[name] |= {"boundary": list(BOUNDARY[name])} if name in BOUNDARY else {}
         columns |= {"occupation": "sensitive"}
         declared = sf.Policy.parse({"version": 1, "columns": columns, "protect": [claim], "method": method})
@@ -84,11 +86,21 @@ def bounded() -> list[list[object]]:
 
 
 def main() -> None:
-    lines = [twice(method, remembers) for method in ("mondrian", "sequential") for remembers in (False, True)] + bounded()
+    lines = [
+        twice(method, remembers) for method in ("mondrian", "sequential") for remembers in (False, True)
+    ] + bounded()
     with RESULTS.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(
-            ["method", "how", "first loss or suppressed", "second loss or loss", "people certain or holds", "holds", "CPU seconds"]
+            [
+                "method",
+                "how",
+                "first loss or suppressed",
+                "second loss or loss",
+                "people certain or holds",
+                "holds",
+                "CPU seconds",
+            ]
         )
         writer.writerows(lines)
     for line in lines:

@@ -1,12 +1,14 @@
-"""Publish and audit of a growing table on Spark: CPU per stage and per row, memory of the driver, and planted violations.
+"""Publish and audit of a growing table on Spark: CPU per stage and per row, memory of the driver, and planted
+violations.
 
-    python benchmarks/spark_growth.py --rows 1000000 [--master local[2]] [--local] [--plant] [--regions N] [--keep FOLDER]
+    python benchmarks/spark_growth.py --rows 1000000 [--master local[2]] [--local] [--plant] [--regions N] [--keep
+    FOLDER]
 
-Rows are drawn with replacement from the 299,285 of the census and a fiftieth of all values is redrawn from its column, so that
-classes grow with the table. CPU is of this process and everything that it started (the Java machine, Python workers), memory the
-most that the Python driver and the largest Java process held during a stage (another process grows the table). Every stage is
-added to ``results/spark-growth.csv`` when it ends, so that a run that dies leaves what it measured.
-"""
+Rows are drawn with replacement from the 299,285 of the census and a fiftieth of all values is redrawn from its column,
+so that classes grow with the table. CPU is of this process and everything that it started (the Java machine, Python
+workers), memory the most that the Python driver and the largest Java process held during a stage (another process grows
+the table). Every stage is added to ``results/spark-growth.csv`` when it ends, so that a run that dies leaves what it
+measured."""
 
 from __future__ import annotations
 
@@ -37,10 +39,32 @@ from sfumato.engines.spark.workflow import publish
 ROOT = Path(__file__).resolve().parents[1]
 CENSUS = ROOT.parent / "shared/data/census_income_kdd/census_income_299285.csv.gz"
 RESULTS = Path(__file__).with_name("results") / "spark-growth.csv"
-KNOWN = ["age", "sex", "race", "marital_stat", "education", "class_of_worker", "major_industry_code", "country_of_birth_self"]
+KNOWN = [
+    "age",
+    "sex",
+    "race",
+    "marital_stat",
+    "education",
+    "class_of_worker",
+    "major_industry_code",
+    "country_of_birth_self",
+]
 HIDDEN = ["major_occupation_code", "income"]
 REDRAWN, CHUNK = 0.02, 1_000_000
-HEAD = ["rows", "engine", "master", "method", "stage", "cpu_s", "wall_s", "us_per_row", "python_mb", "java_mb", "classes", "loss"]
+HEAD = [
+    "rows",
+    "engine",
+    "master",
+    "method",
+    "stage",
+    "cpu_s",
+    "wall_s",
+    "us_per_row",
+    "python_mb",
+    "java_mb",
+    "classes",
+    "loss",
+]
 
 
 def policy(k: int, p: int, method: str) -> sf.Policy:
@@ -57,7 +81,9 @@ def policy(k: int, p: int, method: str) -> sf.Policy:
 def grow(rows: int, folder: Path, seed: int = 1) -> Path:
     """A folder of Parquet files with so many rows."""
     census = pa.csv.read_csv(CENSUS, convert_options=pa.csv.ConvertOptions(column_types={"age": pa.string()}))
-    coded = {name: census.column(name).cast(pa.string()).combine_chunks().dictionary_encode() for name in (*KNOWN, *HIDDEN)}
+    coded = {
+        name: census.column(name).cast(pa.string()).combine_chunks().dictionary_encode() for name in (*KNOWN, *HIDDEN)
+    }
     coded = {name: each.combine_chunks() if isinstance(each, pa.ChunkedArray) else each for name, each in coded.items()}
     draw = np.random.default_rng(seed)
     folder.mkdir(parents=True)
@@ -215,7 +241,11 @@ def main() -> None:
     given = parser.parse_args()
     room = Path(tempfile.mkdtemp(prefix="spark-growth-", dir=given.room))
     source = given.keep or room / "census.parquet"
-    engine = ["local", ""] if given.local else ["spark", given.master + (f" regions {given.regions}" if given.regions else "")]
+    engine = (
+        ["local", ""]
+        if given.local
+        else ["spark", given.master + (f" regions {given.regions}" if given.regions else "")]
+    )
     meter = Meter([given.rows, *engine, given.method])
     try:
         if not source.exists():
@@ -237,7 +267,8 @@ def told_regions(cut):
         for region, place in found.bins.items():
             loads[place] += found.sizes[region]
         print(
-            f"{len(found.sizes)} regions in {len(loads)} bins, the largest {loads.max() / loads.mean():.2f} times the mean",
+            f"{len(found.sizes)} regions in {len(loads)} bins, the largest {loads.max() / loads.mean():.2f} times the"
+            " mean",
             flush=True,
         )
         return found
@@ -253,7 +284,10 @@ def run(given, meter: Meter, source: Path, room: Path) -> None:
             told["loss"] = found.utility["loss"]
         return
     with meter.stage("session"):
-        settings = {"spark.driver.memory": given.memory, "spark.sql.shuffle.partitions": str(max(8, given.rows // 500_000))}
+        settings = {
+            "spark.driver.memory": given.memory,
+            "spark.sql.shuffle.partitions": str(max(8, given.rows // 500_000)),
+        }
         session = start(given.master, **settings, **{"spark.local.dir": str(room)})
         session.range(10).count()
     publish.cut_regions = told_regions(publish.cut_regions)

@@ -2,10 +2,10 @@
 
     python benchmarks/spark_same.py [--master local[2]] [--only anatomy guardian]
 
-Writes ``results/spark-same.csv``: one line per table and method, with whether the findings of all claims are the same in all
-figures, whether both certificates hold and have the same checks, how many are suppressed, and the loss of both releases (where
-nothing is recoded the divergence of sub-tables, or the error of queries). Methods that are not run keep the lines that they have.
-"""
+Writes ``results/spark-same.csv``: one line per table and method, with whether the findings of all claims are the same
+in all figures, whether both certificates hold and have the same checks, how many are suppressed, and the loss of both
+releases (where nothing is recoded the divergence of sub-tables, or the error of queries). Methods that are not run keep
+the lines that they have."""
 
 from __future__ import annotations
 
@@ -47,10 +47,18 @@ def census(rows: int = 30_000) -> tuple[sf.Policy, pa.Table]:
 
 def cases() -> list[tuple[str, sf.Policy, Any]]:
     bounded = sf.Policy.read(SHARED / "policies/adult-boundaries.yaml")
-    found = [("adult, boundaries", bounded, pa.csv.read_csv(SHARED / "data/adult/adult_45222.csv.gz", convert_options=_text()))]
+    found = [
+        (
+            "adult, boundaries",
+            bounded,
+            pa.csv.read_csv(SHARED / "data/adult/adult_45222.csv.gz", convert_options=_text()),
+        )
+    ]
     plain = sf.Policy.read(SHARED / "policies/adult-arx.yaml")
     asked, table = census()
-    found.append(("adult, k = 5", plain, pa.csv.read_csv(SHARED / "data/adult/adult_30162.csv.gz", convert_options=_text())))
+    found.append(
+        ("adult, k = 5", plain, pa.csv.read_csv(SHARED / "data/adult/adult_30162.csv.gz", convert_options=_text()))
+    )
     return [*found, ("census, k = 10, entropy l = 2", asked, table)]
 
 
@@ -75,12 +83,16 @@ def _text() -> Any:
     return pa.csv.ConvertOptions(column_types=dict.fromkeys(names, pa.string()))
 
 
-def compared(name: str, policy: sf.Policy, table: Any, session: Any, method: str, parameters: dict[str, Any]) -> list[Any]:
+def compared(
+    name: str, policy: sf.Policy, table: Any, session: Any, method: str, parameters: dict[str, Any]
+) -> list[Any]:
     asked = replace(policy, method=Choice(method, parameters))
     here = sf.publish(asked, data=table)
     there = sf.publish(asked, data=session.createDataFrame(table), engine=session)
     claims = len(asked.claims)
-    same = [f.to_json() for f in here.certificate.findings[:claims]] == [f.to_json() for f in there.certificate.findings[:claims]]
+    same = [f.to_json() for f in here.certificate.findings[:claims]] == [
+        f.to_json() for f in there.certificate.findings[:claims]
+    ]
     checks = {f.model for f in here.certificate.findings} == {f.model for f in there.certificate.findings}
     holds = here.certificate.holds and there.certificate.holds
     figure = next(name for name in ("loss", "kl_divergence", "query_error") if name in here.utility)

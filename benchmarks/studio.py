@@ -1,11 +1,11 @@
-"""The studio with 280,000 people and 14 columns: how long pages take to answer, how long profiles take, how much memory it holds.
+"""The studio with 280,000 people and 14 columns: how long pages take to answer, how long profiles take, how much memory
+it holds.
 
     python benchmarks/studio.py
 
-People are the first 280,000 of the KDD census file, with a name of their own each. Every page is asked three times after its work
-in the background has ended; the slowest answer counts. Memory is the proportional share (PSS) of the server and everything it
-started, looked at ten times a second over the whole run.
-"""
+People are the first 280,000 of the KDD census file, with a name of their own each. Every page is asked three times
+after its work in the background has ended; the slowest answer counts. Memory is the proportional share (PSS) of the
+server and everything it started, looked at ten times a second over the whole run."""
 
 from __future__ import annotations
 
@@ -28,7 +28,8 @@ DATA = Path(__file__).parents[2] / "shared" / "data" / "census_income_kdd" / "ce
 RESULTS = Path(__file__).parent / "results" / "studio.csv"
 ROWS, TOKEN = 280_000, "a-token-of-the-benchmark-that-is-long"
 COLUMNS = (
-    "age", "sex", "race", "marital_stat", "education", "class_of_worker", "major_occupation_code", "state_of_previous_residence",
+    "age", "sex", "race", "marital_stat", "education", "class_of_worker", "major_occupation_code",
+    "state_of_previous_residence",
     "country_of_birth_self", "citizenship", "weeks_worked_in_year", "instance_weight", "income",
 )  # fmt: skip
 KNOWN = ("age", "sex", "race", "marital_stat", "education", "country_of_birth_self")

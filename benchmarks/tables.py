@@ -25,12 +25,15 @@ DIABETES |= {"time_in_hospital": 0, "num_medications": 0, "medical_specialty": 9
 def adult(
     *requirements: Requirement, columns: tuple[str, ...] = ADULT, sensitive: tuple[str, ...] = ("occupation",)
 ) -> RecodingProblem:
-    """30,162 records, eight quasi-identifiers, the hierarchies of the policy `adult-arx`; 5-anonymity unless said otherwise."""
+    """30,162 records, eight quasi-identifiers, the hierarchies of the policy `adult-arx`; 5-anonymity unless said
+    otherwise."""
     rows = columns_of("adult/adult_30162")
     domains = [_hierarchy(name) for name in columns]
     codes = [_codes(domain, rows[name], name) for name, domain in zip(columns, domains, strict=True)]
     hidden = tuple(_sensitive(name, rows[name]) for name in sensitive)
-    return RecodingProblem(columns, tuple(domains), tuple(codes), hidden, requirements or (Requirement(KAnonymity(k=5)),))
+    return RecodingProblem(
+        columns, tuple(domains), tuple(codes), hidden, requirements or (Requirement(KAnonymity(k=5)),)
+    )
 
 
 def census_like(records: int, *requirements: Requirement, seed: int = 1) -> RecodingProblem:
@@ -55,12 +58,14 @@ def census_like(records: int, *requirements: Requirement, seed: int = 1) -> Reco
 
 
 def census(*requirements: Requirement) -> RecodingProblem:
-    """148,318 working people of a census, seven quasi-identifiers; ages as ranges, other values in runs of their alphabet."""
+    """148,318 working people of a census, seven quasi-identifiers; ages as ranges, other values in runs of their
+    alphabet."""
     return _real("census_income_kdd/occ_like_148318", CENSUS, "occupation_group", requirements)
 
 
 def diabetes(*requirements: Requirement) -> RecodingProblem:
-    """101,766 stays in hospitals, eight quasi-identifiers; numbers as ranges, other values in runs of their alphabet."""
+    """101,766 stays in hospitals, eight quasi-identifiers; numbers as ranges, other values in runs of their
+    alphabet."""
     return _real("diabetes_130_hospitals/diabetic_data_101766", DIABETES, "insulin", requirements)
 
 
@@ -73,7 +78,9 @@ def _real(file: str, steps: dict[str, int], hidden: str, requirements: tuple[Req
         domains.append(_stairs(len(values), step, values) if step else Ranges.of(values, column=name))
     codes = [_codes(domain, rows[name], name) for name, domain in zip(steps, domains, strict=True)]
     secret = (_sensitive(hidden, rows[hidden]),)
-    return RecodingProblem(tuple(steps), tuple(domains), tuple(codes), secret, requirements or (Requirement(KAnonymity(k=5)),))
+    return RecodingProblem(
+        tuple(steps), tuple(domains), tuple(codes), secret, requirements or (Requirement(KAnonymity(k=5)),)
+    )
 
 
 def _stairs(size: int, step: int, names: Sequence[str] = ()) -> Hierarchy:

@@ -1,4 +1,5 @@
-"""How long an independent audit takes: a release folder of 300,000 records in 181,000 classes, k-anonymity and l-diversity.
+"""How long an independent audit takes: a release folder of 300,000 records in 181,000 classes, k-anonymity and
+l-diversity.
 
 Run: python benchmarks/verify.py [records …]
 Prints CPU seconds for reading and judging, and how they grow.

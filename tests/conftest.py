@@ -1,8 +1,8 @@
 """Which data tests run on, where their files lie, and in which order everything ran.
 
-`shared` is the folder of public data beside the repository and, always, one of our own making (`tests/stand_in`): a test that takes
-it runs on both, or on ours alone where there is no other. Figures of the public data are asserted where `is_public` says so.
-"""
+`shared` is the folder of public data beside the repository and, always, one of our own making (`tests/stand_in`): a
+test that takes it runs on both, or on ours alone where there is no other. Figures of the public data are asserted where
+`is_public` says so."""
 
 from __future__ import annotations
 
@@ -59,8 +59,8 @@ def public() -> Path:
 def few_attempts() -> None:
     """On small tables a release that continues others is searched for two dozen times, for the sake of its loss alone.
 
-    Twice is enough to find out what else is wrong with one; `make slow` and processes of their own search as often as ever.
-    """
+    Twice is enough to find out what else is wrong with one; `make slow` and processes of their own search as often as
+    ever."""
     from sfumato.kinds.tables.methods import local_search
     from tests.slow import SLOW
 
@@ -69,7 +69,8 @@ def few_attempts() -> None:
 
 
 SESSIONS = {"submitted": "a cluster", "spark": "a session", "written": "a session", "series": "a session"}
-"""What tests take that need Spark, and where they run: all in one session, for a second one would have to get warm again."""
+"""What tests take that need Spark, and where they run: all in one session, for a second one would have to get warm
+again."""
 DEAR = (
     "a cluster",
     "a session",
@@ -107,15 +108,18 @@ DEAR = (
     "tests/attacks/test_adult_attacks.py",
     "tests/sequential/test_enumeration.py",
 )
-"""What takes longest begins first, whatever the order of the rest: while the last one ends, the other processes are idle.
+"""What takes longest begins first, whatever the order of the rest: while the last one ends, the other processes are
+idle.
 
-By the processor seconds of a group of tests that run together (`tests/record.py`); those that wait for others come before.
-"""
+By the processor seconds of a group of tests that run together (`tests/record.py`); those that wait for others come
+before. """
 WAITING = DEAR[:4]
-"""What waits for the Java machine or a browser for a good part of its time: beside it one more process has something to do."""
+"""What waits for the Java machine or a browser for a good part of its time: beside it one more process has something to
+do."""
 CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 PORTIONS = 4
-"""Into how many pieces a file is cut whose tests share nothing: to hand out every test alone takes longer than most of them run."""
+"""Into how many pieces a file is cut whose tests share nothing: to hand out every test alone takes longer than most of
+them run."""
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -167,7 +171,8 @@ def _taken(nodeid: str) -> list[str]:
 
 @cache
 def together(nodeid: str) -> str:
-    """What a test shares with others and is dear: a session of Spark, the studio's workers, whatever its module makes."""
+    """What a test shares with others and is dear: a session of Spark, the studio's workers, whatever its module
+    makes."""
     file = nodeid.partition("::")[0]
     if file.startswith("tests/engines/"):
         session = next((SESSIONS[name] for name in _taken(nodeid) if name in SESSIONS), None)
@@ -190,7 +195,9 @@ def turn(group: str) -> int:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--slow", action="store_true", help="many more cases, and tests with the marker slow (as SFUMATO_SLOW=1)")
+    parser.addoption(
+        "--slow", action="store_true", help="many more cases, and tests with the marker slow (as SFUMATO_SLOW=1)"
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -202,7 +209,8 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def _use_compiled_kernels() -> None:
-    """Build the compiled kernels where they are missing; functions inside of them are interpreted where a test calls them alone.
+    """Build the compiled kernels where they are missing; functions inside of them are interpreted where a test calls
+    them alone.
 
     Where they cannot be built everything runs through numba.
     """

@@ -18,4 +18,6 @@ class Examples:
     @pytest.hookimpl(wrapper=True)
     def pytest_collect_file(self, file_path: Path) -> Generator[None, list[pytest.Collector], list[pytest.Collector]]:
         found = yield
-        return [one for one in found if not isinstance(one, DoctestModule) or ">>>" in file_path.read_text(encoding="utf-8")]
+        return [
+            one for one in found if not isinstance(one, DoctestModule) or ">>>" in file_path.read_text(encoding="utf-8")
+        ]

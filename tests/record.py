@@ -1,7 +1,8 @@
 """Where the time of a run goes: processor seconds of every folder and of the dearest files.
 
-Counted are the process that ran a test and the children it waited for; servers, browsers and the Java machine run beside it. Unlike
-durations these seconds hardly depend on what else the machine does, and they add up to what a run costs.
+Counted are the process that ran a test and the children it waited for; servers, browsers and the Java machine run
+beside it. Unlike durations these seconds hardly depend on what else the machine does, and they add up to what a run
+costs.
 
 Cost: one system call for every phase of a test.
 """

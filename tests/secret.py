@@ -1,4 +1,5 @@
-"""Seeds that nobody can try out: a release made from one is like one made from chance, and a test can still repeat it."""
+"""Seeds that nobody can try out: a release made from one is like one made from chance, and a test can still repeat
+it."""
 
 from __future__ import annotations
 

@@ -1,1 +1,2 @@
-"""What the papers compare with, and plain twins that benchmarks time too: for tests and benchmarks, never for the product."""
+"""What the papers compare with, and plain twins that benchmarks time too: for tests and benchmarks, never for the
+product."""

@@ -1,14 +1,14 @@
 """CAHD, the reciprocal baseline: groups of neighbours with different labels, published by the same vote.
 
 Guarantee
-    No label has more than 1/l of a group. The groups are deterministic and look at labels, so nothing is promised against an
-    outsider who re-runs them.
+    No label has more than 1/l of a group. The groups are deterministic and look at labels, so nothing is promised
+    against an outsider who re-runs them.
 Paper
-    Ghinita, Tao, Kalnis, "On the anonymization of sparse high-dimensional data" (2008), as compared with in [multitype 3.7.1]:
-    Gray order, candidates among the next `reach`·l records, nearest first.
+    Ghinita, Tao, Kalnis, "On the anonymization of sparse high-dimensional data" (2008), as compared with in [multitype
+    3.7.1]: Gray order, candidates among the next `reach`·l records, nearest first.
 Departures
-    Every record has a label here, so a group is l records with l different labels; what is left at the end joins the last
-    groups, or forms one more when it satisfies the bound itself.
+    Every record has a label here, so a group is l records with l different labels; what is left at the end joins the
+    last groups, or forms one more when it satisfies the bound itself.
 """
 
 from __future__ import annotations

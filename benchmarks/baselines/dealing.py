@@ -1,7 +1,8 @@
 """Rows of each sub-table, shuffled on their own, with bucket numbers where the table hides a column.
 
 Invariants
-    I1  Every table has its own random row order and its own bucket numbers; nothing but shared columns links two tables.
+    I1  Every table has its own random row order and its own bucket numbers; nothing but shared columns links two
+        tables.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ from sfumato.kinds.subtables.methods.buckets import bucketize, joint_buckets
 
 @dataclass(frozen=True, slots=True)
 class Dealt:
-    """One sub-table ready to be written: which record stands in each row, and its bucket (−1: hidden values withheld)."""
+    """One sub-table ready to be written: which record stands in each row, and its bucket (−1: hidden values
+    withheld)."""
 
     table: SubTable
     rows: IntArray

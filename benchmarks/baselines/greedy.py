@@ -1,7 +1,8 @@
 """The thesis' greedy l-diversification, as printed: kept to show what it does, never to publish with.
 
-It compares the labels of the candidates' own records, but what is published are the labels of preimages under the assignment
-that is drawn. Round one always returns the identity; under any other round people lose l-diversity. A walk may also get stuck.
+It compares the labels of the candidates' own records, but what is published are the labels of preimages under the
+assignment that is drawn. Round one always returns the identity; under any other round people lose l-diversity. A walk
+may also get stuck.
 
 Paper
     [multitype 3.6.3, Algorithm 1 with Algorithm 2, `greedyPick`].
@@ -28,7 +29,8 @@ STUCK = -1
 def greedy_assignments(
     sets: Sets, order: IntArray, labels: NDArray[np.int64], diversity: int, randomness: Randomness
 ) -> NDArray[np.int32]:
-    """Row r, column q: the position along `order` that is published at q in round r; `Infeasible` where a walk gets stuck."""
+    """Row r, column q: the position along `order` that is published at q in round r; `Infeasible` where a walk gets
+    stuck."""
     ordered, named = sets.take(order), labels[order]
     past = np.zeros((len(order), diversity), dtype=np.int32)
     rounds = np.empty((diversity, len(order)), dtype=np.int32)
@@ -37,7 +39,9 @@ def greedy_assignments(
         limit = 200 * len(order)
         owner, state = greedy_round(ordered.starts, ordered.items, named, past, turn, begins, limit)
         if state == STUCK:
-            raise Infeasible(f"the greedy walk is stuck in round {turn + 1}", where="greedy", hint="use labels: withhold")
+            raise Infeasible(
+                f"the greedy walk is stuck in round {turn + 1}", where="greedy", hint="use labels: withhold"
+            )
         rounds[turn] = owner
         past[owner, turn] = np.arange(len(order))
     return rounds
@@ -56,7 +60,14 @@ def _distance(starts: NDArray[np.int64], items: CodeArray, a: int, b: int) -> in
 
 @jit
 def _allowed(
-    u: int, v: int, labels: NDArray[np.int64], past: CodeArray, turn: int, head: CodeArray, link: CodeArray, end: CodeArray
+    u: int,
+    v: int,
+    labels: NDArray[np.int64],
+    past: CodeArray,
+    turn: int,
+    head: CodeArray,
+    link: CodeArray,
+    end: CodeArray,
 ) -> bool:
     """Not matched before, not tried by this walk from u, and a label that u's earlier matches do not have."""
     for r in range(turn):

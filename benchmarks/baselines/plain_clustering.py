@@ -1,9 +1,8 @@
 """The plain twin of `greedy_clustering`: every pick looks at every cell that is left, in numpy.
 
-Paper: [boundaries §3, functions GreedyPKClustering, DisperseCluster, FindBestCluster]
-Invariants: the same order of ties, hence the same groups; a group that fails is gathered to the end and then dispersed, as printed.
-Cost: picks × cells of the root; the measure of what the index is worth.
-"""
+Paper: [boundaries §3, functions GreedyPKClustering, DisperseCluster, FindBestCluster] Invariants: the same order of
+ties, hence the same groups; a group that fails is gathered to the end and then dispersed, as printed. Cost: picks ×
+cells of the root; the measure of what the index is worth."""
 
 from __future__ import annotations
 
@@ -23,7 +22,13 @@ Box = list[tuple[int, int, int, int]]
 
 
 def plain_gather(
-    table: PointTable, columns: Columns, root_start: IntArray, k: int, distinct: IntArray, weight: IntArray, by_growth: bool
+    table: PointTable,
+    columns: Columns,
+    root_start: IntArray,
+    k: int,
+    distinct: IntArray,
+    weight: IntArray,
+    by_growth: bool,
 ) -> list[Entry]:
     """``(cell, group, count)`` for all roots; the table is not changed."""
     entries: list[Entry] = []
@@ -81,7 +86,9 @@ class _Root:
     def _diverse(self, group: list[int], weight: IntArray) -> NDArray[np.bool_]:
         """The cells that are left and most diverse from the group."""
         new = [~np.isin(self.values[:, j], self.values[group, j]) for j in range(len(weight))]
-        level = np.where(self.left > 0, sum((w * n for w, n in zip(weight, new, strict=True)), np.zeros(len(self.left))), -1)
+        level = np.where(
+            self.left > 0, sum((w * n for w, n in zip(weight, new, strict=True)), np.zeros(len(self.left))), -1
+        )
         most: NDArray[np.bool_] = (level == level.max()) & (self.left > 0)
         return most
 

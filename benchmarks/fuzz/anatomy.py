@@ -33,7 +33,8 @@ class AnatomyKind(Kind):
         roles = dict.fromkeys(quasi, "quasi-identifier") | dict.fromkeys(hidden, "sensitive")
         tree: dict[str, Any] = {"version": 1, "columns": {name: roles.get(name, "other") for name in values}}
         tree["protect"] = [
-            _partly(rng, claim, quasi, hidden) for claim in random_claims(rng, rng.sample(MODELS, rng.choice([1, 1, 2])))
+            _partly(rng, claim, quasi, hidden)
+            for claim in random_claims(rng, rng.sample(MODELS, rng.choice([1, 1, 2])))
         ]
         tree["method"] = {"anatomy": {}}
         return Story(tree, columns_of(with_nulls(rng, records)), columns_of(records), records, "anatomy")
@@ -49,12 +50,16 @@ class AnatomyKind(Kind):
             tuple(r[n] for n in visible) for r in story.records
         ):
             wrong.append("other people")
-        counts = {name: counts_of(folder / ("sensitive.csv" if len(hidden) == 1 else f"sensitive-{name}.csv")) for name in hidden}
+        counts = {
+            name: counts_of(folder / ("sensitive.csv" if len(hidden) == 1 else f"sensitive-{name}.csv"))
+            for name in hidden
+        }
         size = Counter(row["bucket"] for row in shown)
         if any({bucket: count.total() for bucket, count in listed.items()} != dict(size) for listed in counts.values()):
             wrong.append("buckets")
         elif not all(
-            possible(shown, listed, people_of(story.records, visible, [name]), visible) for name, listed in counts.items()
+            possible(shown, listed, people_of(story.records, visible, [name]), visible)
+            for name, listed in counts.items()
         ):
             wrong.append("untruthful")
         for claim in story.tree["protect"]:
@@ -67,7 +72,8 @@ class AnatomyKind(Kind):
         return wrong
 
     def judge_spoilt(self, story: Story, folder: Path) -> list[str]:
-        """Whether people who look alike can be placed so in several buckets is more than `verify` decides, and it says so."""
+        """Whether people who look alike can be placed so in several buckets is more than `verify` decides, and it says
+        so."""
         return [what for what in super().judge_spoilt(story, folder) if what != "untruthful"]
 
     def refused_falsely(self, story: Story) -> str:
@@ -106,8 +112,11 @@ def mixture(rows: Rows, listed: dict[str, Counter[str]]) -> dict[str, Fraction]:
     return dict(belief)
 
 
-def possible(shown: Rows, listed: dict[str, Counter[Any]], people: Counter[tuple[Any, Any]], visible: list[str]) -> bool:
-    """Whether people (visible and hidden values) can be placed so that every row and every entry of a bucket is somebody's.
+def possible(
+    shown: Rows, listed: dict[str, Counter[Any]], people: Counter[tuple[Any, Any]], visible: list[str]
+) -> bool:
+    """Whether people (visible and hidden values) can be placed so that every row and every entry of a bucket is
+    somebody's.
 
     By trying everything; equal people are placed in the order of the buckets.
     """

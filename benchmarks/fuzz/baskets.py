@@ -52,7 +52,9 @@ class BasketKind(Kind):
         wrong = [] if len(rows) == len(story.records) and _placed(story.records, rows, fits) else ["untruthful"]
         for claim in story.tree["protect"]:
             ((model, level),) = claim.items()
-            if not all(self._holds(story, person, rows, worlds, fits, model, level) for person in range(len(story.records))):
+            if not all(
+                self._holds(story, person, rows, worlds, fits, model, level) for person in range(len(story.records))
+            ):
                 wrong.append(model)
         return wrong
 
@@ -62,7 +64,14 @@ class BasketKind(Kind):
         return super().judge_spoilt(replace(story, tree=story.tree | {"protect": counted}), folder)
 
     def _holds(
-        self, story: Story, person: int, rows: list[Any], worlds: list[set[World]], fits: list[list[bool]], model: str, level: Any
+        self,
+        story: Story,
+        person: int,
+        rows: list[Any],
+        worlds: list[set[World]],
+        fits: list[list[bool]],
+        model: str,
+        level: Any,
     ) -> bool:
         mine = [row for row, fit in enumerate(fits[person]) if fit]
         if model == "k-anonymity":
@@ -108,7 +117,12 @@ class BlockKind(BasketKind):
         wrong = []
         if not _dealt(folder):
             worlds = [_worlds(row) for row in rows]
-            fit = all(story.records[behind[one]][0] in worlds[other] for some in blocks.values() for one in some for other in some)
+            fit = all(
+                story.records[behind[one]][0] in worlds[other]
+                for some in blocks.values()
+                for one in some
+                for other in some
+            )
             wrong += [] if fit else ["a record does not fit every row of its block"]
         return wrong + self._claimed(story, rows, list(blocks.values()))
 
@@ -118,18 +132,25 @@ class BlockKind(BasketKind):
         blocks: dict[str, list[int]] = {}
         for place, row in enumerate(rows):
             blocks.setdefault(row["block"], []).append(place)
-        labels, shown = Counter(label for _, label in story.records), Counter(row["label"] for row in rows if row["label"])
+        labels, shown = (
+            Counter(label for _, label in story.records),
+            Counter(row["label"] for row in rows if row["label"]),
+        )
         wrong = ["untruthful"] if len(rows) != len(story.records) or shown - labels else []
         return wrong + self._claimed(story, rows, list(blocks.values()))
 
     def _claimed(self, story: Story, rows: list[dict[str, str]], blocks: list[list[int]]) -> list[str]:
-        """Claims on candidates and on labels that are shown; what hidden ones say is enumerated by the tests of the rule."""
+        """Claims on candidates and on labels that are shown; what hidden ones say is enumerated by the tests of the
+        rule."""
         insiders = story.tree["method"]["blocks"].get("insiders", 0)
         wrong = []
         for claim in story.tree["protect"]:
             ((model, level),) = claim.items()
             for some in blocks:
-                left, shown = len(some) - insiders, Counter(rows[place]["label"] for place in some if rows[place]["label"])
+                left, shown = (
+                    len(some) - insiders,
+                    Counter(rows[place]["label"] for place in some if rows[place]["label"]),
+                )
                 most, hidden = max(shown.values(), default=0), len(some) - shown.total()
                 if model == "k-anonymity":
                     bad = left < level["k"]
@@ -159,7 +180,9 @@ def _claims(rng: random.Random) -> list[dict[str, Any]]:
 def _worlds(row: dict[str, str]) -> set[World]:
     """Every set that differs from the base in at most so many of the doubtful items."""
     base, doubt = set(row["items"].split()), row["distance_items"].split()
-    return {frozenset(base ^ set(some)) for size in range(int(row["threshold"]) + 1) for some in combinations(doubt, size)}
+    return {
+        frozenset(base ^ set(some)) for size in range(int(row["threshold"]) + 1) for some in combinations(doubt, size)
+    }
 
 
 def _placed(people: list[Any], rows: list[dict[str, str]], fits: list[list[bool]]) -> bool:

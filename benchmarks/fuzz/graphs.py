@@ -1,4 +1,5 @@
-"""Graphs of a few people: degrees counted, and the original looked for inside the published graph by trying every renaming."""
+"""Graphs of a few people: degrees counted, and the original looked for inside the published graph by trying every
+renaming."""
 
 from __future__ import annotations
 
@@ -30,7 +31,9 @@ class GraphKind(Kind):
             tree |= {"protect": [{"k-degree-anonymity": {"k": rng.randint(1, people + (rng.random() < 0.1))}}]}
             tree["method"] = {"degree-anonymity": {"exact_up_to": rng.choice([0, 60]), "effort": 1}}
         else:
-            tree["method"] = {"edge-perturbation": {"mu": rng.choice([0.05, 0.2, 0.4]), "keep_edges": rng.random() < 0.3}}
+            tree["method"] = {
+                "edge-perturbation": {"mu": rng.choice([0.05, 0.2, 0.4]), "keep_edges": rng.random() < 0.3}
+            }
             if rng.random() < 0.5:
                 attack = {
                     "planted": rng.randint(2, 4),
@@ -72,7 +75,11 @@ class GraphKind(Kind):
         """Everybody tied to everybody is a release when there are k people at all."""
         if story.method != "degree-anonymity":
             return ""
-        return "all can be tied to all" if len(story.records) >= story.tree["protect"][0]["k-degree-anonymity"]["k"] else ""
+        return (
+            "all can be tied to all"
+            if len(story.records) >= story.tree["protect"][0]["k-degree-anonymity"]["k"]
+            else ""
+        )
 
 
 class FiguresKind(Kind):

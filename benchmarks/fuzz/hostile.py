@@ -1,4 +1,5 @@
-"""Files, policies, rules and folders that were made to do harm: each ends soon, in an answer or in one clear sentence."""
+"""Files, policies, rules and folders that were made to do harm: each ends soon, in an answer or in one clear
+sentence."""
 
 from __future__ import annotations
 
@@ -151,7 +152,15 @@ def yaml_files(rng: random.Random, place: Path) -> None:
     content = junk.spoilt_bytes(rng, yaml.safe_dump(POLICY).encode())
     if rng.random() < 0.2:
         content = rng.choice(
-            [b"[" * 50_000, b"a: &a [*a]", b"a: !!python/object:x {}", b"- " * 20_000, b"? " * 9000, b"a: |\n\tb", b"{a: 1, a: 2}"]
+            [
+                b"[" * 50_000,
+                b"a: &a [*a]",
+                b"a: !!python/object:x {}",
+                b"- " * 20_000,
+                b"? " * 9000,
+                b"a: |\n\tb",
+                b"{a: 1, a: 2}",
+            ]
         )
     (place / "policy.yaml").write_bytes(content)
     read_yaml(place / "policy.yaml")
@@ -264,7 +273,14 @@ def patterns(rng: random.Random, place: Path) -> None:
     pattern = "".join(rng.choices(signs, k=rng.randint(1, 10)))
     if rng.random() < 0.15:
         pattern = rng.choice(
-            ["(" * 500 + "a" + ")" * 500, "((a{100}){100}){100}", "(a|a)*b" * 40, "[a-z]" * 500, "a{9999999999}", "(a?){30}a{30}"]
+            [
+                "(" * 500 + "a" + ")" * 500,
+                "((a{100}){100}){100}",
+                "(a|a)*b" * 40,
+                "[a-z]" * 500,
+                "a{9999999999}",
+                "(a?){30}a{30}",
+            ]
         )
     if rng.random() < 0.5:
         column = {"role": "replaced", "domain": {"pattern": pattern}}
@@ -295,7 +311,9 @@ def _commanded(rng: random.Random, folder: Path) -> None:
     if rng.random() < 0.7:
         return
     more = rng.choice([["verify"], ["report"], ["query", "SELECT COUNT(*) FROM data"], ["attack", "intersection"]])
-    done = run(more[0], *([more[1]] if more[0] == "attack" else []), str(folder), *(more[1:] if more[0] == "query" else []))
+    done = run(
+        more[0], *([more[1]] if more[0] == "attack" else []), str(folder), *(more[1:] if more[0] == "query" else [])
+    )
     said = done.stdout + done.stderr
     if done.returncode not in range(7) or "Traceback" in said or "unexpected" in done.stderr:
         raise AssertionError(f"{more}: exit {done.returncode}: {said[-1500:]}")
@@ -351,7 +369,9 @@ def _survives(act: Callable[[], Any]) -> None:
 
 
 def graphs(rng: random.Random, place: Path) -> None:
-    good = rng.choice([b"0\t1\n1\t2\n2\t3\n", b"source,target\na,b\nb,c\n", b"<graphml><graph><node id='a'/></graph></graphml>"])
+    good = rng.choice(
+        [b"0\t1\n1\t2\n2\t3\n", b"source,target\na,b\nb,c\n", b"<graphml><graph><node id='a'/></graph></graphml>"]
+    )
     name = rng.choice(["ties.tsv", "ties.csv", "ties.graphml", "ties.txt", "ties.txt.gz"])
     (place / name).write_bytes(junk.spoilt_bytes(rng, good))
     tree = {
@@ -374,5 +394,18 @@ def baskets(rng: random.Random, place: Path) -> None:
 
 SORTS: dict[str, Callable[[random.Random, Path], None]] = {
     sort.__name__.replace("_", " "): sort
-    for sort in (tables, packed, frames, policies, yaml_files, hierarchies, rules, patterns, folders, ledgers, graphs, baskets)
+    for sort in (
+        tables,
+        packed,
+        frames,
+        policies,
+        yaml_files,
+        hierarchies,
+        rules,
+        patterns,
+        folders,
+        ledgers,
+        graphs,
+        baskets,
+    )
 }

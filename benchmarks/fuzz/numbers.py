@@ -27,7 +27,8 @@ def random_numbers(rng: random.Random, fewest: int = 1) -> tuple[dict[str, Any],
         values[f"q{i}"] = [str(rng.randint(-20, 90)) for _ in range(6)] if rng.random() < 0.7 else list("abcd")
     columns["s0"], values["s0"] = "sensitive", [str(j) for j in range(rng.randint(1, 4))]
     records = [
-        {"id": str(i)} | {name: rng.choice(options) for name, options in values.items()} for i in range(rng.randint(fewest, 24))
+        {"id": str(i)} | {name: rng.choice(options) for name, options in values.items()}
+        for i in range(rng.randint(fewest, 24))
     ]
     return columns, records
 
@@ -56,7 +57,8 @@ class AveragedKind(Kind):
         return self.judge_spoilt(story, folder) + self._averages(story, rows)
 
     def judge_spoilt(self, story: Story, folder: Path) -> list[str]:
-        """Who stands in which group nobody knows once rows were changed; numbers of people and values anybody can count."""
+        """Who stands in which group nobody knows once rows were changed; numbers of people and values anybody can
+        count."""
         rows = rows_of(folder / "data.csv")
         columns = brute.columns_of(story.tree)
         same = Counter(row["s0"] for row in rows) == Counter(record["s0"] for record in story.records)
@@ -68,7 +70,8 @@ class AveragedKind(Kind):
         return wrong
 
     def _averages(self, story: Story, rows: Rows) -> list[str]:
-        """Every group of rows that look alike shows the mean of its people's numbers, up to the digits that are written."""
+        """Every group of rows that look alike shows the mean of its people's numbers, up to the digits that are
+        written."""
         if story.tree["method"]["microaggregation"]["centre"] != "mean":
             return []
         quasi = brute.published_names(brute.columns_of(story.tree), "quasi-identifier")
@@ -100,9 +103,16 @@ class SuppressedKind(Kind):
         rows, columns = rows_of(folder / "data.csv"), brute.columns_of(story.tree)
         quasi = brute.published_names(columns, "quasi-identifier")
         level = story.tree["protect"][0]["subset-anonymity"]
-        wrong = [] if len(rows) == len(story.records) and brute.perfect_matching(rows, story.records, columns) else ["untruthful"]
+        wrong = (
+            []
+            if len(rows) == len(story.records) and brute.perfect_matching(rows, story.records, columns)
+            else ["untruthful"]
+        )
         for known in combinations(quasi, min(level["m"], len(quasi))):
-            if min(Counter(tuple(row[name] for name in known) for row in rows).values(), default=level["k"]) < level["k"]:
+            if (
+                min(Counter(tuple(row[name] for name in known) for row in rows).values(), default=level["k"])
+                < level["k"]
+            ):
                 return [*wrong, "subset-anonymity"]
         return wrong
 
@@ -130,5 +140,7 @@ class PerturbedKind(Kind):
         kept = ["s0"]
         if story.method in ("swapping", "shuffling"):
             kept += brute.published_names(brute.columns_of(story.tree), "quasi-identifier")
-        right = all(Counter(row[name] for row in rows) == Counter(record[name] for record in story.records) for name in kept)
+        right = all(
+            Counter(row[name] for row in rows) == Counter(record[name] for record in story.records) for name in kept
+        )
         return [] if len(rows) == len(story.records) and right else ["other values"]

@@ -29,7 +29,9 @@ class PeopleKind(Kind):
     def draw(self, rng: random.Random, place: Path) -> Story:
         tree, records = random_people(rng.getrandbits(48))
         (method,) = rng.choices(COUNTING, [DEAR.get(name, 1.0) for name, _ in COUNTING])
-        return Story(tree | {"method": dict([method])}, columns_of(records), columns_of(records), records, f"{method[0]}, people")
+        return Story(
+            tree | {"method": dict([method])}, columns_of(records), columns_of(records), records, f"{method[0]}, people"
+        )
 
     def learn(self, story: Story, made: sf.Publication) -> None:
         story.known["behind"] = made.release.trace.rows["data"].tolist()

@@ -1,4 +1,5 @@
-"""Recoded tables: every method that recodes, every kind of hierarchy, boundaries, nulls, claims on some of the columns."""
+"""Recoded tables: every method that recodes, every kind of hierarchy, boundaries, nulls, claims on some of the
+columns."""
 
 from __future__ import annotations
 
@@ -39,8 +40,14 @@ class RecodedKind(Kind):
         """When everybody's region satisfies every claim, all of them can be published."""
         claims, columns = story.tree["protect"], brute.columns_of(story.tree)
         quasi, hide = brute.published_names(columns, "quasi-identifier"), brute.published_names(columns, "sensitive")
-        plain = all(set(brute.claim_of(c, columns)[0]) == set(quasi) and brute.claim_of(c, columns)[1] == hide for c in claims)
-        return "everybody can be published" if plain and brute.savable(story.records, story.tree) == len(story.records) else ""
+        plain = all(
+            set(brute.claim_of(c, columns)[0]) == set(quasi) and brute.claim_of(c, columns)[1] == hide for c in claims
+        )
+        return (
+            "everybody can be published"
+            if plain and brute.savable(story.records, story.tree) == len(story.records)
+            else ""
+        )
 
 
 def random_columns(rng: random.Random) -> tuple[dict[str, Any], dict[str, list[str]]]:
@@ -96,7 +103,9 @@ def _record(rng: random.Random, values: dict[str, list[str]]) -> dict[str, str]:
 
 def with_nulls(rng: random.Random, records: Rows) -> list[dict[str, Any]]:
     """The same records with what is missing as a null, here and there."""
-    return [{name: None if value == "" and rng.random() < 0.5 else value for name, value in row.items()} for row in records]
+    return [
+        {name: None if value == "" and rng.random() < 0.5 else value for name, value in row.items()} for row in records
+    ]
 
 
 def claims(rng: random.Random, columns: dict[str, Any], numeric: list[str]) -> list[Any]:

@@ -1,4 +1,5 @@
-"""Replaced tables: every rule evaluated by a function of its own, domains by their words, beliefs by listing all legal tables."""
+"""Replaced tables: every rule evaluated by a function of its own, domains by their words, beliefs by listing all legal
+tables."""
 
 from __future__ import annotations
 
@@ -58,11 +59,16 @@ class ReplacedKind(Kind):
         if "w" in replaced and rng.random() < 0.5:
             keep.append(("unique(w)", lambda new, old: len({row["w"] for row in new}) == len(new)))
         (setting,) = rng.choices(SETTINGS, DEAR)
-        columns = {"g": "other", "n": "other"} | {name: {"role": "replaced", "domain": dom} for name, (dom, _) in replaced.items()}
+        columns = {"g": "other", "n": "other"} | {
+            name: {"role": "replaced", "domain": dom} for name, (dom, _) in replaced.items()
+        }
         tree: dict[str, Any] = {"version": 1, "columns": columns, "keep": [text for text, _ in keep]}
         tree["method"] = {"obfuscation": {**setting, "block": rng.choice([2, 3, 200])}}
         if rng.random() < 0.35:
-            hide, given = rng.choice([name for name in replaced if name != "w"]), rng.sample(["g", "n"], rng.randint(1, 2))
+            hide, given = (
+                rng.choice([name for name in replaced if name != "w"]),
+                rng.sample(["g", "n"], rng.randint(1, 2)),
+            )
             model = rng.choice(["p-sensitivity", "distinct", "frequency", "entropy"])
             tree["protect"] = [{"given": given, "hide": hide, "by": random_claims(rng, [model])[0]}]
         story = Story(tree, columns_of(records), columns_of(records), records, "obfuscation")
@@ -87,7 +93,11 @@ class ReplacedKind(Kind):
     def judge_spoilt(self, story: Story, folder: Path) -> list[str]:
         """Nobody keeps which row was which record, so rules that need to know are not demanded."""
         checks, claims = story.known["checks"], story.tree.get("protect", [])
-        known = {"checks": [(text, check) for text, check in checks if "[" not in text and not re.search(r"[=<>] original", text)]}
+        known = {
+            "checks": [
+                (text, check) for text, check in checks if "[" not in text and not re.search(r"[=<>] original", text)
+            ]
+        }
         told = replace(story, known=story.known | known, tree=story.tree | {"protect": []})
         return super().judge_spoilt(told if claims or known["checks"] != checks else story, folder)
 
@@ -107,10 +117,16 @@ class ReplacedKind(Kind):
 
     def refused_falsely(self, story: Story) -> str:
         """A table that obeys every rule and lies in all domains, found by trying all of them."""
-        if story.tree.get("protect") or len(story.known["checks"]) > 1 or "engine" in story.tree["method"]["obfuscation"]:
+        if (
+            story.tree.get("protect")
+            or len(story.known["checks"]) > 1
+            or "engine" in story.tree["method"]["obfuscation"]
+        ):
             return ""  # solver blocks search near the original, and say so
         columns = [name for name in "ab" if name in story.tree["columns"]]
-        found = next(legal(story, columns, [check for text, check in story.known["checks"] if text != "unique(w)"]), None)
+        found = next(
+            legal(story, columns, [check for text, check in story.known["checks"] if text != "unique(w)"]), None
+        )
         return "" if found is None else f"a legal table exists: {found}"
 
 
@@ -121,7 +137,9 @@ def kept_as_they_were(published: Rows, story: Story) -> list[str]:
     if len(published) != len(story.records) or any(list(row) != names for row in published):
         return ["rows and columns"]
     kept = [name for name in names if columns[name]["role"] != "replaced"]
-    if Counter(tuple(row[n] for n in kept) for row in published) != Counter(tuple(r[n] for n in kept) for r in story.records):
+    if Counter(tuple(row[n] for n in kept) for row in published) != Counter(
+        tuple(r[n] for n in kept) for r in story.records
+    ):
         return ["kept columns"]
     return [
         f"domain of {name}"
@@ -187,7 +205,10 @@ def _rule(rng: random.Random, one: str, two: str, records: Rows) -> tuple[str, C
         (f"{one} {sign} {two}", lambda new, old: all(test(_number(r[one]), _number(r[two])) for r in new)),
         (f"{one} {sign} n", lambda new, old: all(test(_number(r[one]), _number(r["n"])) for r in new)),
         (f"{one} + {two} {sign} 1", lambda new, old: all(test(_number(r[one]) + _number(r[two]), 1) for r in new)),
-        (f'if g = "x" then {one} {sign} 1', lambda new, old: all(r["g"] != "x" or test(_number(r[one]), 1) for r in new)),
+        (
+            f'if g = "x" then {one} {sign} 1',
+            lambda new, old: all(r["g"] != "x" or test(_number(r[one]), 1) for r in new),
+        ),
         (f"{one} in {{0, 1}}", lambda new, old: all(r[one] in ("0", "1") for r in new)),
         (
             f"{one} {sign} original.{one}",
@@ -199,7 +220,10 @@ def _rule(rng: random.Random, one: str, two: str, records: Rows) -> tuple[str, C
             f"sum({one}) = sum(original.{one})",
             lambda new, old: sum(_number(r[one]) for r in new) == sum(_number(o[one]) for o in old),
         ),
-        (f"count({one} = 1) {sign} {max(total, 0)}", lambda new, old: test(sum(r[one] == "1" for r in new), max(total, 0))),
+        (
+            f"count({one} = 1) {sign} {max(total, 0)}",
+            lambda new, old: test(sum(r[one] == "1" for r in new), max(total, 0)),
+        ),
         (f"max({one}) = 1", lambda new, old: max(_number(r[one]) for r in new) == 1),
         (f"same_multiset({one})", lambda new, old: Counter(r[one] for r in new) == Counter(o[one] for o in old)),
         (f"g determines {one}", lambda new, old: all(len({r[one] for r in new if r["g"] == g}) < 2 for g in "xy")),
@@ -207,7 +231,8 @@ def _rule(rng: random.Random, one: str, two: str, records: Rows) -> tuple[str, C
         (
             f"sum({one} by g) = sum(original.{one} by g)",
             lambda new, old: all(
-                sum(_number(r[one]) for r in new if r["g"] == g) == sum(_number(o[one]) for o in old if o["g"] == g) for g in "xy"
+                sum(_number(r[one]) for r in new if r["g"] == g) == sum(_number(o[one]) for o in old if o["g"] == g)
+                for g in "xy"
             ),
         ),
         (f"{one}[1] {sign} {one}[2]", lambda new, old: test(_number(new[0][one]), _number(new[1][one]))),
@@ -229,7 +254,12 @@ class WalkedKind(Kind):
         keep = [rule for rule in (_linear(rng, records, names) for _ in range(rng.randint(0, 3))) if rule is not None]
         columns = {name: {"role": "replaced", "domain": {"integers": [0, high]}} for name in names} | {"s": "sensitive"}
         method = {"steps": rng.choice([20, 200]), "walks": 2, "range": rng.choice(["domain", "partition"])}
-        tree = {"version": 1, "columns": columns, "keep": [text for text, _ in keep], "method": {"pattern-walk": method}}
+        tree = {
+            "version": 1,
+            "columns": columns,
+            "keep": [text for text, _ in keep],
+            "method": {"pattern-walk": method},
+        }
         story = Story(tree, columns_of(records), columns_of(records), records, "pattern-walk")
         story.known["checks"] = keep
         return story
@@ -256,7 +286,10 @@ def _linear(rng: random.Random, records: Rows, names: str) -> tuple[str, Check] 
     one, two = rng.choice(names), rng.choice(names)
     i, j = rng.randrange(len(records)), rng.randrange(len(records))
     options: list[tuple[str, Check]] = [
-        (f"sum({one}) = sum(original.{one})", lambda new, old: sum(int(r[one]) for r in new) == sum(int(o[one]) for o in old)),
+        (
+            f"sum({one}) = sum(original.{one})",
+            lambda new, old: sum(int(r[one]) for r in new) == sum(int(o[one]) for o in old),
+        ),
         (f"{one} <= {two}", lambda new, old: all(int(r[one]) <= int(r[two]) for r in new)),
         (f"{one}[{i + 1}] <= {two}[{j + 1}]", lambda new, old: int(new[i][one]) <= int(new[j][two])),
         (f"{one}[{i + 1}] - {two}[{j + 1}] <= 4", lambda new, old: int(new[i][one]) - int(new[j][two]) <= 4),

@@ -1,4 +1,5 @@
-"""The loop: cases of all kinds one after the other until the time is over; whatever goes wrong is written down with its seed."""
+"""The loop: cases of all kinds one after the other until the time is over; whatever goes wrong is written down with its
+seed."""
 
 from __future__ import annotations
 
@@ -32,8 +33,10 @@ from sfumato import AuditRefused
 KINDS: Mapping[str, Kind] = {
     kind.name: kind
     for kind in (
-        RecodedKind(), AnatomyKind(), SubTableKind(), ReplacedKind(), WalkedKind(), BasketKind(), BlockKind(), GraphKind(),
-        FiguresKind(), DatabaseKind(), SequenceKind(), HistoryKind(), PeopleKind(), LinkedKind(), SampledKind(), AveragedKind(),
+        RecodedKind(), AnatomyKind(), SubTableKind(), ReplacedKind(), WalkedKind(), BasketKind(), BlockKind(),
+        GraphKind(),
+        FiguresKind(), DatabaseKind(), SequenceKind(), HistoryKind(), PeopleKind(), LinkedKind(), SampledKind(),
+        AveragedKind(),
         SuppressedKind(), PerturbedKind(), HostileKind(),
     )
 }  # fmt: skip
@@ -64,7 +67,12 @@ def _memory() -> str | None:
 
 
 def run(
-    seed: int, *, minutes: float = 0.0, cases: int | None = None, only: str = "", save: Callable[[Tally, float], None] | None = None
+    seed: int,
+    *,
+    minutes: float = 0.0,
+    cases: int | None = None,
+    only: str = "",
+    save: Callable[[Tally, float], None] | None = None,
 ) -> Tally:
     """Cases until so many CPU minutes are over, or so many cases of every kind; kinds share the time by their weights.
 
@@ -83,7 +91,11 @@ def run(
         number[name] += 1
         spent[name] += time.process_time() - before + 1e-3
         for failure in tally.failures[failures:]:
-            print(f"{failure['what']} in {failure['case']}: {failure['detail'].strip()[-400:]}", file=sys.stderr, flush=True)
+            print(
+                f"{failure['what']} in {failure['case']}: {failure['detail'].strip()[-400:]}",
+                file=sys.stderr,
+                flush=True,
+            )
         if time.monotonic() - said > 20:
             said = time.monotonic()
             _progress(tally, time.process_time() - started)
@@ -96,5 +108,13 @@ def run(
 
 def _progress(tally: Tally, seconds: float) -> None:
     figures = tally.figures()
-    words = ("releases judged", "violations", "false alarms", "spoilings planted", "spoilings found", "hostile inputs", "crashes")
+    words = (
+        "releases judged",
+        "violations",
+        "false alarms",
+        "spoilings planted",
+        "spoilings found",
+        "hostile inputs",
+        "crashes",
+    )
     print(f"{seconds / 60:6.1f} min  " + "  ".join(f"{word} {figures[word]:,}" for word in words), flush=True)

@@ -1,4 +1,5 @@
-"""Drawn records: equals in every published column, levels kept, and δ by listing what a cell shows with and without a person."""
+"""Drawn records: equals in every published column, levels kept, and δ by listing what a cell shows with and without a
+person."""
 
 from __future__ import annotations
 
@@ -29,11 +30,15 @@ class SampledKind(Kind):
         values = {}
         for i in range(rng.randint(1, 2)):
             leaves = [f"{i}{letter}" for letter in "abcdef"[: rng.randint(2, 6)]]
-            columns[f"q{i}"] = {"role": "quasi-identifier", "hierarchy": {f"all{i}": random_tree(rng, list(leaves), f"q{i}")}}
+            columns[f"q{i}"] = {
+                "role": "quasi-identifier",
+                "hierarchy": {f"all{i}": random_tree(rng, list(leaves), f"q{i}")},
+            }
             values[f"q{i}"] = leaves
         columns["s0"], values["s0"] = "sensitive", [str(j) for j in range(rng.randint(1, 3))]
         records = [
-            {"id": str(i)} | {name: rng.choice(options[: rng.randint(1, len(options))]) for name, options in values.items()}
+            {"id": str(i)}
+            | {name: rng.choice(options[: rng.randint(1, len(options))]) for name, options in values.items()}
             for i in range(rng.randint(0, 160))
         ] or [{"id": "0"} | {name: options[0] for name, options in values.items()}]
         level = {"epsilon": rng.choice([0.3, 0.7, 1.0, 2.0]), "delta": rng.choice([0.001, 0.01, 0.1])}
@@ -42,7 +47,12 @@ class SampledKind(Kind):
             settings["levels"] = {name: rng.randint(0, 2) for name in values if name.startswith("q")}
         if rng.random() < 0.3:
             settings["fraction"] = rng.choice([0.1, 0.25, 0.5])
-        tree = {"version": 1, "columns": columns, "protect": [{"differential-privacy": level}], "method": {"sampled": settings}}
+        tree = {
+            "version": 1,
+            "columns": columns,
+            "protect": [{"differential-privacy": level}],
+            "method": {"sampled": settings},
+        }
         return Story(tree, columns_of(records), columns_of(records), records, "sampled")
 
     def judge(self, story: Story, folder: Path) -> list[str]:
@@ -67,7 +77,8 @@ def worst(fraction: float, threshold: int, epsilon: float) -> float:
     shown = [_shown(n, fraction, threshold) for n in range(CELLS + 1)]
     pairs = [pair for n in range(1, CELLS + 1) for pair in ((shown[n], shown[n - 1]), (shown[n - 1], shown[n]))]
     return max(
-        sum(max(chance - math.exp(epsilon) * other.get(what, 0.0), 0.0) for what, chance in one.items()) for one, other in pairs
+        sum(max(chance - math.exp(epsilon) * other.get(what, 0.0), 0.0) for what, chance in one.items())
+        for one, other in pairs
     )
 
 

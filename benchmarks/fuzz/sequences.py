@@ -1,4 +1,5 @@
-"""Sequences of releases in one ledger: a table that is published, grows, and is published again; judged by enumeration."""
+"""Sequences of releases in one ledger: a table that is published, grows, and is published again; judged by
+enumeration."""
 
 from __future__ import annotations
 
@@ -70,16 +71,23 @@ class SequenceKind(Kind):
         """A chain that was computed anew is found from the last certificate."""
         if rng.random() < 0.5:
             return
-        last, forge = place / f"release-{made}", rng.choice([one for one in FORGERIES if made == 3 or one.__name__ in _SHORT])
+        last, forge = (
+            place / f"release-{made}",
+            rng.choice([one for one in FORGERIES if made == 3 or one.__name__ in _SHORT]),
+        )
         entries = stored(place / "book.ledger")
         if forge.__name__ == "change_first" and entries[0][0]["records"] == 5:
             return  # that is what it would be changed to
         file = forged(forge(entries), place / "forged.ledger")
-        found = _refused(lambda: sf.verify(last, ledger=file)) or _refused(lambda: Ledger(file).verify(head=head_of(last)))
+        found = _refused(lambda: sf.verify(last, ledger=file)) or _refused(
+            lambda: Ledger(file).verify(head=head_of(last))
+        )
         tally.spoilt("ledger", forge.__name__, f"{made} releases", found)
         file.unlink()
 
-    def _spoil_folder(self, spoiling: Any, rng: random.Random, story: Story, place: Path, made: int, tally: Tally) -> None:
+    def _spoil_folder(
+        self, spoiling: Any, rng: random.Random, story: Story, place: Path, made: int, tally: Tally
+    ) -> None:
         copy = place / "spoilt"
         shutil.copytree(place / f"release-{made}", copy)
         said = spoiling.plant(rng, copy, story)

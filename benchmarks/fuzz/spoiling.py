@@ -1,8 +1,7 @@
 """Release folders changed on purpose, by somebody who redoes every checksum.
 
-A *certain* spoiling is wrong whatever stands in the folder. Of any other the judge of its kind says whether the published files
-are wrong now; only then it must be found.
-"""
+A *certain* spoiling is wrong whatever stands in the folder. Of any other the judge of its kind says whether the
+published files are wrong now; only then it must be found."""
 
 from __future__ import annotations
 
@@ -38,7 +37,7 @@ def spoilings(rng: random.Random, form: str, often: float, *, certain: bool = Fa
     yield from (one for one in rng.sample(_AROUND, 2) if rng.random() < often)
 
 
-# ---- rows ------------------------------------------------------------------------------------------------------------------
+# ---- rows ------------------------------------------------------------------------------------------------------------
 
 
 def _part(rng: random.Random, folder: Path) -> tuple[Path, list[dict[str, str]]] | None:
@@ -134,12 +133,13 @@ def _all_raw(rng: random.Random, folder: Path, story: Any) -> str:
 
 
 _ROWS = [
-    Spoiling("cell", _cell), Spoiling("cell", _cell), Spoiling("cells swapped", _swap), Spoiling("row removed", _removed),
+    Spoiling("cell", _cell), Spoiling("cell", _cell), Spoiling("cells swapped", _swap), Spoiling("row removed",
+    _removed),
     Spoiling("row twice", _twice), Spoiling("raw row", _raw), Spoiling("raw rows", _all_raw),
 ]  # fmt: skip
 
 
-# ---- certificates ----------------------------------------------------------------------------------------------------------
+# ---- certificates ----------------------------------------------------------------------------------------------------
 
 Tree = dict[str, Any]
 
@@ -174,7 +174,9 @@ def _boast(rng: random.Random, tree: Tree) -> str:
 
 
 def _stranger(rng: random.Random, tree: Tree) -> str:
-    tree["findings"].append({"model": "differential privacy", "holds": True, "achieved": {"epsilon": 0.1}, "grade": "exact"})
+    tree["findings"].append(
+        {"model": "differential privacy", "holds": True, "achieved": {"epsilon": 0.1}, "grade": "exact"}
+    )
     return "a finding about differential privacy"
 
 
@@ -240,7 +242,7 @@ def _carefree(rng: random.Random, tree: Tree) -> str:
     return "no assumption is left"
 
 
-# ---- everything else -------------------------------------------------------------------------------------------------------
+# ---- everything else -------------------------------------------------------------------------------------------------
 
 
 def _other_form(rng: random.Random, folder: Path, story: Any) -> str:
@@ -314,7 +316,9 @@ def _policy(change: Callable[[random.Random, Tree], str]) -> Plant:
         tree = yaml.safe_load((folder / "policy.yaml").read_text(encoding="utf-8"))
         said = change(rng, tree)
         if said:
-            (folder / "policy.yaml").write_text(yaml.safe_dump(tree, sort_keys=False, allow_unicode=True), encoding="utf-8")
+            (folder / "policy.yaml").write_text(
+                yaml.safe_dump(tree, sort_keys=False, allow_unicode=True), encoding="utf-8"
+            )
             redo(folder)
         return said
 
@@ -347,14 +351,17 @@ def _raised(rng: random.Random, tree: Tree) -> str:
 def _made_otherwise(rng: random.Random, tree: Tree) -> str:
     (name,) = tree["method"] if isinstance(tree["method"], dict) else [tree["method"]]
     tree["method"] = {
-        rng.choice([other for other in ("mondrian", "anatomy", "guardian", "obfuscation", "magic") if other != name]): {}
+        rng.choice(
+            [other for other in ("mondrian", "anatomy", "guardian", "obfuscation", "magic") if other != name]
+        ): {}
     }
     return "the policy names another method"
 
 
 _AROUND = [
     *(Spoiling(f"certificate: {change.__name__.strip('_')}", _certificate(change), certain=True)
-      for change in (_boast, _stranger, _denied, _silent, _records, _method, _figure, _better, _harmless, _soothing, _carefree)),
+      for change in (_boast, _stranger, _denied, _silent, _records, _method, _figure, _better, _harmless, _soothing,
+      _carefree)),
     *(Spoiling(f"policy: {change.__name__.strip('_')}", _policy(change), certain=True)
       for change in (_promised, _dropped, _raised, _made_otherwise)),
     *(Spoiling(name, plant, certain=True) for name, plant in (

@@ -33,7 +33,8 @@ class Hangs(Exception):
 
 @contextmanager
 def within(seconds: float) -> Iterator[None]:
-    """Fails rather than works for so many seconds of CPU time, or waits ten times as long; a busy machine is no hang."""
+    """Fails rather than works for so many seconds of CPU time, or waits ten times as long; a busy machine is no
+    hang."""
 
     def late(*_: object) -> None:
         raise Hangs(f"no answer in {seconds:g} seconds")
@@ -110,7 +111,8 @@ class Kind:
         return None
 
     def alarms(self, rng: random.Random, story: Story, folder: Path, tally: Tally) -> None:
-        """A good release that is called bad, with or without the original; `publish` itself has looked at all of them."""
+        """A good release that is called bad, with or without the original; `publish` itself has looked at all of
+        them."""
         if rng.random() < 0.15:
             tally.alarm("alone", told(folder, None))
         if rng.random() < 0.3:

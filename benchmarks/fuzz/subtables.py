@@ -13,7 +13,15 @@ from tests.house import brute
 from tests.house.cases import random_claims
 from tests.versatile.versatile_worlds import posteriors
 
-METHODS = ["guardian", "guardian", "utility-aware", "utility-aware", "single-attribute", "multi-sensitive", "multi-sensitive"]
+METHODS = [
+    "guardian",
+    "guardian",
+    "utility-aware",
+    "utility-aware",
+    "single-attribute",
+    "multi-sensitive",
+    "multi-sensitive",
+]
 MODELS = ["p-sensitivity", "distinct", "frequency", "entropy", "recursive", "equal"]
 STRANGE = ["*", "a b", "x/y", "ä", "#", "len", "1", "null"]
 Read = tuple[Rows, list[str] | None, list[dict[str, str]]]
@@ -36,11 +44,20 @@ class SubTableKind(Kind):
         if method != "multi-sensitive" and rng.random() < 0.15:
             parameters = {"inner": rng.choice(["mondrian", "clustering"])}
         protect = [_claim(rng, names) for _ in range(rng.choice([1, 2, 2, 3]))]
-        tree = {"version": 1, "columns": dict.fromkeys(names, "other"), "protect": protect, "method": {method: parameters}}
+        tree = {
+            "version": 1,
+            "columns": dict.fromkeys(names, "other"),
+            "protect": protect,
+            "method": {method: parameters},
+        }
         return Story(tree, columns_of(records), columns_of(records), records, method)
 
     def judge(self, story: Story, folder: Path) -> list[str]:
-        tables = [read_table(folder, place) for place in range(1, 1 + len(list(folder.glob("table-*.csv")))) if _is(folder, place)]
+        tables = [
+            read_table(folder, place)
+            for place in range(1, 1 + len(list(folder.glob("table-*.csv"))))
+            if _is(folder, place)
+        ]
         if "inner" in next(iter(story.tree["method"].values())) and any(
             "*" in row.values() for rows, _, _ in tables for row in rows
         ):
@@ -60,10 +77,13 @@ class SubTableKind(Kind):
         return wrong
 
     def judge_spoilt(self, story: Story, folder: Path) -> list[str]:
-        """A star in the place of a value says less and nothing false; who looks alike in several buckets is not told apart."""
+        """A star in the place of a value says less and nothing false; who looks alike in several buckets is not told
+        apart."""
         try:
             tables = [
-                read_table(folder, place) for place in range(1, 1 + len(list(folder.glob("table-*.csv")))) if _is(folder, place)
+                read_table(folder, place)
+                for place in range(1, 1 + len(list(folder.glob("table-*.csv"))))
+                if _is(folder, place)
             ]
         except (LookupError, ValueError):
             return ["unreadable"]
@@ -94,7 +114,9 @@ class SubTableKind(Kind):
         if story.method == "multi-sensitive" or "inner" in story.tree["method"][story.method]:
             return ""
         claims = [brute.claim_of(claim, brute.columns_of(story.tree)) for claim in story.tree["protect"]]
-        alone = all(brute.satisfies(story.records, story.records, hide, model, level) for _, hide, model, level in claims)
+        alone = all(
+            brute.satisfies(story.records, story.records, hide, model, level) for _, hide, model, level in claims
+        )
         return "every column may be published alone" if alone else ""
 
 
@@ -117,7 +139,8 @@ def _is(folder: Path, place: int) -> bool:
 
 
 def read_table(folder: Path, place: int) -> Read:
-    """Visible rows, their buckets, and beside each row the hidden values of one entry of its bucket; none where withheld."""
+    """Visible rows, their buckets, and beside each row the hidden values of one entry of its bucket; none where
+    withheld."""
     rows, file = rows_of(folder / f"table-{place}.csv"), folder / f"table-{place}-sensitive.csv"
     if not file.exists():
         return rows, None, []
@@ -126,7 +149,9 @@ def read_table(folder: Path, place: int) -> Read:
         bucket, count = row.pop("bucket"), int(row.pop("count"))
         entries[bucket] += [{row["column"]: row["value"]} if "column" in row else dict(row)] * count
     buckets = [row.pop("bucket") for row in rows]
-    if Counter(bucket for bucket in buckets if bucket != "*") != Counter({bucket: len(some) for bucket, some in entries.items()}):
+    if Counter(bucket for bucket in buckets if bucket != "*") != Counter(
+        {bucket: len(some) for bucket, some in entries.items()}
+    ):
         raise ValueError("buckets list other numbers than there are rows")
     left = {bucket: list(some) for bucket, some in entries.items()}
     return rows, buckets, [left[bucket].pop() if bucket != "*" else {} for bucket in buckets]
@@ -144,7 +169,13 @@ def truthful(table: Read, records: Rows) -> bool:
     listed: dict[str, Counter[Any]] = defaultdict(Counter)
     for bucket, each in zip(buckets, hidden, strict=True):
         listed[bucket][each[names[0]] if len(names) == 1 and each else tuple(each.get(name, "") for name in names)] += 1
-    people = people_of(records, visible, names) if names else Counter({(tuple(r[n] for n in visible), ()): 1 for r in records})
+    people = (
+        people_of(records, visible, names)
+        if names
+        else Counter({(tuple(r[n] for n in visible), ()): 1 for r in records})
+    )
     if "*" in listed:  # whoever stands there may have any values
         return Counter(tuple(row.values()) for row in rows) == Counter(tuple(r[n] for n in visible) for r in records)
-    return possible([row | {"bucket": bucket} for row, bucket in zip(rows, buckets, strict=True)], dict(listed), people, visible)
+    return possible(
+        [row | {"bucket": bucket} for row, bucket in zip(rows, buckets, strict=True)], dict(listed), people, visible
+    )

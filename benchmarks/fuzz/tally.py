@@ -91,7 +91,9 @@ class Tally:
 
     def save(self, file: Path, **more: Any) -> None:
         file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(json.dumps(more | self.figures() | {"failures": self.failures}, indent=1, ensure_ascii=False) + "\n")
+        file.write_text(
+            json.dumps(more | self.figures() | {"failures": self.failures}, indent=1, ensure_ascii=False) + "\n"
+        )
 
     @property
     def clean(self) -> bool:

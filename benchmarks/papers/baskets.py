@@ -5,9 +5,9 @@
     python benchmarks/papers/baskets.py both [chess …]
     python benchmarks/papers/baskets.py fresh [pumsb_first2000 …]
 
-`both` makes each order once for the two figures. Queries are answered from the bases, as in [multitype 3.7.2]; "balanced" spends
-0.01 of bit error rate on showing items as often as records have them, "CAHD balanced" grants CAHD the same. `fresh` prints the
-diversity figures for other labels and other queries than those the allowance was chosen on.
+`both` makes each order once for the two figures. Queries are answered from the bases, as in [multitype 3.7.2];
+"balanced" spends 0.01 of bit error rate on showing items as often as records have them, "CAHD balanced" grants CAHD the
+same. `fresh` prints the diversity figures for other labels and other queries than those the allowance was chosen on.
 
 Labels for the diversity curves: 470 values with the skew of an occupation histogram, drawn independently of the items.
 """
@@ -30,7 +30,13 @@ from sfumato.core.randomness import Randomness
 from sfumato.data.baskets import Baskets
 from sfumato.data.item_sets import Sets
 from sfumato.io.basket_source import read_fimi
-from sfumato.kinds.baskets.methods.nonreciprocal import ORDERS, assignments, labels_to_suppress, ring_members, ring_targets
+from sfumato.kinds.baskets.methods.nonreciprocal import (
+    ORDERS,
+    assignments,
+    labels_to_suppress,
+    ring_members,
+    ring_targets,
+)
 from sfumato.kinds.baskets.methods.record_order import gray_tsp_order
 from sfumato.kinds.baskets.methods.voting import Votes, expected_error_rate, vote
 from sfumato.kinds.baskets.metrics import workload_error
@@ -70,7 +76,9 @@ def orders(names: Sequence[str]) -> None:
                 votes = vote(baskets.sets, preimages)
                 rate = expected_error_rate(baskets.sets, preimages, votes)
                 errors = query_errors(baskets, votes)
-                rows.append([name, len(baskets), k, order_name, f"{rate:.4f}", *(f"{e:.5f}" for e in errors), f"{seconds:.2f}"])
+                rows.append(
+                    [name, len(baskets), k, order_name, f"{rate:.4f}", *(f"{e:.5f}" for e in errors), f"{seconds:.2f}"]
+                )
                 print(*rows[-1], flush=True)
         together = merged("baskets-orders", rows)
         header = ("data", "records", "k", "order", "bit_error_rate", "query_I", "query_II", "cpu_s")
@@ -116,7 +124,17 @@ def diversity(names: Sequence[str]) -> None:
             if len(baskets) < 5000:
                 found.append(printed(baskets, labels, level))
             for method, rate, errors, extra, seconds in found:
-                rows.append([name, level, method, f"{rate:.4f}", *(f"{e:.5f}" for e in errors), f"{extra:.4f}", f"{seconds:.2f}"])
+                rows.append(
+                    [
+                        name,
+                        level,
+                        method,
+                        f"{rate:.4f}",
+                        *(f"{e:.5f}" for e in errors),
+                        f"{extra:.4f}",
+                        f"{seconds:.2f}",
+                    ]
+                )
                 print(*rows[-1], flush=True)
         header = ("data", "l", "method", "bit_error_rate", "query_I", "query_II", "withheld_or_below_l", "cpu_s")
         together = merged("baskets-diversity", rows)
@@ -170,7 +188,8 @@ def printed(baskets: Baskets, labels: np.ndarray, level: int) -> Found:
 
 
 def fresh(names: Sequence[str]) -> None:
-    """Bit error rate and query errors of ours and CAHD, balanced and not, with labels and queries not used elsewhere."""
+    """Bit error rate and query errors of ours and CAHD, balanced and not, with labels and queries not used
+    elsewhere."""
     for name in names:
         baskets = read_fimi(DATA / f"{name}.dat.gz")
         for level in DIVERSITIES:

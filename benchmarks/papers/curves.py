@@ -30,7 +30,9 @@ def merged(name: str, rows: Sequence[Sequence[object]]) -> list[list[str]]:
     return kept + fresh
 
 
-def panels_of(rows: Sequence[Sequence[str]], x: int, line: int, y: int) -> dict[str, dict[str, list[tuple[float, float]]]]:
+def panels_of(
+    rows: Sequence[Sequence[str]], x: int, line: int, y: int
+) -> dict[str, dict[str, list[tuple[float, float]]]]:
     """One panel per value of the first column, one line per value of column `line`."""
     panels: dict[str, dict[str, list[tuple[float, float]]]] = {}
     for row in rows:
@@ -40,7 +42,9 @@ def panels_of(rows: Sequence[Sequence[str]], x: int, line: int, y: int) -> dict[
 
 def write_svg(name: str, panels: Panels, axis: str) -> None:
     width, height = 260, 200
-    drawn = [_panel(title, lines, axis, index * width, width, height) for index, (title, lines) in enumerate(panels.items())]
+    drawn = [
+        _panel(title, lines, axis, index * width, width, height) for index, (title, lines) in enumerate(panels.items())
+    ]
     size = f'viewBox="0 0 {width * len(panels)} {height + 20}" font-family="sans-serif" font-size="10"'
     (RESULTS / f"{name}.svg").write_text(f'<svg xmlns="http://www.w3.org/2000/svg" {size}>{"".join(drawn)}</svg>\n')
 
@@ -50,10 +54,20 @@ def write_grid(name: str, rows: Mapping[str, Panels], axis: str) -> None:
     width, height, most = 260, 200, max(len(panels) for panels in rows.values())
     names = list(next(iter(next(iter(rows.values())).values())))
     parts = ['<rect width="100%" height="100%" fill="white"/>']
-    parts += [f'<text x="{64 + 130 * i}" y="16" font-size="13" fill="{INKS[i]}">{line}</text>' for i, line in enumerate(names)]
+    parts += [
+        f'<text x="{64 + 130 * i}" y="16" font-size="13" fill="{INKS[i]}">{line}</text>' for i, line in enumerate(names)
+    ]
     for at, (measure, panels) in enumerate(rows.items()):
         drawn = [
-            _panel(title, {line: lines[line] for line in names if line in lines}, axis, index * width, width, height, legend=False)
+            _panel(
+                title,
+                {line: lines[line] for line in names if line in lines},
+                axis,
+                index * width,
+                width,
+                height,
+                legend=False,
+            )
             for index, (title, lines) in enumerate(panels.items())
         ]
         turned = f'transform="rotate(-90 14 {height / 2})" text-anchor="middle" font-size="13"'
@@ -80,7 +94,9 @@ def _panel(
     level = lambda y: 25 + (height - 60) * (1 - y / top)  # noqa: E731
     parts = [f'<text x="{left + 40}" y="14" font-weight="bold">{title}</text>']
     parts += [f'<text x="{place[x]:.0f}" y="{height - 18}" text-anchor="middle">{x:g}</text>' for x in xs]
-    parts += [f'<text x="{left + 36}" y="{level(y) + 3:.0f}" text-anchor="end">{y:.3f}</text>' for y in (0, top / 2, top)]
+    parts += [
+        f'<text x="{left + 36}" y="{level(y) + 3:.0f}" text-anchor="end">{y:.3f}</text>' for y in (0, top / 2, top)
+    ]
     parts.append(f'<text x="{left + width / 2:.0f}" y="{height - 4}" text-anchor="middle">{axis}</text>')
     for i, (name, points) in enumerate(lines.items()):
         path = " ".join(f"{place[x]:.1f},{level(y):.1f}" for x, y in points)

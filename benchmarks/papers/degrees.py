@@ -1,7 +1,7 @@
 """Graphs of equal degrees ([obfuscation §3.4]): added edges and CPU seconds against k, size, and the proven optimum.
 
-The paper models the problem and reports no figures for it ("very hard to solve"); these are the curves its other sections draw for
-tables: against the level of privacy, against the size of the data, and against the optimum.
+The paper models the problem and reports no figures for it ("very hard to solve"); these are the curves its other
+sections draw for tables: against the level of privacy, against the size of the data, and against the optimum.
 
     PYTHONPATH=src python benchmarks/papers/degrees.py [graphs] [growth] [optimum] [partners]
 """
@@ -64,7 +64,15 @@ def graphs() -> None:
             whole = time.process_time() - begun
             utility = made.utility
             assert made.certificate.holds
-            row = [name, k, graph.nodes, graph.size, utility["added_edges"], found.least, round(utility["optimality_gap"], 4)]
+            row = [
+                name,
+                k,
+                graph.nodes,
+                graph.size,
+                utility["added_edges"],
+                found.least,
+                round(utility["optimality_gap"], 4),
+            ]
             rows.append([*row, *utility["graph_change"].values(), round(alone, 2), round(whole, 2)])
             print(rows[-1], flush=True)
             panels["added per edge"].setdefault(name, []).append((k, utility["added_edges"] / graph.size))
@@ -99,22 +107,37 @@ def optimum() -> None:
         for nodes in (10, 20, 30, 40, 60):
             sums = np.zeros(6)
             for seed in range(4):
-                hubs, flat = nx.barabasi_albert_graph(nodes, 2, seed=seed), nx.gnp_random_graph(nodes, 4 / nodes, seed=seed)
+                hubs, flat = (
+                    nx.barabasi_albert_graph(nodes, 2, seed=seed),
+                    nx.gnp_random_graph(nodes, 4 / nodes, seed=seed),
+                )
                 graph = Graph.from_networkx(hubs if seed % 2 else flat)
                 (plain, fast), (best, slow) = timed(graph, k, seed=seed), timed(graph, k, nodes, seed)
                 sums += [plain.size, best.size, plain.least, best.size == best.least, fast, slow]
-            rows.append([k, nodes, *(int(value) for value in sums[:4]), *(round(float(value) / 4, 2) for value in sums[4:])])
+            rows.append(
+                [k, nodes, *(int(value) for value in sums[:4]), *(round(float(value) / 4, 2) for value in sums[4:])]
+            )
             print(rows[-1], flush=True)
             panels["degree sequence / best"].setdefault(f"k = {k}", []).append((nodes, sums[0] / max(sums[1], 1)))
             panels["bound / best"].setdefault(f"k = {k}", []).append((nodes, sums[2] / max(sums[1], 1)))
             panels["solver, CPU seconds"].setdefault(f"k = {k}", []).append((nodes, sums[5] / 4))
-    header = ["k", "people", "sequence_added", "best_added", "bound_by_counting", "proven_of_4", "sequence_s", "solver_s"]
+    header = [
+        "k",
+        "people",
+        "sequence_added",
+        "best_added",
+        "bound_by_counting",
+        "proven_of_4",
+        "sequence_s",
+        "solver_s",
+    ]
     write_csv("degrees-optimum", header, rows)
     write_svg("degrees-optimum", panels, "people")
 
 
 def partners() -> None:
-    """Could other partners have saved edges? The linear relaxation of matching the people that the cheapest sequence raises."""
+    """Could other partners have saved edges? The linear relaxation of matching the people that the cheapest sequence
+    raises."""
     rows: list[list[object]] = []
     for name, k in (("wiki_vote", 5), ("email_enron", 5), ("ca_grqc", 5), ("ca_grqc", 25)):
         graph = read_graph(DATA / f"{name}.tsv.gz")
@@ -129,7 +152,8 @@ def partners() -> None:
 
 
 def most_matched(graph: Graph, rise: np.ndarray) -> float:
-    """At most so many edges can be added between two raised people; each further tie needs somebody else and its own edge."""
+    """At most so many edges can be added between two raised people; each further tie needs somebody else and its own
+    edge."""
     people = np.flatnonzero(rise)
     i, j = np.triu_indices(len(people), 1)
     free = ~graph.has_edges(people[i], people[j])

@@ -1,7 +1,9 @@
-"""Figures 4.3 to 4.5 of [multitype]: how often planted accounts are found, by attack, width and flip, and what the search costs.
+"""Figures 4.3 to 4.5 of [multitype]: how often planted accounts are found, by attack, width and flip, and what the
+search costs.
 
-The co-author graph ca-CondMat stands in for DBLP, ca-GrQc (5,241 people) for the small Enron graph. Widths 3 and 5 are the paper's;
-"exact" takes each interval from the exact law of the published degree. The last rows are the flips our planner derives.
+The co-author graph ca-CondMat stands in for DBLP, ca-GrQc (5,241 people) for the small Enron graph. Widths 3 and 5 are
+the paper's; "exact" takes each interval from the exact law of the published degree. The last rows are the flips our
+planner derives.
 
     PYTHONPATH=src python benchmarks/papers/graph_attacks.py [trials]
 """
@@ -46,14 +48,33 @@ def played(graph, mu: float, accounts: int, victims: int, trials: int) -> list[l
             gave_up[name] += found.gave_up
             seen[name] += found.victims if found.accounts else 0.0
     return [
-        [mu, accounts, name, trials, hits[name] / trials, seen[name] / max(hits[name], 1), seconds[name] / trials, gave_up[name]]
+        [
+            mu,
+            accounts,
+            name,
+            trials,
+            hits[name] / trials,
+            seen[name] / max(hits[name], 1),
+            seconds[name] / trials,
+            gave_up[name],
+        ]
         for name in ATTACKS
     ]
 
 
 def main(trials: int) -> None:
     played(read_graph(DATA / "ca_grqc.tsv.gz"), 1e-4, 10, 10, 1)  # compile before anything is timed
-    header = ["graph", "mu", "accounts", "attack", "trials", "success", "victims_found_when_successful", "cpu_seconds", "gave_up"]
+    header = [
+        "graph",
+        "mu",
+        "accounts",
+        "attack",
+        "trials",
+        "success",
+        "victims_found_when_successful",
+        "cpu_seconds",
+        "gave_up",
+    ]
     rows: list[list[object]] = []
     for name in ("ca_condmat", "ca_grqc"):
         graph = read_graph(DATA / f"{name}.tsv.gz")
@@ -75,7 +96,9 @@ def bounds() -> None:
         for k in (10, 20, 30)
         for e in (0.05, 0.2)
     ]
-    write_csv("graph_derived_flips", ["people", "planted", "success_at_most", "mu_paths", "mu_any", "new_edges"], derived)
+    write_csv(
+        "graph_derived_flips", ["people", "planted", "success_at_most", "mu_paths", "mu_any", "new_edges"], derived
+    )
     flips = [EdgeChannel.symmetric(mu) for mu in (1e-3, 1e-2, 0.05, 0.1, 0.15, 0.2)]
     at = [[flip.delete, path_bound(flip, 20), success_bound(flip, 20, 23_000)] for flip in flips]
     write_csv("graph_bounds", ["mu", "bound_for_paths", "bound_for_ties"], at)

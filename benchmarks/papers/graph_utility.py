@@ -1,4 +1,5 @@
-"""Figures 4.6 to 4.9 of [multitype]: density, transitivity, degree distribution and classification, original, published, recovered.
+"""Figures 4.6 to 4.9 of [multitype]: density, transitivity, degree distribution and classification, original,
+published, recovered.
 
 PYTHONPATH=src python benchmarks/papers/graph_utility.py
 """
@@ -30,7 +31,15 @@ def figures(name: str) -> list[list[object]]:
         published = flip_edges(graph, EdgeChannel.symmetric(mu), Randomness(7))
         raw, found = sf.recover(published, 0.0, distribution=False), sf.recover(published, mu, distribution=False)
         rows += [
-            [name, mu, figure, true[figure].estimate, raw[figure].estimate, found[figure].estimate, found[figure].standard_error]
+            [
+                name,
+                mu,
+                figure,
+                true[figure].estimate,
+                raw[figure].estimate,
+                found[figure].estimate,
+                found[figure].standard_error,
+            ]
             for figure in ("density", "transitivity", "triangles")
         ]
     return rows
@@ -41,7 +50,9 @@ def degree_distances(name: str) -> list[list[object]]:
     rows: list[list[object]] = []
     for mu in (1e-4, 1e-3):
         published = flip_edges(graph, EdgeChannel.symmetric(mu), Randomness(7))
-        estimates = np.clip(np.rint((published.degrees - (graph.nodes - 1) * mu) / (1 - 2 * mu)), 0, None).astype(np.int64)
+        estimates = np.clip(np.rint((published.degrees - (graph.nodes - 1) * mu) / (1 - 2 * mu)), 0, None).astype(
+            np.int64
+        )
         laws = {
             "published": DegreeLaw(np.bincount(published.degrees) / graph.nodes, np.zeros(1)),
             "rounded node by node": DegreeLaw(np.bincount(estimates) / graph.nodes, np.zeros(1)),

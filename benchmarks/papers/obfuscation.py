@@ -3,15 +3,15 @@
     python benchmarks/papers/obfuscation.py [--figure 9|10|11] [--records N]
 
 Figure 9   CPU seconds per 1,000 records of IG and LM against the block size q (solver blocks), and the direct engines
-Figure 10  estimated l for IG, LM, LM* against q at N = 1,000, t = 510 worlds each; the original is sorted by final grade
-Figure 11  seconds against N at q = 200, IG and LM* with one and two jobs: wall, CPU of all processes, the gain, and the most that
-           Amdahl's law allows two jobs. `whole parts` is that bound when the three parts are the smallest pieces, `blocks` when
-           blocks are; both are computed from each part's own CPU seconds with one job and what is done before the blocks. For the
-           gain nothing else may run on the two cores.
+Figure 10  estimated l for IG, LM, LM* against q at N = 1,000, t = 510 worlds each; the original is sorted by final
+grade Figure 11  seconds against N at q = 200, IG and LM* with one and two jobs: wall, CPU of all processes, the gain,
+and the most that
+           Amdahl's law allows two jobs. `whole parts` is that bound when the three parts are the smallest pieces,
+           `blocks` when blocks are; both are computed from each part's own CPU seconds with one job and what is done
+           before the blocks. For the gain nothing else may run on the two cores.
 
-Writes ``benchmarks/results/obfuscation-figure-*.csv`` and one SVG each. The paper used another solver on another machine: only
-shapes and ratios can be compared.
-"""
+Writes ``benchmarks/results/obfuscation-figure-*.csv`` and one SVG each. The paper used another solver on another
+machine: only shapes and ratios can be compared."""
 
 from __future__ import annotations
 
@@ -41,7 +41,9 @@ from sfumato.policy.constraint_language.syntax_tree import ColumnValue
 RESULTS = Path(__file__).parents[1] / "results"
 SHOWN = ("IG-1, wall", "IG-2, wall", "LM*-1, wall", "LM*-2, wall")
 MARKS = np.arange(80, 101)
-WEIGHTS = np.array([2 * min(mark - 80, 100 - mark) + 1 for mark in MARKS], dtype=float)  # (courses, thesis) pairs per final
+WEIGHTS = np.array(
+    [2 * min(mark - 80, 100 - mark) + 1 for mark in MARKS], dtype=float
+)  # (courses, thesis) pairs per final
 
 
 def original(count: int) -> dict[str, list[str]]:
@@ -64,7 +66,8 @@ def cpu() -> float:
 
 @dataclass
 class Run:
-    """CPU and wall seconds of all parts by solver blocks; with one job also what came before and each part's own CPU."""
+    """CPU and wall seconds of all parts by solver blocks; with one job also what came before and each part's own
+    CPU."""
 
     cpu: float
     wall: float
@@ -103,7 +106,8 @@ def figure_9(count: int) -> list[dict]:
 
 
 def figure_10(count: int = 1000) -> list[dict]:
-    """The forward heuristics with an exactly uniform solver (each block keeps its total), then their reverse engineering."""
+    """The forward heuristics with an exactly uniform solver (each block keeps its total), then their reverse
+    engineering."""
     finals = np.sort(np.array([int(v) for v in original(count)["final_grade"]])) - 80
     t, rng, rows = worlds_needed(0.05, 0.05), np.random.default_rng(3), []
     free = Randomness(seed=4)

@@ -1,17 +1,16 @@
-"""Figures 12-31 of [obfuscation §6.2, §6.3, Appendix B] as curves: loss and time against N, q and k, on the census and on Adult.
+"""Figures 12-31 of [obfuscation §6.2, §6.3, Appendix B] as curves: loss and time against N, q and k, on the census and
+on Adult.
 
     PYTHONPATH=src python benchmarks/papers/optimal.py [proofs] [census-k] [census-l] [adult-k] [adult-l]
 
-Writes ``results/optimal-<data>-<claim>.csv`` and the curves of loss and seconds beside it; `proofs` is one table of the whole
-tables, ``results/optimal-proofs.csv``. Quasi-identifiers are age (years, 5
-years, 20 years, any) and gender.
+Writes ``results/optimal-<data>-<claim>.csv`` and the curves of loss and seconds beside it; `proofs` is one table of the
+whole tables, ``results/optimal-proofs.csv``. Quasi-identifiers are age (years, 5 years, 20 years, any) and gender.
 
-Everything named *taxonomy* publishes nodes of these taxonomies, so the losses there compare inside one recoding space: the proven
-optimum of the whole table, the paper's blocks of q tuples solved one by one (IG: tuples are dealt to the blocks in turn, each
-block is a table of its own), and Mondrian. *Mondrian, intervals* publishes any interval of ages, which is a richer space: it is
-shown to warn, not to compare. The paper's CENSUS has 500,000 records of another survey; its Mondrian and taxonomies are not
-specified.
-"""
+Everything named *taxonomy* publishes nodes of these taxonomies, so the losses there compare inside one recoding space:
+the proven optimum of the whole table, the paper's blocks of q tuples solved one by one (IG: tuples are dealt to the
+blocks in turn, each block is a table of its own), and Mondrian. *Mondrian, intervals* publishes any interval of ages,
+which is a richer space: it is shown to warn, not to compare. The paper's CENSUS has 500,000 records of another survey;
+its Mondrian and taxonomies are not specified."""
 
 from __future__ import annotations
 
@@ -41,7 +40,11 @@ Line = tuple[str, int, str, float, float, str]
 
 
 def claim(name: str, level: int) -> Requirement:
-    return Requirement(KAnonymity(k=level)) if name == "k" else Requirement(LDiversity(l=level, kind="frequency"), ("occupation",))
+    return (
+        Requirement(KAnonymity(k=level))
+        if name == "k"
+        else Requirement(LDiversity(l=level, kind="frequency"), ("occupation",))
+    )
 
 
 def best(problem: RecodingProblem, objective: str = "loss", seconds: float = 20.0) -> tuple[float, float, bool]:
@@ -122,7 +125,9 @@ def save(data: str, name: str, lines: list[Line]) -> None:
         panels: dict[str, dict[str, list[tuple[float, float]]]] = {}
         for one in lines:
             scaled = float(one[at]) * (1e4 if at == 3 and "entropy" not in one[0] else 1)
-            panel = panels.setdefault(f"{figure}{' ×10⁴' if at == 3 and 'entropy' not in one[0] else ''} against {one[0]}", {})
+            panel = panels.setdefault(
+                f"{figure}{' ×10⁴' if at == 3 and 'entropy' not in one[0] else ''} against {one[0]}", {}
+            )
             panel.setdefault(one[2], []).append((one[1], scaled))
         write_svg(f"optimal-{data}-{name}-{figure}", panels, "")
 

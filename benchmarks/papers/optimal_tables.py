@@ -20,14 +20,20 @@ TABLES = {
 }
 
 
-def age_and_gender(table: str, *requirements: Requirement, records: int | None = None, ranges: bool = False) -> RecodingProblem:
-    """The first records of a table; age by years, 5 years, 20 years and any (or by any interval of years), gender or any."""
+def age_and_gender(
+    table: str, *requirements: Requirement, records: int | None = None, ranges: bool = False
+) -> RecodingProblem:
+    """The first records of a table; age by years, 5 years, 20 years and any (or by any interval of years), gender or
+    any."""
     path, *names = TABLES[table]
     with gzip.open(SHARED / path, "rt", encoding="utf-8") as stream:
         rows = [row for row in csv.DictReader(stream) if table != "adult-32561" or row["split"] == "train"][:records]
     age = np.array([int(row[names[0]]) for row in rows])
     years = np.unique(age)
-    domains: tuple[Generalization, ...] = (_ages(years, ranges=ranges), Hierarchy.flat(sorted({row[names[1]] for row in rows})))
+    domains: tuple[Generalization, ...] = (
+        _ages(years, ranges=ranges),
+        Hierarchy.flat(sorted({row[names[1]] for row in rows})),
+    )
     gender = np.array([domains[1].code_of[row[names[1]]] for row in rows], dtype=np.int32)
     code = {int(year): domains[0].code_of[str(year)] for year in years}
     labels, job = np.unique([row[names[2]] for row in rows], return_inverse=True)

@@ -2,15 +2,15 @@
 
     PYTHONPATH=src python benchmarks/papers/patterns.py [--records 3000]
 
-Settings as in the paper: partitions of 100 for the localities (5.4-5.6), of 20 with at most 40,000 steps for queries and privacy
-(5.7-5.9), values between the ends of their partition. The paper's Census extract is not to be had; Adult stands in for it.
+Settings as in the paper: partitions of 100 for the localities (5.4-5.6), of 20 with at most 40,000 steps for queries
+and privacy (5.7-5.9), values between the ends of their partition. The paper's Census extract is not to be had; Adult
+stands in for it.
 
-What comes out differs from the paper (one seed, 3,000 records). 5.6: perturbation of equal distortion clusters better on
-Adult at every σ; `patterns_printed.py` looks for the reason and finds it in the data and in how distortion is summed. 5.7:
-only half to two thirds of the parts had mixed at σ = 0.25 and 0.4 within 40,000 steps; and the least distortion such walks
-reach is about 0.11, at σ = 0.4 (keeping more localities slows the walk down more than it narrows it), so that Mondrian's
-distortion at l = 4, 0.08, has no partner.
-"""
+What comes out differs from the paper (one seed, 3,000 records). 5.6: perturbation of equal distortion clusters better
+on Adult at every σ; `patterns_printed.py` looks for the reason and finds it in the data and in how distortion is
+summed. 5.7: only half to two thirds of the parts had mixed at σ = 0.25 and 0.4 within 40,000 steps; and the least
+distortion such walks reach is about 0.11, at σ = 0.4 (keeping more localities slows the walk down more than it narrows
+it), so that Mondrian's distortion at l = 4, 0.08, has no partner."""
 
 from __future__ import annotations
 
@@ -47,7 +47,9 @@ def adult(records: int) -> tuple[np.ndarray, np.ndarray]:
     return np.array([[int(row[name]) for name in NAMES] for row in rows]), label
 
 
-def walked(numbers: np.ndarray, share: float, partition: int, steps: int | None, seed: int = 1) -> tuple[np.ndarray, float]:
+def walked(
+    numbers: np.ndarray, share: float, partition: int, steps: int | None, seed: int = 1
+) -> tuple[np.ndarray, float]:
     """A release of the numbers, and the share of parts that mixed."""
     columns = {name: ReplacedColumn(numbers[:, i], LOW[i], HIGH[i]) for i, name in enumerate(NAMES)}
     rule = parse(f"localities(age, fnlwgt, education-num) sample {share} partition {partition}", NAMES)
@@ -89,7 +91,9 @@ def extraction() -> None:
 def clustering(numbers: np.ndarray) -> None:
     """Figures 5.5 and 5.6: distortion, and clustering error beside random perturbation of equal distortion."""
     rows, moved = [], {}
-    curves: dict[str, dict[float, float]] = {f"{who}, k = {k}": {} for k in (4, 8) for who in ("pattern-walk", "perturbation")}
+    curves: dict[str, dict[float, float]] = {
+        f"{who}, k = {k}": {} for k in (4, 8) for who in ("pattern-walk", "perturbation")
+    }
     for share in (0.001, 0.002, 0.004, 0.008, 0.02, 0.05):
         start = time.process_time()
         after, mixed = walked(numbers, share, 100, 400_000)
@@ -100,14 +104,24 @@ def clustering(numbers: np.ndarray) -> None:
             ours, theirs = (clustering_error(numbers.astype(float), table.astype(float), k) for table in (after, noisy))
             curves[f"pattern-walk, k = {k}"][share], curves[f"perturbation, k = {k}"][share] = ours, theirs
             rows.append([share, k, moved[share], distortion(numbers, noisy), ours, theirs, mixed, seconds])
-    header = ["sigma", "k", "distortion", "distortion_perturbation", "error", "error_perturbation", "mixed", "cpu_seconds"]
+    header = [
+        "sigma",
+        "k",
+        "distortion",
+        "distortion_perturbation",
+        "error",
+        "error_perturbation",
+        "mixed",
+        "cpu_seconds",
+    ]
     save("5.5-5.6-clustering", header, rows)
     draw("5.5-distortion", {"distortion": moved}, "Distortion", "share of localities kept")
     draw("5.6-clustering", curves, "Clustering error at equal distortion", "share of localities kept")
 
 
 def queries(numbers: np.ndarray, label: np.ndarray) -> None:
-    """Figure 5.7: query error beside Mondrian l-diversity, each l with the release whose distortion is nearest to it."""
+    """Figure 5.7: query error beside Mondrian l-diversity, each l with the release whose distortion is nearest to
+    it."""
     truth, rows = RangeAnswering(numbers.astype(float), label), []
     curves: dict[str, dict[float, float]] = {"pattern-walk": {}, "mondrian": {}}
     made = {share: walked(numbers, share, 20, 40_000) for share in (*SHARES, 0.25, 0.4, 0.7)}
@@ -122,7 +136,11 @@ def queries(numbers: np.ndarray, label: np.ndarray) -> None:
         curves["pattern-walk"][diversity] = float(np.mean(list(ours.values())))
         curves["mondrian"][diversity] = float(np.mean(list(theirs.values())))
         rows += [[diversity, share, moved[share], wanted, form, ours[form], theirs[form], mixed] for form in ours]
-    save("5.7-queries", ["l", "sigma", "distortion", "distortion_mondrian", "form", "error", "error_mondrian", "mixed"], rows)
+    save(
+        "5.7-queries",
+        ["l", "sigma", "distortion", "distortion_mondrian", "form", "error", "error_mondrian", "mixed"],
+        rows,
+    )
     draw("5.7-queries", curves, "Mean query error at equal distortion", "l of the Mondrian release")
     privacy({share: made[share][0] for share in SHARES}, numbers, label)
 

@@ -1,4 +1,5 @@
-"""What pattern-walk is compared with: random perturbation of a wanted distortion, and Mondrian l-diversity on numbers."""
+"""What pattern-walk is compared with: random perturbation of a wanted distortion, and Mondrian l-diversity on
+numbers."""
 
 from __future__ import annotations
 
@@ -22,7 +23,8 @@ def perturbed(before: np.ndarray, wanted: float, low: np.ndarray, high: np.ndarr
 
 @dataclass(frozen=True)
 class Generalized:
-    """A recoded table: everybody's class, and each class's box; answers queries as if values were uniform in the box."""
+    """A recoded table: everybody's class, and each class's box; answers queries as if values were uniform in the
+    box."""
 
     group: np.ndarray
     low: np.ndarray

@@ -1,4 +1,5 @@
-"""Where Figure 5.6 of [multitype ch. 5] comes out and where it does not: the printed walk beside ours, at equal distortion.
+"""Where Figure 5.6 of [multitype ch. 5] comes out and where it does not: the printed walk beside ours, at equal
+distortion.
 
     PYTHONPATH=src python benchmarks/papers/patterns_printed.py [--records 2000]
 
@@ -7,18 +8,19 @@ perturbation. Three things differ between its experiment and a mixed walk, and e
 uniform columns (the paper's synthetic data) and on Adult:
 
     printed    4,000 steps from the data itself, each a uniform share of the way forward to the wall; linear forms alone
-    mixed      our walk: full chord, interior start, order kept, until it has mixed; partitions are runs of records as they stand
+    mixed      our walk: full chord, interior start, order kept, until it has mixed; partitions are runs of records as
+               they stand
     sorted     the mixed walk, but every column is cut into partitions by value, so that a partition is narrow
 
-and perturbation is tuned to the walk's distortion in two ways: over the whole table, as in the paper, and column by column.
+and perturbation is tuned to the walk's distortion in two ways: over the whole table, as in the paper, and column by
+column.
 
 What comes out. On independent uniform columns the paper is right: from σ = 0.004 on all three walks cluster better than
-perturbation nearly everywhere, and an error below 10 % at σ = 0.008 needs narrow partitions (sorted: 0.03 and 0.08 for four
-and eight clusters). On Adult it is not: the weights, spread over two orders of magnitude, take up nearly all of the noise
-that an equal total distortion allows, and age and education, which make the clusters, are left alone. Column by column the
-mixed walk and perturbation are on par from σ = 0.02 on (0.63 against 0.64, 0.56 against 0.56), and the walk is a little worse
-below. How far the walk has mixed explains none of it.
-"""
+perturbation nearly everywhere, and an error below 10 % at σ = 0.008 needs narrow partitions (sorted: 0.03 and 0.08 for
+four and eight clusters). On Adult it is not: the weights, spread over two orders of magnitude, take up nearly all of
+the noise that an equal total distortion allows, and age and education, which make the clusters, are left alone. Column
+by column the mixed walk and perturbation are on par from σ = 0.02 on (0.63 against 0.64, 0.56 against 0.56), and the
+walk is a little worse below. How far the walk has mixed explains none of it."""
 
 from __future__ import annotations
 
@@ -91,7 +93,9 @@ def mixed(numbers: np.ndarray, share: float, seed: int, *, by_value: bool = Fals
         order = np.argsort(numbers[:, column], kind="stable") if by_value else np.arange(len(numbers))
         values = numbers[order, column]
         sheet = RuleSheet({"v": ReplacedColumn(values, int(values.min()), int(values.max()))}, len(values), narrow=True)
-        polytope, variable, _ = sheet.polytope([parse(f"localities(v) sample {share} partition {PARTITION}")], Randomness(seed))
+        polytope, variable, _ = sheet.polytope(
+            [parse(f"localities(v) sample {share} partition {PARTITION}")], Randomness(seed)
+        )
         found = walk(polytope, Randomness(seed), WalkEffort(100_000)).place[polytope.variable_of]
         after[order, column] = found[variable["v"]]
     return after
@@ -100,7 +104,10 @@ def mixed(numbers: np.ndarray, share: float, seed: int, *, by_value: bool = Fals
 def perturbed_apart(before: np.ndarray, after: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
     """Perturbation that distorts every column by as much as the walk distorted that column."""
     columns = range(before.shape[1])
-    made = [perturbed(before[:, [c]], distortion(before[:, [c]], after[:, [c]]), low[[c]], high[[c]], seed=c) for c in columns]
+    made = [
+        perturbed(before[:, [c]], distortion(before[:, [c]], after[:, [c]]), low[[c]], high[[c]], seed=c)
+        for c in columns
+    ]
     return np.column_stack(made)
 
 
@@ -132,10 +139,14 @@ def main() -> None:
                 moved = distortion(numbers, after)
                 noisy = perturbed(numbers, moved, low, high)
                 apart = perturbed_apart(numbers, after, low, high)
-                related = float(np.mean([np.corrcoef(numbers[:, c], after[:, c])[0, 1] for c in range(numbers.shape[1])]))
+                related = float(
+                    np.mean([np.corrcoef(numbers[:, c], after[:, c])[0, 1] for c in range(numbers.shape[1])])
+                )
                 for k in (4, 8):
                     ours, theirs, fair = (error(numbers, table, k) for table in (after, noisy, apart))
-                    rows.append([name, way, share, k, *(f"{value:.4f}" for value in (moved, related, ours, theirs, fair))])
+                    rows.append(
+                        [name, way, share, k, *(f"{value:.4f}" for value in (moved, related, ours, theirs, fair))]
+                    )
                     print(*rows[-1], flush=True)
                     curves.setdefault(f"{name}, {way}, k = {k}", {})[share] = ours / max(fair, 1e-9)
     with (RESULTS / "patterns-5.6-printed.csv").open("w", newline="") as file:

@@ -4,15 +4,15 @@
 
 adult      ADULT-1 and ADULT-2 (32,561 people), 5-linkability                         Set 1, Figure 8, Table 7
 levels     CENSUS-1, k = 5 … 25 linkability (Figure 9, Table 8), 4 … 10 diversity     Set 2, Figure 10, Table 9
-sizes      CENSUS-1, 100,000 … 500,000 people, 5-linkability and 5-diversity          Set 3, Figures 11 and 12, Tables 10 and 11
+sizes      CENSUS-1, 100,000 … 500,000 people, 5-linkability and 5-diversity          Set 3, Figures 11 and 12, Tables
+           10 and 11
 measures   CENSUS-1 guided by LM and by the entropy measure                           Set 4, Figure 13, Table 12
 dynamic    tables that grow, unifying and separative: two and three releases          Figure 16
 
-For each: the information loss (sum of LM over cells) of the best cut and of single cells in the last release, the level that the
-cut really has (test a), and the true level of a release that was tuned to the match join (test b). CENSUS is generated
-(`census_like`): the extract of the paper cannot be had, so figures compare in shape. The dynamic tables begin with 20,000 people
-instead of 100,000, so that everything finishes in about one CPU minute.
-"""
+For each: the information loss (sum of LM over cells) of the best cut and of single cells in the last release, the level
+that the cut really has (test a), and the true level of a release that was tuned to the match join (test b). CENSUS is
+generated (`census_like`): the extract of the paper cannot be had, so figures compare in shape. The dynamic tables begin
+with 20,000 people instead of 100,000, so that everything finishes in about one CPU minute."""
 
 from __future__ import annotations
 
@@ -45,7 +45,19 @@ from sfumato.models.k_diversity import KDiversity
 from sfumato.models.k_linkability import KLinkability
 
 ADULT = Path(__file__).parents[3] / "shared" / "data" / "adult" / "adult_48842.csv.gz"
-HEAD = ["what", "records", "k", "goal", "measure", "cut loss", "cell loss", "cut level", "cell level", "match level", "CPU seconds"]
+HEAD = [
+    "what",
+    "records",
+    "k",
+    "goal",
+    "measure",
+    "cut loss",
+    "cell loss",
+    "cut level",
+    "cell level",
+    "match level",
+    "CPU seconds",
+]
 GROUPS = {"age": (5, 20), "education": (4,), "marital-status": (3,), "native-country": (10,)}
 TWO = {
     "ADULT-1": [("age", "education"), ("age", S)],
@@ -69,7 +81,9 @@ class AdultRun(Run):
             place = {value: code for code, value in enumerate(values)}
             codes[column], sizes[column] = np.array([place[row[column]] for row in rows], dtype=np.int64), len(values)
         self.values = sizes[S] + 1
-        self.attributes = [Attribute(n, sizes[n] + (n == S), "sensitive" if n == S else "quasi-identifier") for n in self.names]
+        self.attributes = [
+            Attribute(n, sizes[n] + (n == S), "sensitive" if n == S else "quasi-identifier") for n in self.names
+        ]
         self.leaves = np.stack([codes[n] for n in self.names], axis=1)
         self.trees = {m: Taxonomy.of_intervals(nodes_of(n, sizes[n])) for m, n in enumerate(names)}
 
@@ -88,7 +102,10 @@ def line_of(run: Run, goal: Goal, measure: Measure = "loss") -> Line:
         published.append((made.lo, made.hi))
     seconds = time.process_time() - started
     loose = specialize(
-        run._task(published[:-1], run.releases[-1]), Goal(goal.k, goal.goal, join="match"), Randomness(1), measure=measure
+        run._task(published[:-1], run.releases[-1]),
+        Goal(goal.k, goal.goal, join="match"),
+        Randomness(1),
+        measure=measure,
     )
     levels = [level_of(run, some, goal) for some in (published, [*published[:-1], (loose.lo, loose.hi)])]
     line = [run.name, len(run.leaves), goal.k, goal.goal, measure, round(made.cut_loss, 3), round(made.loss, 3)]
@@ -138,7 +155,8 @@ def tree_of(name: str) -> Any:
 
 
 def dynamic() -> list[Line]:
-    """Tables that grow: T1 (age, education), T2 (age, occupation); and three releases (age, gender), (gender, occ), (age, occ)."""
+    """Tables that grow: T1 (age, education), T2 (age, occupation); and three releases (age, gender), (gender, occ),
+    (age, occ)."""
     found: list[Line] = []
     start = 20_000
     table = people(2 * start)
@@ -156,14 +174,22 @@ def dynamic() -> list[Line]:
     return found
 
 
-def grown(everybody: pl.DataFrame, releases: list[tuple[tuple[str, ...], bool]], counts: list[int], growth: str) -> Line:
+def grown(
+    everybody: pl.DataFrame, releases: list[tuple[tuple[str, ...], bool]], counts: list[int], growth: str
+) -> Line:
     started, folder, loss = time.process_time(), Path(tempfile.mkdtemp()), float("nan")
     name = f"dynamic R={len(releases)} {growth}"
     for number, ((columns, shows), count) in enumerate(zip(releases, counts, strict=True)):
         roles: dict[str, Any] = {n: {"role": "quasi-identifier", "hierarchy": tree_of(n)} for n in columns}
         roles |= {"who": "identifier", S: {"role": "sensitive", "publish": shows}}
         method = {"sequential": {"by": "join", "growth": growth, "cohorts": "unknown", "budget": 30}}
-        tree = {"version": 1, "columns": roles, "protect": [{"k-linkability": {"k": 5}}], "key": "who", "method": method}
+        tree = {
+            "version": 1,
+            "columns": roles,
+            "protect": [{"k-linkability": {"k": 5}}],
+            "key": "who",
+            "method": method,
+        }
         frame = everybody[:count].select([*columns, S, "who"])
         try:
             made = sf.publish(sf.Policy.parse(tree), frame, ledger=folder / "book", new_ledger=not number)
@@ -184,7 +210,19 @@ def grown(everybody: pl.DataFrame, releases: list[tuple[tuple[str, ...], bool]],
             ]
         made.write(folder / f"r{number}", report=False)
         loss = made.utility["loss"] * count * len(columns)
-    line = [name, counts[-1], 5, "linkability", "loss", "", round(loss, 3), "", "", "", round(time.process_time() - started, 2)]
+    line = [
+        name,
+        counts[-1],
+        5,
+        "linkability",
+        "loss",
+        "",
+        round(loss, 3),
+        "",
+        "",
+        "",
+        round(time.process_time() - started, 2),
+    ]
     print(*line, sep=", ", flush=True)
     return line
 
@@ -209,7 +247,9 @@ def drawn(part: str, lines: list[Line]) -> None:
                 panels.setdefault(where, {}).setdefault(label, []).append(
                     (float(line[x]) / (1 if x == 2 else 1000), float(line[place]))
                 )
-    panels = {where: {label: points for label, points in some.items() if len(points) > 1} for where, some in panels.items()}
+    panels = {
+        where: {label: points for label, points in some.items() if len(points) > 1} for where, some in panels.items()
+    }
     write_svg(
         f"sequential-curves-{part}",
         panels,

@@ -4,8 +4,9 @@
 
 With `--real` the people are drawn at random from the working adults of the census data in ``../shared/data`` instead.
 
-Writes ``benchmarks/results/sequential_releases.csv`` and an SVG of the losses. Times are CPU seconds of one thread after the
-records are grouped into classes, kernels compiled; *exact* is the audit's proof that every link counted lies on a perfect matching.
+Writes ``benchmarks/results/sequential_releases.csv`` and an SVG of the losses. Times are CPU seconds of one thread
+after the records are grouped into classes, kernels compiled; *exact* is the audit's proof that every link counted lies
+on a perfect matching.
     cut level    test (a): the level that the best cut really has, against the k asked for
     match level  test (b): the true level of a release that was tuned to the match join
 """
@@ -41,7 +42,8 @@ CONFIGURATIONS = {
     "R=4": [("age", "gender"), ("age", S), ("age", "gender", "marital"), ("gender", S)],
     "wide": [("gender", "race", "education", "marital"), ("gender", "race", "education", "marital", S)],
 }
-FIELDS = ["configuration", "records", "k", "releases", "grouping", "cut_loss", "cell_loss", "cut_level", "cell_level", "match_loss",
+FIELDS = ["configuration", "records", "k", "releases", "grouping", "cut_loss", "cell_loss", "cut_level", "cell_level",
+"match_loss",
           "match_level", "checks", "seconds", "exact_cliques", "exact_seconds", "proven_level"]  # fmt: skip
 
 
@@ -74,12 +76,21 @@ class Run:
         self.values = sizes[S] + 1
         names = sorted({c for columns in self.releases for c in columns} - {S})
         self.names = [*names, S]
-        self.attributes = [Attribute(n, sizes[n] + (n == S), "sensitive" if n == S else "quasi-identifier") for n in self.names]
+        self.attributes = [
+            Attribute(n, sizes[n] + (n == S), "sensitive" if n == S else "quasi-identifier") for n in self.names
+        ]
         self.leaves = np.stack([table[n] for n in self.names], axis=1)
-        self.trees = {m: Taxonomy.of_intervals(nodes(n, sizes[n]) if real else intervals(n)) for m, n in enumerate(names)}
+        self.trees = {
+            m: Taxonomy.of_intervals(nodes(n, sizes[n]) if real else intervals(n)) for m, n in enumerate(names)
+        }
 
     def publish(self, k: float, seed: int = 1) -> dict[str, object]:
-        row: dict[str, object] = {"configuration": self.name, "records": len(self.leaves), "k": k, "releases": len(self.releases)}
+        row: dict[str, object] = {
+            "configuration": self.name,
+            "records": len(self.leaves),
+            "k": k,
+            "releases": len(self.releases),
+        }
         published: list[tuple[np.ndarray, np.ndarray]] = []
         seconds = grouping = 0.0
         for columns in self.releases:
@@ -91,7 +102,11 @@ class Run:
             seconds += time.process_time() - grouped
             grouping += grouped - started
             if made.checks and made.cut_loss >= float(row.get("cut_loss", 0.0)):  # type: ignore[arg-type]
-                row |= {"cut_loss": round(made.cut_loss, 2), "cell_loss": round(made.loss, 3), "cut_level": made.cut_level}
+                row |= {
+                    "cut_loss": round(made.cut_loss, 2),
+                    "cell_loss": round(made.loss, 3),
+                    "cut_level": made.cut_level,
+                }
             row["checks"] = int(row.get("checks", 0)) + made.checks  # type: ignore[call-overload]
             published.append((made.lo, made.hi))
         row |= {"seconds": round(seconds, 2), "grouping": round(grouping, 2)}
@@ -104,7 +119,9 @@ class Run:
         return row
 
     def _task(self, published: list[tuple[np.ndarray, np.ndarray]], columns: tuple[str, ...]) -> SequelProblem:
-        return SequelProblem.of_records(self.attributes, published, self.leaves, [self.names.index(c) for c in columns], self.trees)
+        return SequelProblem.of_records(
+            self.attributes, published, self.leaves, [self.names.index(c) for c in columns], self.trees
+        )
 
     def _proof(self, published: list[tuple[np.ndarray, np.ndarray]], k: float) -> dict[str, object]:
         sequence = ReleaseSequence.of_records(self.attributes, published, (self.leaves, self.leaves + 1))
@@ -115,17 +132,29 @@ class Run:
         labels = tuple(map(str, range(self.values)))
         level = linkability(linkage_of(sequence, cliques[verdict.admitted], labels))
         seen = linkability(linkage_of(sequence, cliques, labels))
-        return {"exact_cliques": len(cliques), "exact_seconds": round(seconds, 2), "proven_level": level, "cell_level": seen}
+        return {
+            "exact_cliques": len(cliques),
+            "exact_seconds": round(seconds, 2),
+            "proven_level": level,
+            "cell_level": seen,
+        }
 
 
 def draw(rows: list[dict[str, object]], path: Path) -> None:
     """Loss of the cut and of the cells per configuration, on a logarithmic scale."""
     height = 34 * len(rows) + 40
-    parts = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 760 {height}" font-family="sans-serif" font-size="12">']
-    parts.append('<text x="10" y="16">information loss of the tightest release: cut (light), single cells (dark), log scale</text>')
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 760 {height}" font-family="sans-serif" font-size="12">'
+    ]
+    parts.append(
+        '<text x="10" y="16">information loss of the tightest release: cut (light), single cells (dark), log'
+        " scale</text>"
+    )
     for i, row in enumerate(rows):
         y = 30 + 34 * i
-        parts.append(f'<text x="10" y="{y + 14}">{row["configuration"]} N={int(str(row["records"])):,} k={row["k"]}</text>')
+        parts.append(
+            f'<text x="10" y="{y + 14}">{row["configuration"]} N={int(str(row["records"])):,} k={row["k"]}</text>'
+        )
         for j, (key, fill) in enumerate((("cut_loss", "#9fb0bf"), ("cell_loss", "#3f4b57"))):
             value = float(row.get(key) or 0.0)  # type: ignore[arg-type]
             width = max(0.0, 75 * (np.log10(value + 0.01) + 2))
@@ -134,7 +163,8 @@ def draw(rows: list[dict[str, object]], path: Path) -> None:
     path.write_text("\n".join([*parts, "</svg>"]) + "\n", encoding="utf-8")
 
 
-PLANS = ["CENSUS-1:100000:5", "CENSUS-2:100000:5", "R=3:100000:5", "R=4:100000:5", "wide:100000:5", "CENSUS-1:100000:25",
+PLANS = ["CENSUS-1:100000:5", "CENSUS-2:100000:5", "R=3:100000:5", "R=4:100000:5", "wide:100000:5",
+"CENSUS-1:100000:25",
          "CENSUS-1:500000:5", "R=4:500000:5"]  # fmt: skip
 
 REAL_PLANS = ["CENSUS-1:100000:5", "CENSUS-2:100000:5", "R=3:100000:5"]

@@ -2,8 +2,8 @@
 
     python benchmarks/papers/versatile.py adult|texas|diabetes [--runs N] [--queries N]
 
-writes ``benchmarks/results/versatile-<set>.csv`` and one SVG per figure. Times are CPU seconds. Compare within one run only.
-"""
+writes ``benchmarks/results/versatile-<set>.csv`` and one SVG per figure. Times are CPU seconds. Compare within one run
+only."""
 
 from __future__ import annotations
 
@@ -58,9 +58,13 @@ def random_rules(columns: Columns, setting: Setting, rng: np.random.Generator) -
     rules: list[PrivacyRule] = []
     for _ in range(5000):
         hide = str(rng.choice(eligible))
-        given = rng.choice([name for name in names if name != hide], size=min(setting.lhs, len(names) - 1), replace=False)
+        given = rng.choice(
+            [name for name in names if name != hide], size=min(setting.lhs, len(names) - 1), replace=False
+        )
         rules = list(
-            remove_implied_rules([*rules, PrivacyRule(frozenset(map(str, given)), frozenset({hide}), Diversity(setting.l))]).kept
+            remove_implied_rules(
+                [*rules, PrivacyRule(frozenset(map(str, given)), frozenset({hide}), Diversity(setting.l))]
+            ).kept
         )
         if len(rules) == setting.c:
             break
@@ -82,7 +86,9 @@ def schemas(
     yield from ((name, makers[name]) for name in wanted)
 
 
-def measure(columns: Columns, setting: Setting, wanted: list[str], run: int, queries: int) -> Iterator[dict[str, object]]:
+def measure(
+    columns: Columns, setting: Setting, wanted: list[str], run: int, queries: int
+) -> Iterator[dict[str, object]]:
     rng = np.random.default_rng([run, setting.c, setting.lhs])
     columns = {name: codes[: setting.n or None] for name, codes in columns.items()}
     rules = random_rules(columns, setting, rng)
@@ -96,7 +102,8 @@ def measure(columns: Columns, setting: Setting, wanted: list[str], run: int, que
         assert method.startswith("multi-sensitive") or in_normal_form(tables, rules)
         estimate = JointEstimate([each.sheet(columns, str(place)) for place, each in enumerate(dealt)])
         yield {
-            "figure": setting.figure, "x": setting.x, "run": run, "method": method, "rules": len(rules), "tables": len(tables),
+            "figure": setting.figure, "x": setting.x, "run": run, "method": method, "rules": len(rules),
+            "tables": len(tables),
             "seconds": round(spent, 3), "kl_divergence": round(kl_divergence(columns, estimate), 5),
             "query_error": round(float(relative_errors(columns, estimate, workload).mean()), 5),
         }  # fmt: skip
@@ -126,7 +133,11 @@ def main() -> None:
     wanted += ["multi-sensitive", "multi-sensitive, cut"] if given.which == "adult" else []
     rows = []
     for setting in settings(given.which):
-        slow = given.which == "texas" and (setting.figure, setting.c) not in {("vary c", 1), ("vary c", 5), ("vary c", 9)}
+        slow = given.which == "texas" and (setting.figure, setting.c) not in {
+            ("vary c", 1),
+            ("vary c", 5),
+            ("vary c", 9),
+        }
         here = [name for name in wanted if not (slow and name == "guardian")]
         for run in range(given.runs):
             rows += list(measure(columns, setting, here, run, given.queries))
@@ -137,7 +148,8 @@ def main() -> None:
 def summary(rows: list[dict[str, object]], setting: Setting) -> str:
     here = {method: at[setting.x] for method, at in averages(rows, setting.figure).items() if setting.x in at}
     return "; ".join(
-        f"{method} kl {at['kl_divergence']:.3f} err {at['query_error']:.3f} cpu {at['seconds']:.2f}s" for method, at in here.items()
+        f"{method} kl {at['kl_divergence']:.3f} err {at['query_error']:.3f} cpu {at['seconds']:.2f}s"
+        for method, at in here.items()
     )
 
 
@@ -148,7 +160,9 @@ def averages(rows: list[dict[str, object]], figure: str) -> dict[str, dict[float
             groups[str(row["method"]), float(row["x"])].append(row)
     means: dict[str, dict[float, dict[str, float]]] = defaultdict(dict)
     for (method, x), found in groups.items():
-        means[method][x] = {key: float(np.mean([row[key] for row in found])) for key in ("kl_divergence", "query_error", "seconds")}
+        means[method][x] = {
+            key: float(np.mean([row[key] for row in found])) for key in ("kl_divergence", "query_error", "seconds")
+        }
     return means
 
 
@@ -160,7 +174,9 @@ def save(which: str, rows: list[dict[str, object]]) -> None:
         writer.writerows(rows)
     for figure in dict.fromkeys(str(row["figure"]) for row in rows):
         for key in ("kl_divergence", "query_error", "seconds"):
-            curves = {method: {x: at[key] for x, at in points.items()} for method, points in averages(rows, figure).items()}
+            curves = {
+                method: {x: at[key] for x, at in points.items()} for method, points in averages(rows, figure).items()
+            }
             drawn = lines(curves, title=f"{which}: {key.replace('_', ' ')}", across=figure.removeprefix("vary "))
             (RESULTS / f"versatile-{which}-{figure.replace('vary ', '')}-{key}.svg").write_text(drawn)
 

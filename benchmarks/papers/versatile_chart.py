@@ -22,7 +22,10 @@ def lines(curves: Mapping[str, Mapping[float, float]], *, title: str, across: st
         drawn.append(f'<line x1="{LEFT}" x2="{LEFT + WIDTH}" y1="{y}" y2="{y}" stroke="#ddd"/>')
         drawn.append(f'<text x="{LEFT - 6}" y="{y + 4}" text-anchor="end">{top * (1 - step / 4):.3g}</text>')
     for x in xs:
-        drawn.append(f'<text x="{LEFT + (x - xs[0]) / span * WIDTH:.1f}" y="{TOP + HEIGHT + 16}" text-anchor="middle">{x:g}</text>')
+        drawn.append(
+            f'<text x="{LEFT + (x - xs[0]) / span * WIDTH:.1f}" y="{TOP + HEIGHT + 16}"'
+            f' text-anchor="middle">{x:g}</text>'
+        )
     drawn.append(f'<text x="{LEFT + WIDTH / 2}" y="{TOP + HEIGHT + 32}" text-anchor="middle">{across}</text>')
     for number, (name, curve) in enumerate(curves.items()):
         colour = COLOURS[number % len(COLOURS)]
@@ -30,4 +33,7 @@ def lines(curves: Mapping[str, Mapping[float, float]], *, title: str, across: st
         drawn.append(f'<polyline points="{points}" fill="none" stroke="{colour}" stroke-width="2"/>')
         drawn.append(f'<text x="{LEFT + WIDTH + 12}" y="{TOP + 14 + 18 * number}" fill="{colour}">{name}</text>')
     size = f'width="{LEFT + WIDTH + 130}" height="{TOP + HEIGHT + 44}"'
-    return f'<svg xmlns="http://www.w3.org/2000/svg" {size} font-family="sans-serif" font-size="11">{"".join(drawn)}</svg>\n'
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" {size} font-family="sans-serif"'
+        f' font-size="11">{"".join(drawn)}</svg>\n'
+    )

@@ -1,4 +1,5 @@
-"""Tables for the experiments of [versatile §6]: Adult in its seven attributes, the diabetes encounters, Texas-like discharges."""
+"""Tables for the experiments of [versatile §6]: Adult in its seven attributes, the diabetes encounters, Texas-like
+discharges."""
 
 from __future__ import annotations
 
@@ -16,12 +17,15 @@ WHITE = {"Prof-specialty", "Exec-managerial", "Adm-clerical", "Tech-support"}
 OTHER = {"Other-service", "Priv-house-serv", "Protective-serv", "Armed-Forces", "Farming-fishing"}
 DIABETES = [
     "race", "gender", "age", "admission_type_id", "discharge_disposition_id", "admission_source_id", "time_in_hospital",
-    "payer_code", "medical_specialty", "num_lab_procedures", "num_procedures", "num_medications", "diag_1", "diag_2", "diag_3",
+    "payer_code", "medical_specialty", "num_lab_procedures", "num_procedures", "num_medications", "diag_1", "diag_2",
+    "diag_3",
     "number_diagnoses", "A1Cresult", "readmitted",
 ]  # fmt: skip
 TEXAS = {
-    "thcic": 323, "gender": 2, "pat_zip": 1581, "county": 241, "pat_age": 22, "race": 5, "ad_diag": 3391, "prn_diag": 3488,
-    "diag1": 3881, "diag2": 4193, "diag3": 4251, "p_icd9": 1708, "hcfa_mdc": 24, "hcfa_drg": 396, "apr_drg": 297, "rsk_mor": 6,
+    "thcic": 323, "gender": 2, "pat_zip": 1581, "county": 241, "pat_age": 22, "race": 5, "ad_diag": 3391,
+    "prn_diag": 3488,
+    "diag1": 3881, "diag2": 4193, "diag3": 4251, "p_icd9": 1708, "hcfa_mdc": 24, "hcfa_drg": 396, "apr_drg": 297,
+    "rsk_mor": 6,
     "and_md": 15000, "surgeon": 17432,
 }  # fmt: skip
 
@@ -66,7 +70,8 @@ def _near(rng: np.random.Generator, cause: np.ndarray, size: int, noise: float, 
 
 
 def texas(rows: int = 177_148, seed: int = 7) -> dict[str, np.ndarray]:
-    """Made-up discharges with the attribute domains of [versatile Table 5(b)]: places, diagnoses and doctors hang together."""
+    """Made-up discharges with the attribute domains of [versatile Table 5(b)]: places, diagnoses and doctors hang
+    together."""
     rng = np.random.default_rng(seed)
     zips = _zipf(rng, TEXAS["pat_zip"], rows, 8)
     hospital = _near(rng, zips // 12, TEXAS["thcic"], 0.1, 4)

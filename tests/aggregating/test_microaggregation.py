@@ -1,5 +1,5 @@
-"""Microaggregation: the best groups by trying all, groups judged from plain rows, and what the audit finds when cells are
-changed."""
+"""Microaggregation: the best groups by trying all, groups judged from plain rows, and what the audit finds when cells
+are changed."""
 
 from __future__ import annotations
 
@@ -122,13 +122,18 @@ def people(seed: int, rows: int = 40) -> dict[str, list[str]]:
 
 def policy(*claims: Any, columns: tuple[str, ...] = ("age", "pay", "sex"), **method: Any) -> sf.Policy:
     told = {"name": "identifier", "ill": "sensitive"} | dict.fromkeys(columns, "quasi-identifier")
-    return sf.Policy.parse({"version": 1, "columns": told, "protect": list(claims), "method": {"microaggregation": method}})
+    return sf.Policy.parse(
+        {"version": 1, "columns": told, "protect": list(claims), "method": {"microaggregation": method}}
+    )
 
 
 CLAIMS: dict[str, tuple[Any, Callable[[Counter[str]], bool]]] = {
     "k": ({"k-anonymity": {"k": 4}}, lambda tally: sum(tally.values()) >= 4),
     "distinct": ({"l-diversity": {"l": 3}}, lambda tally: len(tally) >= 3),
-    "frequency": ({"l-diversity": {"l": 2, "kind": "frequency"}}, lambda tally: 2 * max(tally.values()) <= sum(tally.values())),
+    "frequency": (
+        {"l-diversity": {"l": 2, "kind": "frequency"}},
+        lambda tally: 2 * max(tally.values()) <= sum(tally.values()),
+    ),
 }
 
 

@@ -39,7 +39,9 @@ def random_recoded(seed: int, people: int) -> ReleaseView:
     rng = random.Random(seed)
     policy = letters(2)
     known = [[rng.choice("abcd") for _ in range(2)] for _ in range(people)]
-    shown = [[rng.choice([label for label, under in UNDER.items() if leaf in under]) for leaf in person] for person in known]
+    shown = [
+        [rng.choice([label for label, under in UNDER.items() if leaf in under]) for leaf in person] for person in known
+    ]
     rng.shuffle(shown)
     shown = shown[: rng.randint(max(1, people - 1), people)]
     columns = {f"q{i}": [row[i] for row in shown] for i in range(2)} | {"s": ["x"] * len(shown)}

@@ -33,7 +33,8 @@ def test_de_finetti_on_anatomy(shared: Path, is_public: bool) -> None:
 
 
 def test_downcoding_on_refined(shared: Path, is_public: bool) -> None:
-    """Known before: 33 → 15, by an attacker we do not have. Exact rows halve the number too; a matching leaves fewer still."""
+    """Known before: 33 → 15, by an attacker we do not have. Exact rows halve the number too; a matching leaves fewer
+    still."""
     publication = released(shared, [{"k-anonymity": {"k": 5}}], {"refined": {"seconds": 0.5 if is_public else 0.05}})
     played = Downcoding(target="", original="").play(publication.exhibit)
     assert played["after_exact_rows"] < (0.6 if is_public else 1) * played["covered"]
@@ -48,5 +49,7 @@ def test_minimality_on_mondrian(shared: Path, is_public: bool) -> None:
     played = Minimality(target="", original="", worlds=400).play(publication.exhibit)
     assert played["true_values_agree"] == 1.0
     if is_public:
-        assert played["guesses_right"] == pytest.approx(played["guesses_right_blind"], abs=0.03), "little is gained on Adult"
+        assert played["guesses_right"] == pytest.approx(played["guesses_right_blind"], abs=0.03), (
+            "little is gained on Adult"
+        )
     assert played["guesses_right"] < played["promised"]

@@ -52,8 +52,10 @@ T = {"t-closeness": {"t": 0.6}}
         (policy([K, L], {"mondrian": {"blind": True}}), {"skewness", "downcoding"}),
         (policy([L], "anatomy"), {"skewness", "de-finetti"}),
         (policy([K], ward="other"), {"homogeneity", "downcoding", "other-columns"}),
-        (policy([K, L], ward="sensitive", zip={"role": "sensitive", "publish": False}), {"skewness", "minimality", "downcoding"}),
-        (policy([{"given": ["age", "sex"], "hide": "ward", "by": L}], ward="sensitive"), {"homogeneity", "skewness", "minimality",
+        (policy([K, L], ward="sensitive", zip={"role": "sensitive", "publish": False}), {"skewness", "minimality",
+        "downcoding"}),
+        (policy([{"given": ["age", "sex"], "hide": "ward", "by": L}], ward="sensitive"), {"homogeneity", "skewness",
+        "minimality",
                                                                                           "downcoding"}),
     ],
 )  # fmt: skip
@@ -107,7 +109,11 @@ def test_every_threat_has_a_paragraph_in_the_limits() -> None:
 
 
 def test_attacks_that_a_report_plays_declare_their_figure() -> None:
-    played = [cls for cls in catalogue("attacks", Attack).values() if issubclass(cls, ReleaseAttack) and "concerns" in vars(cls)]
+    played = [
+        cls
+        for cls in catalogue("attacks", Attack).values()
+        if issubclass(cls, ReleaseAttack) and "concerns" in vars(cls)
+    ]
     assert len(played) >= 5
     assert [cls.name for cls in played if cls.quick and not cls.headline] == []
 
@@ -167,7 +173,12 @@ def test_a_figure_above_the_promise_is_red_and_named() -> None:
     data = {"g": [f"g{i}" for i in groups], "n": [str(i) for i in range(400)], "s": [f"v{i}" for i in groups]}
     columns = {"g": "quasi-identifier", "n": "quasi-identifier", "s": "sensitive"}
     chosen = Policy.parse(
-        {"version": 1, "columns": columns, "protect": [{"l-diversity": {"l": 1.5, "kind": "frequency"}}], "method": "anatomy"}
+        {
+            "version": 1,
+            "columns": columns,
+            "protect": [{"l-diversity": {"l": 1.5, "kind": "frequency"}}],
+            "method": "anatomy",
+        }
     )
     page = render(sf.publish(chosen, data=data).exhibit)
     assert re.search(r'<span class="above">[\d.]+ — above the promise</span>', page)
@@ -179,7 +190,9 @@ def test_people_believed_above_the_promise_are_red_too() -> None:
     from sfumato.workflow.report import render
 
     columns = {"q": "quasi-identifier", "s": "sensitive"}
-    chosen = Policy.parse({"version": 1, "columns": columns, "protect": [{"k-anonymity": {"k": 2}}, L], "method": "mondrian"})
+    chosen = Policy.parse(
+        {"version": 1, "columns": columns, "protect": [{"k-anonymity": {"k": 2}}, L], "method": "mondrian"}
+    )
     page = render(sf.publish(chosen, data={"q": list("aabbbb"), "s": list("hhwxyz")}).exhibit)
     assert "Above what was promised: minimality." in page
 

@@ -62,7 +62,9 @@ def test_exact_rows_take_their_people_away() -> None:
 def test_a_matching_rules_out_who_is_needed_elsewhere() -> None:
     """Rows ab, ab and cde, cde and *: whoever is at a must be behind ab when ab has nobody else."""
     policy = letters(1)
-    exhibit = recoded(policy, {"q0": ["ab", "ab", "*", "*"], "s": list("xxxx")}, {"q0": ["a", "b", "c", "d"], "s": list("xxxx")})
+    exhibit = recoded(
+        policy, {"q0": ["ab", "ab", "*", "*"], "s": list("xxxx")}, {"q0": ["a", "b", "c", "d"], "s": list("xxxx")}
+    )
     played = Downcoding(target="", original="").play(exhibit)
     assert played["covered"] == np.mean([2, 2, 4, 4])
     assert played["matched"] == 2.0

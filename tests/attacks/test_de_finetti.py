@@ -66,7 +66,9 @@ def anatomy(strength: float, seed: int = 1):
     value = np.where(rng.random(2000) < strength, group, rng.integers(0, 4, 2000))
     claims = [{"l-diversity": {"l": 2, "kind": "frequency"}}]
     policy = policy_of({"g": "quasi-identifier", "n": "quasi-identifier", "s": "sensitive"}, claims, "anatomy")
-    return published(policy, {"g": [f"g{i}" for i in group], "n": [str(i) for i in range(2000)], "s": [f"v{i}" for i in value]})
+    return published(
+        policy, {"g": [f"g{i}" for i in group], "n": [str(i) for i in range(2000)], "s": [f"v{i}" for i in value]}
+    )
 
 
 def test_opinions_are_learned_from_the_release_itself() -> None:
@@ -86,7 +88,9 @@ def test_people_who_look_alike_are_scored_nearly_as_with_the_trace() -> None:
     rng = np.random.default_rng(4)
     group = rng.integers(0, 60, 1500)
     value = (group + (rng.random(1500) < 0.5) * rng.integers(0, 6, 1500)) % 6
-    policy = policy_of({"g": "quasi-identifier", "s": "sensitive"}, [{"l-diversity": {"l": 3, "kind": "frequency"}}], "anatomy")
+    policy = policy_of(
+        {"g": "quasi-identifier", "s": "sensitive"}, [{"l-diversity": {"l": 3, "kind": "frequency"}}], "anatomy"
+    )
     exhibit = published(policy, {"g": [str(i) for i in group], "s": [str(i) for i in value]})
     assert exhibit.behind is not None
     attack = DeFinetti(target="", original="")

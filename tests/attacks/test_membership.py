@@ -38,7 +38,9 @@ def test_exact_values_tell_exactly() -> None:
 
 
 def test_suppressed_people_are_not_found(tmp_path: Path) -> None:
-    exhibit = recoded(letters(1), {"q0": ["ab", "ab"], "s": ["x", "y"]}, {"q0": ["a", "b", "d", "d"], "s": list("xyxy")})
+    exhibit = recoded(
+        letters(1), {"q0": ["ab", "ab"], "s": ["x", "y"]}, {"q0": ["a", "b", "d", "d"], "s": list("xyxy")}
+    )
     (tmp_path / "population.csv").write_text("q0,s\nc,x\n")
     played = MembershipAttack(target="", original="", population=str(tmp_path / "population.csv")).play(exhibit)
     assert (played["found"], played["mistaken"]) == (0.5, 0.0)

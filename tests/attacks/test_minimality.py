@@ -104,6 +104,8 @@ def test_ranges_are_cut_beside_their_median() -> None:
 
 
 def test_without_claims_on_values_nothing_can_be_concluded() -> None:
-    exhibit = published(policy_of({"q": "quasi-identifier", "s": "sensitive"}, CLAIMS[:1]), {"q": list("aabb"), "s": list("hhxy")})
+    exhibit = published(
+        policy_of({"q": "quasi-identifier", "s": "sensitive"}, CLAIMS[:1]), {"q": list("aabb"), "s": list("hhxy")}
+    )
     with pytest.raises(sf.PolicyError, match="no claim speaks of sensitive values"):
         Minimality(target="", original="").play(exhibit)

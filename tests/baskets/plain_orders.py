@@ -1,4 +1,5 @@
-"""Plain twins of the kernels that order and match records: every change is judged by the whole length, cost or graph."""
+"""Plain twins of the kernels that order and match records: every change is judged by the whole length, cost or
+graph."""
 
 from __future__ import annotations
 
@@ -15,7 +16,8 @@ def plain_length(far, path):
 
 
 def plain_shorten(far, path):
-    """Reverse stretches and move blocks of up to three, first come first served, until the whole path gets no shorter."""
+    """Reverse stretches and move blocks of up to three, first come first served, until the whole path gets no
+    shorter."""
     while True:
         before = plain_length(far, path)
         for i in range(len(path) - 3):
@@ -71,7 +73,8 @@ def plain_reverse(far, seq, k, lo, hi, close):
 
 
 def plain_walk_round(rows, starts, words, backtracking):
-    """One round of closed (or backtracking) walks; `rows` lose the matched edges. Slots are chosen as the kernel chooses them."""
+    """One round of closed (or backtracking) walks; `rows` lose the matched edges. Slots are chosen as the kernel
+    chooses them."""
     degree, owner, matched = len(rows[0]), list(range(len(rows))), set()
     for begin in starts:
         if begin in matched:

@@ -68,7 +68,8 @@ def test_theorem_as_stated_for_paths(seed: int) -> None:
 
 @pytest.mark.parametrize("walk", WALKS)
 def test_every_edge_is_equally_likely_for_any_draw(walk: str) -> None:
-    """Whatever the walks find, one of k disjoint assignments drawn uniformly makes each edge true with probability 1/k."""
+    """Whatever the walks find, one of k disjoint assignments drawn uniformly makes each edge true with probability
+    1/k."""
     edges, weight = ring_targets(7, 3), np.zeros((7, 7))
     for seed in range(40):
         for owner in assignments(edges, walk, Randomness(seed)):  # type: ignore[arg-type]

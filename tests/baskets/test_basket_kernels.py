@@ -7,7 +7,14 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from baselines.greedy import STUCK, greedy_round
-from plain_orders import plain_greedy_round, plain_length, plain_relocate, plain_reverse, plain_shorten, plain_walk_round
+from plain_orders import (
+    plain_greedy_round,
+    plain_length,
+    plain_relocate,
+    plain_reverse,
+    plain_shorten,
+    plain_walk_round,
+)
 from random_baskets import random_sets
 
 from sfumato.core.kernels import chacha
@@ -59,7 +66,9 @@ def test_votes_equal_the_dense_count(k: int, turned: bool) -> None:
     sets = random_sets(rng, 30, 11)
     members = np.stack([rng.permutation(30)[:k] for _ in range(30)]).astype(np.int32)
     rates = rng.random((11, 2 * k + 2)).astype(np.float32) if turned else np.zeros((0, 0), dtype=np.float32)
-    starts, base, doubt_starts, doubt, threshold, distance = blocks.vote(sets.starts, sets.items, members, sets.width, rates)
+    starts, base, doubt_starts, doubt, threshold, distance = blocks.vote(
+        sets.starts, sets.items, members, sets.width, rates
+    )
     want_base, want_doubt, want_distance = blocks.plain_vote(sets.dense(), members, rates if turned else None)
     for begin, items, want in ((starts, base, want_base), (doubt_starts, doubt, want_doubt)):
         for row in range(30):

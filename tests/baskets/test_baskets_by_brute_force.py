@@ -1,4 +1,5 @@
-"""Small instances, everything enumerated: candidates by listing possible worlds, posteriors by listing all assignments."""
+"""Small instances, everything enumerated: candidates by listing possible worlds, posteriors by listing all
+assignments."""
 
 from __future__ import annotations
 
@@ -124,11 +125,13 @@ def draws(count_: int, degree: int, runs: int) -> dict[tuple[int, ...], float]:
     return dict(chance)
 
 
-def posteriors(count_: int, degree: int, most: int, labels: tuple[str, ...]) -> list[tuple[tuple[str, ...], float, float]]:
+def posteriors(
+    count_: int, degree: int, most: int, labels: tuple[str, ...]
+) -> list[tuple[tuple[str, ...], float, float]]:
     """For each release an outsider may see: the largest posterior of an edge, and of a label of a person.
 
-    The outsider knows the ring, the program and which labels there are; every way to give them to people is equally likely.
-    """
+    The outsider knows the ring, the program and which labels there are; every way to give them to people is equally
+    likely."""
     chance, seen = draws(count_, degree, 60), defaultdict(list)
     ways = sorted(set(permutations(labels)))
     for given_labels in ways:
@@ -166,7 +169,8 @@ def test_labels_that_are_shown_are_guessed_no_better_than_one_in_l() -> None:
 
 
 def test_the_known_limit_of_withholding() -> None:
-    """An outsider who reasons about *why* a label is withheld may be surer than 1/l: docs/explanation/limits.md says so."""
+    """An outsider who reasons about *why* a label is withheld may be surer than 1/l: docs/explanation/limits.md says
+    so."""
     results = posteriors(6, 3, 1, ("x", "x", "x", "y", "z", "w"))
     assert max(value for shown, _, value in results if "" in shown) > 1 / 3
 

@@ -83,7 +83,9 @@ def test_sources_that_are_none(tmp_path: Path) -> None:
 def people(count: int = 120, labels: int = 9, seed: int = 1) -> Baskets:
     rng = np.random.default_rng(seed)
     names = tuple(f"item{i}" for i in range(12))
-    return Baskets(random_sets(rng, count, 12), names, {"label": rng.integers(0, labels, count).astype(str).astype(object)})
+    return Baskets(
+        random_sets(rng, count, 12), names, {"label": rng.integers(0, labels, count).astype(str).astype(object)}
+    )
 
 
 def policy(*protect: object, columns: object = None, **method: object) -> sf.Policy:
@@ -110,7 +112,9 @@ CLAIMS = [
 
 @pytest.mark.parametrize("protect", CLAIMS, ids=str)
 @pytest.mark.parametrize("seed", [1, 2])
-def test_what_is_promised_holds_by_the_certificate_and_by_verify(protect: list[object], seed: int, tmp_path: Path) -> None:
+def test_what_is_promised_holds_by_the_certificate_and_by_verify(
+    protect: list[object], seed: int, tmp_path: Path
+) -> None:
     publication = sf.publish(policy(*protect), data=people(seed=seed), seed=secret(seed))
     assert publication.certificate.holds
     folder = publication.write(tmp_path / "out", report=False)
@@ -120,7 +124,11 @@ def test_what_is_promised_holds_by_the_certificate_and_by_verify(protect: list[o
     assert not audit.violated
     by_share = [claim for claim in publication.policy.claims if claim.model.demand().largest_share < 1]
     assert [finding.model for finding in audit.open] == [claim.model.name for claim in by_share]  # only the trace tells
-    text = (folder / "manifest.json").read_text() + (folder / "policy.yaml").read_text() + (folder / "certificate.json").read_text()
+    text = (
+        (folder / "manifest.json").read_text()
+        + (folder / "policy.yaml").read_text()
+        + (folder / "certificate.json").read_text()
+    )
     assert "seed" not in text
     assert 'assignments":' not in text
 
@@ -141,7 +149,9 @@ def test_rows_are_shuffled() -> None:
 
 def test_breaking_a_release_is_noticed(tmp_path: Path) -> None:
     baskets = people()
-    folder = sf.publish(policy({"k-anonymity": {"k": 5}}), data=baskets, seed=secret(1)).write(tmp_path / "out", report=False)
+    folder = sf.publish(policy({"k-anonymity": {"k": 5}}), data=baskets, seed=secret(1)).write(
+        tmp_path / "out", report=False
+    )
     rows = (folder / "data.csv").read_text().splitlines()
     for name, broken in {
         "tight": [rows[0], *(",".join([*row.split(",")[:-2], "0", row.split(",")[-1]]) for row in rows[1:])],
@@ -158,7 +168,9 @@ def test_breaking_a_release_is_noticed(tmp_path: Path) -> None:
 
 def test_a_label_on_the_wrong_row_is_noticed(tmp_path: Path) -> None:
     baskets = people(60, labels=20)
-    folder = sf.publish(policy({"k-anonymity": {"k": 2}}), data=baskets, seed=secret(1)).write(tmp_path / "out", report=False)
+    folder = sf.publish(policy({"k-anonymity": {"k": 2}}), data=baskets, seed=secret(1)).write(
+        tmp_path / "out", report=False
+    )
     lines = (folder / "data.csv").read_text().splitlines()
     lines[1] = lines[1].rpartition(",")[0] + ',"unheard of"'
     (folder / "data.csv").write_text("\n".join(lines) + "\n")
@@ -198,7 +210,9 @@ def test_the_compact_form_says_the_same(tmp_path: Path) -> None:
 
 
 def test_without_the_original_nothing_is_claimed_about_people(tmp_path: Path) -> None:
-    folder = sf.publish(policy({"k-anonymity": {"k": 3}}), data=people(40), seed=secret(1)).write(tmp_path / "out", report=False)
+    folder = sf.publish(policy({"k-anonymity": {"k": 3}}), data=people(40), seed=secret(1)).write(
+        tmp_path / "out", report=False
+    )
     finding = next(f for f in sf.verify(folder).findings if f.model == "k-anonymity")
     assert finding.grade == "not judged"
     assert not finding.achieved

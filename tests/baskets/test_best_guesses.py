@@ -1,9 +1,9 @@
-"""The best guess of whoever knows everything but the secret, for every method that publishes baskets, never above its promise.
+"""The best guess of whoever knows everything but the secret, for every method that publishes baskets, never above its
+promise.
 
-Everything: all item sets, the program, the release, and the rows of 0, 1 or 10 % of the people (insiders). Small cases list every
-secret; on real baskets the adversary guesses and is counted. What is promised stands in the notes of a release: of a ring
-nothing beside insiders, of rings arranged by label nothing at all to such an outsider.
-"""
+Everything: all item sets, the program, the release, and the rows of 0, 1 or 10 % of the people (insiders). Small cases
+list every secret; on real baskets the adversary guesses and is counted. What is promised stands in the notes of a
+release: of a ring nothing beside insiders, of rings arranged by label nothing at all to such an outsider."""
 
 from __future__ import annotations
 
@@ -92,7 +92,8 @@ def best_guess(stories: list[Story], insiders: tuple[int, ...]) -> float:
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize(("count", "size"), [(4, 2), (6, 2), (6, 3), (7, 3)])
 def test_by_enumeration(way: str, count: int, size: int) -> None:
-    """Without insiders 1/k whatever the method; beside one of 4 … 7 people (10 % and more) blocks alone promise 1/(k − 1)."""
+    """Without insiders 1/k whatever the method; beside one of 4 … 7 people (10 % and more) blocks alone promise 1/(k −
+    1)."""
     stories = WAYS[way](random_sets(np.random.default_rng(count), count, 6), size)
     assert best_guess(stories, ()) <= 1 / size + 1e-9
     beside = max(best_guess(stories, (insider,)) for insider in range(count))
@@ -115,8 +116,11 @@ def of_rows(release: object) -> tuple[np.ndarray, list[np.ndarray]]:
     return row_of, candidates
 
 
-def guessed(expected: Sets, base: Sets, release: object, insider: np.ndarray, chance: np.random.Generator) -> tuple[int, float]:
-    """How many rows are found by looking for what is expected among the candidates left, and how many could be by chance."""
+def guessed(
+    expected: Sets, base: Sets, release: object, insider: np.ndarray, chance: np.random.Generator
+) -> tuple[int, float]:
+    """How many rows are found by looking for what is expected among the candidates left, and how many could be by
+    chance."""
     row_of, candidates = of_rows(release)
     taken = np.zeros(len(row_of), dtype=bool)
     taken[row_of[insider]] = True
@@ -146,7 +150,8 @@ METHODS_ON_REAL = [
 @pytest.mark.parametrize("method", METHODS_ON_REAL, ids=str)
 @pytest.mark.parametrize(("name", "count"), REAL)
 def test_by_sampling_on_real_baskets(name: str, count: int, method: dict[str, object], public: Path) -> None:
-    """Looking for the own items, or for what the program shows when run again: found no more often than by chance, as promised."""
+    """Looking for the own items, or for what the program shows when run again: found no more often than by chance, as
+    promised."""
     whole = read_once(public / "data" / "set_valued" / f"{name}.dat.gz")
     chance = np.random.default_rng(3)
     baskets = Baskets(whole.sets.take(chance.choice(len(whole), count, replace=False)), whole.names)

@@ -52,7 +52,12 @@ CLAIMS = [
     [{"alpha-k-anonymity": {"alpha": 0.4, "k": 4}}],
     [{"km-anonymity": {"k": 4, "m": 2}}],
 ]
-WAYS: list[dict[str, object]] = [{}, {"items": "dealt"}, {"items": "vote", "insiders": 1}, {"items": "vote", "labels": "whole"}]
+WAYS: list[dict[str, object]] = [
+    {},
+    {"items": "dealt"},
+    {"items": "vote", "insiders": 1},
+    {"items": "vote", "labels": "whole"},
+]
 
 
 @pytest.mark.parametrize("way", WAYS, ids=str)
@@ -75,10 +80,11 @@ def test_what_is_promised_holds_by_the_certificate_and_by_verify(
 
 
 def known_everything(sets: Baskets, size: int, shows: str) -> dict[tuple[object, ...], list[tuple[int, ...]]]:
-    """What is published for every permutation of each block and every way to give out labels, for whoever knows all sets.
+    """What is published for every permutation of each block and every way to give out labels, for whoever knows all
+    sets.
 
-    Returns, for each release, the rows of all people (as place numbers) that lead to it; labels are one of each kind per person.
-    """
+    Returns, for each release, the rows of all people (as place numbers) that lead to it; labels are one of each kind
+    per person."""
     blocks = partition(sets.sets, size)
     rows = published_rows_of(sets.sets, blocks, shows)  # type: ignore[arg-type]
     groups = [blocks.order[a:b] for a, b in zip(blocks.starts[:-1], blocks.starts[1:], strict=True)]
@@ -98,7 +104,8 @@ def known_everything(sets: Baskets, size: int, shows: str) -> dict[tuple[object,
 @pytest.mark.parametrize("shows", ["vote", "dealt"])
 @pytest.mark.parametrize(("count", "size"), [(4, 2), (5, 2), (6, 3)])
 def test_whoever_knows_everything_but_the_draw_finds_a_row_once_in_g(count: int, size: int, shows: str) -> None:
-    """0, 1 and more insiders: with m known matches of the same block exactly 1/(g − m), with any number in others 1/g."""
+    """0, 1 and more insiders: with m known matches of the same block exactly 1/(g − m), with any number in others
+    1/g."""
     sets = people(count, seed=count)
     blocks = partition(sets.sets, size)
     block = dict(zip(blocks.order.tolist(), blocks.block.tolist(), strict=True))
@@ -167,7 +174,9 @@ def test_breaking_a_release_is_noticed(spoil: str, tmp_path: Path) -> None:
     folder = sf.publish(policy({"k-anonymity": {"k": 5}}, items="vote"), data=baskets, seed=secret(1)).write(
         tmp_path / "out", report=False
     )
-    head, *lines = [[cell.strip('"') for cell in line.split(",")] for line in (folder / "data.csv").read_text().splitlines()]
+    head, *lines = [
+        [cell.strip('"') for cell in line.split(",")] for line in (folder / "data.csv").read_text().splitlines()
+    ]
     shutil.copytree(folder, tmp_path / "copy")
     spoiled = "\n".join(",".join(row) for row in [head, *SPOILED[spoil](lines)]) + "\n"
     (tmp_path / "copy" / "data.csv").write_text(spoiled)
@@ -207,7 +216,8 @@ def test_a_chance_of_hiding_that_is_too_small_is_noticed() -> None:
 def test_sparse_baskets_are_dealt_and_check_says_so(tmp_path: Path) -> None:
     rng = np.random.default_rng(6)
     lines = [
-        " ".join(map(str, sorted({int(i) for i in rng.zipf(1.3, 6) if i < 400} | {int(rng.integers(400))}))) for _ in range(1500)
+        " ".join(map(str, sorted({int(i) for i in rng.zipf(1.3, 6) if i < 400} | {int(rng.integers(400))})))
+        for _ in range(1500)
     ]
     (tmp_path / "market.dat").write_text("\n".join(lines) + "\n")
     (tmp_path / "policy.yaml").write_text(
@@ -254,7 +264,8 @@ def _lopsided() -> Baskets:
 
 @pytest.mark.parametrize("claim", [{"p-sensitivity": {"p": 2}}, {"l-diversity": {"l": 2}}], ids=str)
 def test_labels_that_are_hidden_everywhere_may_be_any_of_the_data(claim: dict[str, object], tmp_path: Path) -> None:
-    """One block of four with a label twice: the shares ask for hiding all, and what is counted then is what the data have."""
+    """One block of four with a label twice: the shares ask for hiding all, and what is counted then is what the data
+    have."""
     sets = [["item0", "item1"], ["item2"], ["item1"], ["item0", "item3"]]
     baskets = Baskets.of(sets, {"label": ["a", "b", "c", "a"]})
     asked = policy({"l-diversity": {"l": 2, "kind": "frequency"}}, claim, labels="whole")
@@ -270,15 +281,19 @@ def test_labels_that_are_hidden_everywhere_may_be_any_of_the_data(claim: dict[st
 
 
 def test_a_size_of_blocks_that_is_hidden_whole_is_judged_by_that_rule() -> None:
-    """Shares of a half, a quarter and a quarter: sparing the copies of one label helps no block of four, so all are hidden."""
+    """Shares of a half, a quarter and a quarter: sparing the copies of one label helps no block of four, so all are
+    hidden."""
     sets = [["item0", "item1"], ["item2"], ["item1"], ["item0", "item3"]]
     baskets = Baskets.of(sets, {"label": ["a", "b", "c", "a"]})
-    made = sf.publish(policy({"l-diversity": {"l": 2, "kind": "frequency"}}, labels="sparing"), data=baskets, seed=secret(3))
+    made = sf.publish(
+        policy({"l-diversity": {"l": 2, "kind": "frequency"}}, labels="sparing"), data=baskets, seed=secret(3)
+    )
     assert made.certificate.holds and made.findings[0].grade == "exact"
 
 
 def test_a_stricter_claim_on_the_same_labels_sets_the_rule_by_which_all_are_judged() -> None:
-    """Two different labels ask for l = 2, so blocks are hidden by that rule; the share of 1.5 is judged with it, not by its own."""
+    """Two different labels ask for l = 2, so blocks are hidden by that rule; the share of 1.5 is judged with it, not by
+    its own."""
     rng = np.random.default_rng(8)
     asked = policy({"l-diversity": {"l": 1.5, "kind": "frequency"}}, {"p-sensitivity": {"p": 2}}, correlated="accepted")
     for seed in range(12):

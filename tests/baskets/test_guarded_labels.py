@@ -19,9 +19,9 @@ from sfumato.kinds.baskets.methods.nonreciprocal import labels_to_suppress, labe
 def guess(rule: object, share: list[float], count: int, degree: int) -> tuple[float, float]:
     """The best chance to guess anybody's label in any release, and the share of labels withheld.
 
-    Labels are drawn independently; the outsider sees what is shown and knows the rule, so the chance of a label behind a place
-    is its chance among all drawings that look the same, and a person's label is behind each of `degree` places equally often.
-    """
+    Labels are drawn independently; the outsider sees what is shown and knows the rule, so the chance of a label behind
+    a place is its chance among all drawings that look the same, and a person's label is behind each of `degree` places
+    equally often."""
     labels = np.array(list(product(range(len(share)), repeat=count)))
     weight = np.array(share)[labels].prod(axis=1)
     hidden = np.array([rule(drawn) for drawn in labels])  # type: ignore[operator]
@@ -52,7 +52,8 @@ def test_nobody_guesses_better_than_one_in_l(level: float, degree: int, count: i
 
 
 def test_plain_withholding_is_guessed_better_than_that() -> None:
-    """What the guard mends: at l = 2 a withheld label is the one shown before it, and some people's label is certain."""
+    """What the guard mends: at l = 2 a withheld label is the one shown before it, and some people's label is
+    certain."""
     share = [0.25, 0.25, 0.25, 0.25]
     assert guess(lambda labels: labels_to_suppress(labels, 2, 1, 0), share, 5, 2)[0] == pytest.approx(1.0)
     assert guess(lambda labels: labels_to_suppress(labels, 4, 2, 0), share, 6, 4)[0] > 0.5 + 0.05

@@ -1,4 +1,5 @@
-"""Hidden labels: every way the labels of a block could be is listed, and nobody who knows the rule believes one above 1/l."""
+"""Hidden labels: every way the labels of a block could be is listed, and nobody who knows the rule believes one above
+1/l."""
 
 from __future__ import annotations
 
@@ -25,12 +26,18 @@ LAWS = [
 ]
 
 
-def stories(share: list[float], size: int, hiding: LabelHidingRule) -> dict[tuple[int, ...], list[tuple[float, tuple[int, ...]]]]:
-    """For everything an outsider may see of a block (labels sorted, −1 hidden): the labels it may come from, with their weights."""
+def stories(
+    share: list[float], size: int, hiding: LabelHidingRule
+) -> dict[tuple[int, ...], list[tuple[float, tuple[int, ...]]]]:
+    """For everything an outsider may see of a block (labels sorted, −1 hidden): the labels it may come from, with their
+    weights."""
     seen = defaultdict(list)
     listed = list(product(range(len(share)), repeat=size))
     blocks, weights = np.array(listed), [prod(share[label] for label in labels) for labels in listed]
-    for word, chance in ((1.0, 1 - hiding.chance), (-1.0, hiding.chance)):  # never hidden by chance, always hidden by chance
+    for word, chance in (
+        (1.0, 1 - hiding.chance),
+        (-1.0, hiding.chance),
+    ):  # never hidden by chance, always hidden by chance
         if chance > 0:
             hidden = _hidden_in(blocks, hiding, np.full(len(blocks), word))
             shown = np.sort(np.where(hidden, -1, blocks), axis=1).tolist()
@@ -97,7 +104,8 @@ def test_without_the_chance_hiding_gives_labels_away() -> None:
 
 
 def test_sparing_is_not_taken_where_it_leaves_a_frequent_label_behind() -> None:
-    """Found by listing: with these shares the blocks that stay hidden whole are believed at 0.336 even when all others are."""
+    """Found by listing: with these shares the blocks that stay hidden whole are believed at 0.336 even when all others
+    are."""
     assert LabelHidingRule.of(np.array([0.33, 0.3, 0.2, 0.17]), 6, 3.0, "sparing").rule == "whole"
 
 
@@ -116,11 +124,14 @@ def test_the_audit_counts_the_same_belief(share: list[float], size: int, level: 
         copies = shown.count(-1)
         if copies:
             believed = (
-                belief_when_labels_hidden(law, np.array(sorted({label for label in shown if label >= 0})), copies) * copies / size
+                belief_when_labels_hidden(law, np.array(sorted({label for label in shown if label >= 0})), copies)
+                * copies
+                / size
             )
             hidden_only = [(weight, labels) for weight, labels in listed]
             most = max(
-                sum(weight for weight, labels in hidden_only if labels[0] == label) / sum(weight for weight, _ in hidden_only)
+                sum(weight for weight, labels in hidden_only if labels[0] == label)
+                / sum(weight for weight, _ in hidden_only)
                 for label in range(len(share))
                 if label not in shown
             )
@@ -134,12 +145,15 @@ def test_the_audit_counts_the_same_belief_beside_an_insider() -> None:
     law = LabelDistribution(np.array(share), 5, hiding.most, 2.0)
     for known in range(4):
         mine = [(weight, labels) for weight, labels in whole if labels[1] == known]
-        assert belief_when_block_hidden(law, hiding.chance, (known,)).belief == pytest.approx(belief({(): mine}), rel=1e-9)
+        assert belief_when_block_hidden(law, hiding.chance, (known,)).belief == pytest.approx(
+            belief({(): mine}), rel=1e-9
+        )
 
 
 @pytest.mark.parametrize(("level", "withheld"), [(2, 0.0012), (4, 0.013), (6, 0.049), (8, 0.109), (10, 0.188)])
 def test_so_many_labels_are_hidden(level: int, withheld: float) -> None:
-    """The law of `benchmarks/baskets_hints.py`, blocks of 2l: no more than the first prototype of the rule *whole* hid."""
+    """The law of `benchmarks/baskets_hints.py`, blocks of 2l: no more than the first prototype of the rule *whole*
+    hid."""
     share = 1 / np.arange(3, 473) ** 0.9
     hiding = LabelHidingRule.of(share / share.sum(), 2 * level, float(level), "sparing")
     labels = np.random.default_rng(level).choice(470, size=(8_000, 2 * level), p=share / share.sum())

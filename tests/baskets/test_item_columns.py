@@ -39,7 +39,9 @@ def test_splitting_in_pieces_equals_splitting_rows(rows: list[str], separator: s
 
 
 def test_two_columns_share_one_universe() -> None:
-    (first, second), names = split_item_columns([pa.chunked_array([["b", "a b"]]), pa.chunked_array([["c a", ""]])], " ")
+    (first, second), names = split_item_columns(
+        [pa.chunked_array([["b", "a b"]]), pa.chunked_array([["c a", ""]])], " "
+    )
     assert names == ("b", "a", "c")
     assert listed(first, names) == [{"b"}, {"a", "b"}]
     assert listed(second, names) == [{"c", "a"}, set()]

@@ -1,4 +1,5 @@
-"""Quasi-identifiers beside items: k over both and k^m, judged from the published file by brute force and by listing secrets."""
+"""Quasi-identifiers beside items: k over both and k^m, judged from the published file by brute force and by listing
+secrets."""
 
 from __future__ import annotations
 
@@ -81,9 +82,13 @@ def candidates(folder: Path, baskets: Baskets, m: int | None) -> list[int]:
     rows = list(csv.DictReader((folder / "data.csv").open()))
     left = []
     for person in range(len(baskets)):
-        mine = [row for row in rows if all(covers(row[name], baskets.labels[name][person]) for name in ("age", "region"))]
+        mine = [
+            row for row in rows if all(covers(row[name], baskets.labels[name][person]) for name in ("age", "region"))
+        ]
         items = baskets.set_of(person)
-        few = [items] if m is None else [frozenset(some) for n in range(m + 1) for some in combinations(sorted(items), n)]
+        few = (
+            [items] if m is None else [frozenset(some) for n in range(m + 1) for some in combinations(sorted(items), n)]
+        )
         left.append(min(sum(holds(row, known, m is None) for row in mine) for known in few))
     return left
 
@@ -174,14 +179,18 @@ def test_the_program_run_again_finds_no_more_than_promised() -> None:
 
 SPOILED = {
     "one cell of a block": lambda rows: [rows[0] | {"age": "18-79"}, *rows[1:]],
-    "cells that nobody fits": lambda rows: [row | ({"age": "18"} if row["block"] == rows[0]["block"] else {}) for row in rows],
+    "cells that nobody fits": lambda rows: [
+        row | ({"age": "18"} if row["block"] == rows[0]["block"] else {}) for row in rows
+    ],
 }
 
 
 @pytest.mark.parametrize("spoil", SPOILED)
 def test_cells_that_were_changed_are_noticed(spoil: str, tmp_path: Path) -> None:
     baskets = people()
-    folder = sf.publish(policy({"k-anonymity": {"k": 4}}), data=baskets, seed=secret(4)).write(tmp_path / "out", report=False)
+    folder = sf.publish(policy({"k-anonymity": {"k": 4}}), data=baskets, seed=secret(4)).write(
+        tmp_path / "out", report=False
+    )
     copy = shutil.copytree(folder, tmp_path / "copy")
     rows = list(csv.DictReader((folder / "data.csv").open()))
     with (copy / "data.csv").open("w", newline="") as file:

@@ -1,4 +1,5 @@
-"""Labels that follow from items: the joint guess is played, and no claim about shares is shown to hold where it exceeds 1/l."""
+"""Labels that follow from items: the joint guess is played, and no claim about shares is shown to hold where it exceeds
+1/l."""
 
 from __future__ import annotations
 
@@ -26,7 +27,9 @@ def patients(count: int, strength: float, seed: int = 3) -> Baskets:
     chance = np.full((count, 18), 0.25)
     chance[np.arange(count)[:, None], 3 * illness[:, None] + np.arange(3)] += strength
     names = tuple(f"i{number}" for number in range(18))
-    return Baskets(Sets.from_dense(rng.random((count, 18)) < chance), names, {"illness": illness.astype(str).astype(object)})
+    return Baskets(
+        Sets.from_dense(rng.random((count, 18)) < chance), names, {"illness": illness.astype(str).astype(object)}
+    )
 
 
 def policy(**method: object) -> sf.Policy:
@@ -61,7 +64,8 @@ def test_independent_labels_stay_below_the_promise() -> None:
 
 
 def test_the_guess_finds_what_only_the_block_tells() -> None:
-    """Two people, two labels, items that tell one of them: the other's is known by exclusion; which row is whose is not used."""
+    """Two people, two labels, items that tell one of them: the other's is known by exclusion; which row is whose is not
+    used."""
     sets = Sets.of([[0], []] * 200, 1)
     labels = np.array([0, 1] * 200)
     found = joint_guess(sets, labels, np.repeat(np.arange(200), 2), np.array([1, 0] * 200))

@@ -31,12 +31,20 @@ def people(ids, labels, seed=1, items=8):
 
 
 def policy(*protect, leaving="withhold", columns=None, **method):
-    tree = {"version": 1, "data": {"kind": "baskets"}, "columns": columns or {"label": "sensitive", "who": "identifier"}}
+    tree = {
+        "version": 1,
+        "data": {"kind": "baskets"},
+        "columns": columns or {"label": "sensitive", "who": "identifier"},
+    }
     tree |= {"key": "who", "protect": list(protect), "series": {"leaving": leaving}}
     return sf.Policy.parse(tree | ({"method": {"blocks": method}} if method else {}))
 
 
-SHARE, COUNT, ROWS = {"l-diversity": {"l": 2, "kind": "frequency"}}, {"l-diversity": {"l": 2}}, {"k-anonymity": {"k": 3}}
+SHARE, COUNT, ROWS = (
+    {"l-diversity": {"l": 2, "kind": "frequency"}},
+    {"l-diversity": {"l": 2}},
+    {"k-anonymity": {"k": 3}},
+)
 
 
 def published(tmp_path, crowds, labels, protect, seed=0, **method):
@@ -44,7 +52,9 @@ def published(tmp_path, crowds, labels, protect, seed=0, **method):
     book, found = tmp_path / f"{seed}.ledger", []
     for r, crowd in enumerate(crowds):
         data = people(crowd, labels)
-        one = sf.publish(policy(*protect, **method), data=data, ledger=book, new_ledger=not r, seed=secret(100 * seed + r))
+        one = sf.publish(
+            policy(*protect, **method), data=data, ledger=book, new_ledger=not r, seed=secret(100 * seed + r)
+        )
         one.write(tmp_path / f"{seed}-{r}", report=False)
         found.append((one, data))
     return book, found
@@ -108,7 +118,9 @@ def test_releases_that_forget_each_other_do_say_more(tmp_path):
         releases = []
         for r, crowd in enumerate((range(6), range(1, 8))):
             book, data = tmp_path / f"{seed}-{r}.ledger", people(crowd, labels, seed=seed)
-            one = sf.publish(policy({"k-anonymity": {"k": 2}}), data=data, seed=secret(seed), ledger=book, new_ledger=True)
+            one = sf.publish(
+                policy({"k-anonymity": {"k": 2}}), data=data, seed=secret(seed), ledger=book, new_ledger=True
+            )
             one.write(tmp_path / f"{seed}-{r}", report=False)
             releases += Ledger(book).history().releases
         alone, both = believed(releases[:1], everybody, "abc"), believed(releases, everybody, "abc")
@@ -118,7 +130,8 @@ def test_releases_that_forget_each_other_do_say_more(tmp_path):
 
 @pytest.mark.parametrize("known", [(), ((1, 0),), ((1, 1),), ((1, 0), (2, 1))])
 def test_a_row_is_found_once_in_those_that_are_left(known):
-    """Three people at home in two releases with permutations of their own; matches of others may be known in either of them."""
+    """Three people at home in two releases with permutations of their own; matches of others may be known in either of
+    them."""
     stories = defaultdict(list)
     for labels in product("xy", repeat=3):
         for ways in product(permutations(range(3)), repeat=2):
@@ -196,9 +209,14 @@ def test_check_says_who_stays_and_a_file_is_enough(tmp_path):
     labels = np.random.default_rng(5).integers(0, 6, 1000).astype(str)
     book, _ = published(tmp_path, [range(40)], labels, [ROWS])
     data = people(range(2, 50), labels)
-    rows = [f"{who},{' '.join(sorted(data.set_of(i)))},{data.labels['label'][i]}" for i, who in enumerate(data.labels["who"])]
+    rows = [
+        f"{who},{' '.join(sorted(data.set_of(i)))},{data.labels['label'][i]}"
+        for i, who in enumerate(data.labels["who"])
+    ]
     (tmp_path / "baskets.csv").write_text("who,items,label\n" + "\n".join(rows) + "\n", encoding="utf-8")
-    tree = policy(ROWS).document.tree | {"data": {"kind": "baskets", "source": str(tmp_path / "baskets.csv"), "items": "items"}}
+    tree = policy(ROWS).document.tree | {
+        "data": {"kind": "baskets", "source": str(tmp_path / "baskets.csv"), "items": "items"}
+    }
     said = " ".join(forecast_publish(sf.Policy.parse(tree), ledger=book).sentences())
     assert "stay in their" in said
     assert "without labels" in said

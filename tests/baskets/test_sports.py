@@ -22,7 +22,8 @@ from sfumato.release.method import Task
 from sfumato.workflow.plan import plan
 
 TABLE_3_3 = [
-    ("1101", "1011", 2), ("1110", "1101", 2), ("0111", "1011", 2), ("0111", "1101", 2), ("1100", "0011", 1), ("1110", "0111", 2),
+    ("1101", "1011", 2), ("1110", "1101", 2), ("0111", "1011", 2), ("0111", "1101", 2), ("1100", "0011", 1), ("1110",
+    "0111", 2),
 ]  # fmt: skip
 TABLE_3_4 = {1: {1, 3, 4}, 2: {2, 5, 6}, 3: {2, 3, 4}, 4: {2, 4, 6}, 5: {1, 3, 5}, 6: {1, 5, 6}}
 
@@ -72,7 +73,11 @@ def test_what_table_3_3_publishes_fits_23_pairs(sports: Baskets) -> None:
     assert known.candidates()[known.person].tolist() == brute
     assert min(brute) >= 3
     always = {"jogging", "swimming"}
-    assert set(worlds.possible(4)) == {frozenset(always), frozenset(always | {"tennis"}), frozenset(always | {"soccer"})}
+    assert set(worlds.possible(4)) == {
+        frozenset(always),
+        frozenset(always | {"tennis"}),
+        frozenset(always | {"soccer"}),
+    }
 
 
 def test_the_policy_works_as_it_stands(shared: Path, tmp_path: Path) -> None:
@@ -108,7 +113,9 @@ def test_labels_travel_with_the_drawn_assignment(shared: Path) -> None:
 
 @pytest.mark.parametrize("seed", [1, 2])
 def test_a_seed_repeats_a_release_and_no_seed_does_not(shared: Path, seed: int) -> None:
-    once, again = (sf.publish(shared / "policies" / "sports.yaml", seed=secret(seed)).release.parts["data"] for _ in range(2))
+    once, again = (
+        sf.publish(shared / "policies" / "sports.yaml", seed=secret(seed)).release.parts["data"] for _ in range(2)
+    )
     assert once == again
 
 
@@ -125,4 +132,6 @@ def test_three_labels_are_shown_by_rings_arranged_by_label(sports: Baskets, tmp_
     assert "labels: shift" in (folder / "policy.yaml").read_text()
     assert sf.verify(folder, original=sports).holds
     with pytest.raises(sf.Infeasible, match="not found: no ring shows 3 different labels"):
-        sf.publish(sf.Policy.parse(asked | {"method": {"nonreciprocal": {"labels": "guarded"}}}), data=sports, seed=secret(4))
+        sf.publish(
+            sf.Policy.parse(asked | {"method": {"nonreciprocal": {"labels": "guarded"}}}), data=sports, seed=secret(4)
+        )

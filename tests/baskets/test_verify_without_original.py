@@ -1,4 +1,5 @@
-"""Verifying baskets without the original: what the published files refute is refuted, what they leave open is said to be open."""
+"""Verifying baskets without the original: what the published files refute is refuted, what they leave open is said to
+be open."""
 
 from __future__ import annotations
 
@@ -143,7 +144,9 @@ def test_many_people_are_sampled_and_the_grade_says_so(tmp_path: Path, monkeypat
     from sfumato.kinds.baskets import evidence as reading
 
     baskets = people(900)
-    folder = sf.publish(policy({"k-anonymity": {"k": 3}}), data=baskets, seed=secret(1)).write(tmp_path / "out", report=False)
+    folder = sf.publish(policy({"k-anonymity": {"k": 3}}), data=baskets, seed=secret(1)).write(
+        tmp_path / "out", report=False
+    )
     monkeypatch.setattr(reading, "EXACT_UP_TO", 600)
     monkeypatch.setattr(one_to_one, "EXACT_UP_TO", 600)
     provenance_path(folder).unlink()

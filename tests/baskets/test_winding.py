@@ -1,5 +1,5 @@
-"""The winding number: on a ring the offsets of a perfect matching add up to a multiple of n, so one known match tells about all
-others.
+"""The winding number: on a ring the offsets of a perfect matching add up to a multiple of n, so one known match tells
+about all others.
 
 Every matching is listed. What `blocks` promises in its place is listed in `test_blocks`.
 """
@@ -36,7 +36,8 @@ def test_the_mean_offset_is_a_whole_number(count: int, degree: int, number: int)
 
 @pytest.mark.parametrize(("count", "degree"), [(4, 2), (5, 2), (6, 2), (5, 3), (6, 3), (6, 4)])
 def test_one_known_match_helps_with_everybody_on_a_ring(count: int, degree: int) -> None:
-    """Without insiders 1/k on average over the matchings; beside one, everybody else is guessed better than 1/(k − 1) at k = 2."""
+    """Without insiders 1/k on average over the matchings; beside one, everybody else is guessed better than 1/(k − 1)
+    at k = 2."""
     listed = matchings(count, degree)
     alone = [max(Counter(offsets[person] for offsets in listed).values()) / len(listed) for person in range(count)]
     beside = []

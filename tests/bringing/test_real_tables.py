@@ -1,4 +1,5 @@
-"""Tables as people have them: settings of reading, other programs' files, types that come back, headers, baskets as lists."""
+"""Tables as people have them: settings of reading, other programs' files, types that come back, headers, baskets as
+lists."""
 
 from __future__ import annotations
 
@@ -17,7 +18,9 @@ from sfumato.io.table_source import TableSource, suggested
 from sfumato.workflow.discover.discover import discover
 from tests.command_line import run
 
-GERMAN = "name;pay;debt;born;note\nAnn;1,5;1.234,5;31.12.1999;'a;b'\nBéa;2,25;2.000;01.02.2000;NA\nCem;NA;12;03.04.2001;x\n"
+GERMAN = (
+    "name;pay;debt;born;note\nAnn;1,5;1.234,5;31.12.1999;'a;b'\nBéa;2,25;2.000;01.02.2000;NA\nCem;NA;12;03.04.2001;x\n"
+)
 READ = {
     "separator": ";",
     "encoding": "windows-1252",
@@ -47,7 +50,9 @@ def test_the_command_line_says_the_same(tmp_path: Path) -> None:
     done = run("risk", str(tmp_path / "d.csv"), "--qi", "born", *given, "--json")
     assert done.returncode == 0, done.stderr
     assert '"shape": "dates"' in done.stdout
-    assert '"shape": "dates"' in run("risk", str(tmp_path / "d.csv"), "--qi", "born", "--json").stdout  # found without a word
+    assert (
+        '"shape": "dates"' in run("risk", str(tmp_path / "d.csv"), "--qi", "born", "--json").stdout
+    )  # found without a word
     assert "KEY=VALUE" in run("risk", str(tmp_path / "d.csv"), "--read", "missing").stderr
 
 
@@ -56,7 +61,9 @@ def test_commands_with_a_policy_are_told_how_to_read_too(tmp_path: Path) -> None
     (tmp_path / "d.csv").write_text("age;sex;illness\n" + rows)
     columns = "columns: {age: quasi-identifier, sex: quasi-identifier, illness: sensitive}"
     policy = tmp_path / "p.yaml"
-    policy.write_text(f"version: 1\ndata: d.csv\n{columns}\nprotect: [{{k-anonymity: {{k: 3}}}}]\nmethod: {{mondrian: {{}}}}\n")
+    policy.write_text(
+        f"version: 1\ndata: d.csv\n{columns}\nprotect: [{{k-anonymity: {{k: 3}}}}]\nmethod: {{mondrian: {{}}}}\n"
+    )
     given = ["--read", "separator=;", "--read", "missing=n/a"]
     assert run("publish", str(policy), "--out", str(tmp_path / "no"), "--read", "separator=|").returncode == 3
     done = run("publish", str(policy), "--out", str(tmp_path / "out"), "--no-report", *given)
@@ -200,7 +207,9 @@ def test_types_come_back_as_they_went_in() -> None:
         }
     )
     safe = sf.k_anonymize(frame, k=4, qi=["age"], method="mondrian")
-    assert {name: safe[name].dtype for name in frame.columns[1:]} == {name: frame[name].dtype for name in frame.columns[1:]}
+    assert {name: safe[name].dtype for name in frame.columns[1:]} == {
+        name: frame[name].dtype for name in frame.columns[1:]
+    }
     assert sorted(safe["visits"].dropna()) == sorted(frame["visits"].dropna())
     assert list(safe["group"].cat.categories) == ["low", "mid", "high"]
     policy = sf.Policy.table(frame).quasi("age").other(*frame.columns[1:]).protect(sf.k_anonymity(4)).method("mondrian")

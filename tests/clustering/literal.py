@@ -1,8 +1,8 @@
-"""GreedyCPKA transcribed line by line: single records, exact fractions, no index. Slow on purpose; it shares nothing with src.
+"""GreedyCPKA transcribed line by line: single records, exact fractions, no index. Slow on purpose; it shares nothing
+with src.
 
-A column is a `Tree` (child → parent) or a `Line` (numbers). A record is ``(quasi-identifier leaves, sensitive values, rank)``.
-Records are expected in the order of ties; "one tuple from" is the first.
-"""
+A column is a `Tree` (child → parent) or a `Line` (numbers). A record is ``(quasi-identifier leaves, sensitive values,
+rank)``. Records are expected in the order of ties; "one tuple from" is the first."""
 
 from dataclasses import dataclass, field
 from fractions import Fraction

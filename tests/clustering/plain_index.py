@@ -1,4 +1,5 @@
-"""Plain twins of the kernels below greedy clustering: boxes by every node above, diversity by sets, neighbours by a full scan."""
+"""Plain twins of the kernels below greedy clustering: boxes by every node above, diversity by sets, neighbours by a
+full scan."""
 
 from __future__ import annotations
 
@@ -66,14 +67,21 @@ class PlainGathering:
 
     def plain_ask_for_diversity(self):
         """The combos that are left and bring most new values."""
-        level = {c: sum(w for j, w in enumerate(self.weight) if self.values[c][j] not in self.have[j]) for c in self.left}
+        level = {
+            c: sum(w for j, w in enumerate(self.weight) if self.values[c][j] not in self.have[j]) for c in self.left
+        }
         return {combo for combo, own in level.items() if own == max(level.values())}
 
 
 def plain_best_cell(table, wish, point):
     """The first cell of a point that has records and offers a wished combo (None: any will do)."""
     start, end = int(table.points["start"][point]), int(table.points["end"][point])
-    own = zip(range(start, end), table.cells["count"][start:end].tolist(), table.cells["combo"][start:end].tolist(), strict=True)
+    own = zip(
+        range(start, end),
+        table.cells["count"][start:end].tolist(),
+        table.cells["combo"][start:end].tolist(),
+        strict=True,
+    )
     return next((cell for cell, count, combo in own if count > 0 and (wish is None or combo in wish)), -1)
 
 
@@ -86,7 +94,8 @@ def plain_nearest(table, columns, points, box_points, wish):
 
 
 def plain_prices(columns, j, box_points, codes):
-    """The price of column j once each of the codes has joined the box; every code costs nothing where there is no box yet."""
+    """The price of column j once each of the codes has joined the box; every code costs nothing where there is no box
+    yet."""
     own = [int(point[j]) for point in box_points]
     price = {code: plain_side(columns, j, [*own, code])[2] if own else 0 for code in set(codes)}
     return [price[code] for code in codes]

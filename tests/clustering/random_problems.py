@@ -1,4 +1,5 @@
-"""Random recoding problems in two forms: as `RecodingProblem`, and as plain records for the literal transcription and the judge."""
+"""Random recoding problems in two forms: as `RecodingProblem`, and as plain records for the literal transcription and
+the judge."""
 
 from dataclasses import dataclass
 
@@ -17,7 +18,8 @@ class Drawn:
     """Trees and lines of the transcription, in the problem's order."""
 
     def records(self, tie_order, sensitive):
-        """``(leaves, sensitive values, rank)`` in the order of ties; columns in `tie_order`, only the named sensitive ones."""
+        """``(leaves, sensitive values, rank)`` in the order of ties; columns in `tie_order`, only the named sensitive
+        ones."""
         problem = self.problem
         codes = np.stack(problem.codes, axis=1)[:, tie_order]
         values = [np.stack([c.codes for c in problem.sensitive], axis=1)] if problem.sensitive else []
@@ -42,7 +44,9 @@ def draw(source, *, rows, columns, sensitive, bounded, requirements=(), values=4
         twins.append(twin)
         codes.append(source.integers(0, min(domain.size, int(source.integers(1, 12))), rows).astype(np.int32))
     labels = tuple(map(str, range(values)))
-    hidden = tuple(Sensitive(f"s{j}", source.integers(0, values, rows).astype(np.int32), labels) for j in range(sensitive))
+    hidden = tuple(
+        Sensitive(f"s{j}", source.integers(0, values, rows).astype(np.int32), labels) for j in range(sensitive)
+    )
     names = tuple(f"q{j}" for j in range(columns))
     return Drawn(RecodingProblem(names, tuple(domains), tuple(codes), hidden, tuple(requirements)), twins)
 

@@ -48,14 +48,18 @@ def holds(model, values, everything):
 
 def distance(counts, size, everything, kind):
     overall, total = Counter(everything), len(everything)
-    gaps = [counts[value] / size - overall[value] / total for value in sorted(overall)]  # a value that nobody has has no place
+    gaps = [
+        counts[value] / size - overall[value] / total for value in sorted(overall)
+    ]  # a value that nobody has has no place
     if kind == "equal":
         return sum(map(abs, gaps)) / 2
     return sum(abs(sum(gaps[: i + 1])) for i in range(len(gaps))) / max(len(gaps) - 1, 1)
 
 
 def values_of(problem, name):
-    return next((column.codes for column in problem.sensitive if column.name == name), np.zeros(problem.records, dtype=int))
+    return next(
+        (column.codes for column in problem.sensitive if column.name == name), np.zeros(problem.records, dtype=int)
+    )
 
 
 def judge(drawn, of):
@@ -78,7 +82,13 @@ def judge(drawn, of):
 
 
 @settings(max_examples=400 if SLOW else 150, deadline=None, suppress_health_check=list(HealthCheck))
-@given(st.integers(0, 2**32), st.integers(1, 6), st.lists(MODELS, max_size=3), st.sampled_from(["growth", "total"]), st.booleans())
+@given(
+    st.integers(0, 2**32),
+    st.integers(1, 6),
+    st.lists(MODELS, max_size=3),
+    st.sampled_from(["growth", "total"]),
+    st.booleans(),
+)
 def test_every_group_satisfies_every_claim_within_the_boundaries(seed, k, models, disperse, bounded):
     source = np.random.default_rng(seed)
     hidden = [("s0",), ("s1",), ("s0", "s1")]
@@ -92,9 +102,13 @@ def test_every_group_satisfies_every_claim_within_the_boundaries(seed, k, models
     # nobody is suppressed whose region satisfies all claims as one group
     regions = defaultdict(list)
     for person in range(problem.records):
-        regions[tuple(c.ceiling(drawn.leaf(j, problem.codes[j][person])) for j, c in enumerate(drawn.columns))].append(person)
+        regions[tuple(c.ceiling(drawn.leaf(j, problem.codes[j][person])) for j, c in enumerate(drawn.columns))].append(
+            person
+        )
     if not any(isinstance(model, TCloseness) for model in models):
         for members in regions.values():
-            told = [(claim.model, values_of(problem, name)[members]) for claim in claims for name in claim.hide or (None,)]
+            told = [
+                (claim.model, values_of(problem, name)[members]) for claim in claims for name in claim.hide or (None,)
+            ]
             fits = all(holds(model, values.tolist(), ()) for model, values in told)
             assert fits == (set(members) <= published)

@@ -25,7 +25,8 @@ def table(shared):
 
 @pytest.mark.parametrize(("claims", "suppressed"), TABLE_6.items())
 def test_suppressed_records_of_table_6(table, is_public, claims, suppressed):
-    """Both columns, and an independent count over the published groups; elsewhere a count over the boundaries' regions."""
+    """Both columns, and an independent count over the published groups; elsewhere a count over the boundaries'
+    regions."""
     k, p = claims
     both, only_k = suppressed if is_public else (hopeless(table, k, p), hopeless(table, k, 1))
     bounded = problem(table, k, p)
@@ -44,14 +45,17 @@ def test_suppressed_records_of_table_6(table, is_public, claims, suppressed):
 
 
 def hopeless(table, k, p):
-    """Records of our own census whose decade and region hold fewer than k people, or fewer than p values of a sensitive column."""
+    """Records of our own census whose decade and region hold fewer than k people, or fewer than p values of a sensitive
+    column."""
     domains, codes, sensitive = table
     age, country = (QUASI.index(name) for name in ("age", "native-country"))
     decade = [next(name for name, (lo, hi) in DECADES.items() if lo <= int(leaf) <= hi) for leaf in domains[age].leaves]
     regions = defaultdict(list)
     for record, (old, land) in enumerate(zip(codes[age], codes[country], strict=True)):
         regions[decade[old], REGIONS[domains[country].leaves[land]]].append(record)
-    few = [own for own in regions.values() if len(own) < k or any(len(set(s.codes[own].tolist())) < p for s in sensitive)]
+    few = [
+        own for own in regions.values() if len(own) < k or any(len(set(s.codes[own].tolist())) < p for s in sensitive)
+    ]
     return sum(map(len, few))
 
 
@@ -62,7 +66,10 @@ def test_without_p_it_is_k_anonymous_clustering(table, is_public):
 
 def test_dispersal_by_growth_loses_far_less_than_as_printed(table, is_public):
     hard = problem(table, 20, 10)
-    growth, printed = ntil(hard, cluster(hard, weights=WEIGHTS)), ntil(hard, cluster(hard, weights=WEIGHTS, disperse="total"))
+    growth, printed = (
+        ntil(hard, cluster(hard, weights=WEIGHTS)),
+        ntil(hard, cluster(hard, weights=WEIGHTS, disperse="total")),
+    )
     assert growth < 0.29 < 0.4 < printed if is_public else growth < printed
 
 
@@ -100,7 +107,8 @@ def test_when_everything_must_be_suppressed_no_group_is_left():
 
 def test_claims_imply_size_and_distinct_values():
     claims = [
-        Requirement(KAnonymity(k=3)), Requirement(AlphaK(alpha=0.3, k=5), ("s0",)), Requirement(PSensitivity(p=2), ("s0", "s1")),
+        Requirement(KAnonymity(k=3)), Requirement(AlphaK(alpha=0.3, k=5), ("s0",)), Requirement(PSensitivity(p=2),
+        ("s0", "s1")),
         Requirement(LDiversity(l=2.5, kind="entropy"), ("s2",)),
     ]  # fmt: skip
     drawn = draw(np.random.default_rng(0), rows=9, columns=1, sensitive=4, bounded=False, requirements=claims)
@@ -110,7 +118,8 @@ def test_claims_imply_size_and_distinct_values():
 @pytest.mark.parametrize(
     "options",
     [
-        {"weights": {"nobody": 1}}, {"weights": {"s0": -1, "s1": 1}}, {"weights": {"s0": 1}}, {"weights": {"s0": 0, "s1": 0}},
+        {"weights": {"nobody": 1}}, {"weights": {"s0": -1, "s1": 1}}, {"weights": {"s0": 1}}, {"weights": {"s0": 0,
+        "s1": 0}},
         {"weights": {"s0": float("nan"), "s1": 1}}, {"tie_order": ["q0"]}, {"tie_order": ["q0", "q0"]},
     ],
 )  # fmt: skip

@@ -29,7 +29,9 @@ def work_of(seed, *, rows=60, columns=3, sensitive=2, values=5):
     source = np.random.default_rng(seed)
     names = tuple(f"s{j}" for j in range(sensitive))
     claims = (Requirement(KAnonymity(k=3)), *((Requirement(PSensitivity(p=2), names),) if names else ()))
-    drawn = draw(source, rows=rows, columns=columns, sensitive=sensitive, bounded=False, requirements=claims, values=values)
+    drawn = draw(
+        source, rows=rows, columns=columns, sensitive=sensitive, bounded=False, requirements=claims, values=values
+    )
     layout = Layout.of(drawn.problem, None, None)
     return source, drawn.problem, layout, layout.work(drawn.problem, columns_of(drawn.problem, "height"))
 
@@ -108,7 +110,9 @@ def test_the_nearest_point_is_the_one_a_scan_finds(seed, sensitive):
             wish = wishes(source, table, draft, sensitive)
             found = nearest(root, table, work.columns, work.prefixes, draft.box, draft.wish, draft.steps)
             assert found == plain_nearest(table, work.columns, range(first, last), around, wish)
-            point = found if found >= 0 else int(source.choice(np.flatnonzero(table.points["left"][first:last]) + first))
+            point = (
+                found if found >= 0 else int(source.choice(np.flatnonzero(table.points["left"][first:last]) + first))
+            )
             assert best_cell(table, draft.wish, point) == plain_best_cell(table, wish, point)
             cell = plain_best_cell(table, None, point)
             take(table, work.prefixes, point, cell, int(source.integers(1, table.cells["count"][cell] + 1)))

@@ -24,14 +24,19 @@ def claims(k, p, names):
 def groups_of(problem, grouping):
     """Each group as a sorted list of (quasi-identifier codes, sensitive codes), groups in their order."""
     of = problem.group_of_record(grouping)
-    rows = [tuple(int(c[i]) for c in problem.codes) + tuple(int(s.codes[i]) for s in problem.sensitive) for i in range(len(of))]
+    rows = [
+        tuple(int(c[i]) for c in problem.codes) + tuple(int(s.codes[i]) for s in problem.sensitive)
+        for i in range(len(of))
+    ]
     return [sorted(rows[i] for i in np.flatnonzero(of == g)) for g in range(grouping.groups)], rows
 
 
 def compare(source, *, rows, columns, sensitive, k, p, bounded, disperse, lines=True):
     names = tuple(f"s{j}" for j in range(sensitive))
     asked = claims(k, p, names)
-    drawn = draw(source, rows=rows, columns=columns, sensitive=sensitive, bounded=bounded, requirements=asked, lines=lines)
+    drawn = draw(
+        source, rows=rows, columns=columns, sensitive=sensitive, bounded=bounded, requirements=asked, lines=lines
+    )
     problem = drawn.problem
     order = [int(j) for j in source.permutation(columns)]
     chosen = [str(source.choice(WEIGHTS)) for _ in names]
@@ -44,7 +49,9 @@ def compare(source, *, rows, columns, sensitive, k, p, bounded, disperse, lines=
     found, row_values = groups_of(problem, grouping)
     records = drawn.records(order, hidden)
     weights = [Fraction(w) / Fraction(total) for w in chosen] if p else []
-    kept, out = greedy_cpka(records, [drawn.columns[j] for j in order], [p] * len(hidden), k, weights, disperse == "growth")
+    kept, out = greedy_cpka(
+        records, [drawn.columns[j] for j in order], [p] * len(hidden), k, weights, disperse == "growth"
+    )
     expected = [sorted(row_values[record[3]] for record in group) for group in kept]
     assert sorted(found) == sorted(expected)  # sorted, because regions may come in another order
     assert problem.suppressed == len(out)
@@ -57,7 +64,8 @@ def test_random_tables(seed, bounded, disperse):
     source = np.random.default_rng([seed, bounded, disperse == "growth"])
     p = int(source.integers(0, 4)) or None
     compare(
-        source, rows=int(source.integers(1, 45)), columns=int(source.integers(1, 5)), sensitive=int(source.integers(1, 4)),
+        source, rows=int(source.integers(1, 45)), columns=int(source.integers(1, 5)), sensitive=int(source.integers(1,
+        4)),
         k=int(source.integers(1, 7)), p=p, bounded=bounded, disperse=disperse,
     )  # fmt: skip
 
@@ -70,4 +78,14 @@ def test_more_sensitive_columns_than_patterns(seed):
 
 @pytest.mark.parametrize(("k", "p"), [(2, 2), (3, 1), (4, 3), (10, 4)])
 def test_enough_tuples_for_a_deep_index(k, p):
-    compare(np.random.default_rng(k), rows=120, columns=4, sensitive=2, k=k, p=p, bounded=False, disperse="growth", lines=False)
+    compare(
+        np.random.default_rng(k),
+        rows=120,
+        columns=4,
+        sensitive=2,
+        k=k,
+        p=p,
+        bounded=False,
+        disperse="growth",
+        lines=False,
+    )

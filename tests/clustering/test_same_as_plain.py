@@ -17,7 +17,9 @@ from sfumato.models.p_sensitivity import PSensitivity
 def agree(problem, by_growth, price="height"):
     layout, columns = Layout.of(problem, None, None), columns_of(problem, price)
     work = layout.work(problem, columns)
-    plain = plain_gather(work.table, work.columns, layout.root_start, layout.k, layout.distinct, layout.weight, by_growth)
+    plain = plain_gather(
+        work.table, work.columns, layout.root_start, layout.k, layout.distinct, layout.weight, by_growth
+    )
     expected = np.zeros((len(layout.cells), max(group for _, group, _ in plain) + 1), dtype=np.int64)
     for cell, group, count in plain:
         expected[cell, group] += count
@@ -39,14 +41,18 @@ def claims(k, p, *names):
 @pytest.mark.parametrize("seed", range(4))
 def test_more_than_a_hundred_records(seed, by_growth, price):
     source = np.random.default_rng(seed)
-    drawn = draw(source, rows=150, columns=4, sensitive=2, bounded=seed % 2 == 1, requirements=claims(5, 3, "s0", "s1"), values=6)
+    drawn = draw(
+        source, rows=150, columns=4, sensitive=2, bounded=seed % 2 == 1, requirements=claims(5, 3, "s0", "s1"), values=6
+    )
     agree(drawn.problem, by_growth, price)
 
 
 def test_more_combos_than_bits():
     """Thousands of combinations of sensitive values share the bits of the index."""
     source = np.random.default_rng(1)
-    drawn = draw(source, rows=1800, columns=3, sensitive=2, bounded=False, requirements=claims(4, 3, "s0", "s1"), values=60)
+    drawn = draw(
+        source, rows=1800, columns=3, sensitive=2, bounded=False, requirements=claims(4, 3, "s0", "s1"), values=60
+    )
     work = agree(drawn.problem, True)
     assert len(work.table.values) > 64 * work.table.bits.shape[1] > 0
 

@@ -8,20 +8,50 @@ from datetime import date, timedelta
 from pathlib import Path
 
 TABLES = """
-CREATE TABLE clerk (clerk_id INTEGER PRIMARY KEY, last_name TEXT NOT NULL, email TEXT NOT NULL UNIQUE, born DATE NOT NULL,
+CREATE TABLE clerk (clerk_id INTEGER PRIMARY KEY, last_name TEXT NOT NULL, email TEXT NOT NULL UNIQUE,
+  born DATE NOT NULL,
   hired DATE NOT NULL, boss_id INTEGER REFERENCES clerk (clerk_id), CHECK (born < hired));
-CREATE TABLE patron (patron_id INTEGER PRIMARY KEY, first_name TEXT NOT NULL, last_name TEXT NOT NULL, email TEXT NOT NULL UNIQUE,
+CREATE TABLE patron (patron_id INTEGER PRIMARY KEY, first_name TEXT NOT NULL, last_name TEXT NOT NULL,
+  email TEXT NOT NULL UNIQUE,
   phone TEXT NOT NULL, street TEXT NOT NULL, clerk_id INTEGER NOT NULL REFERENCES clerk (clerk_id));
 CREATE TABLE book (book_id INTEGER PRIMARY KEY, title TEXT NOT NULL, price NUMERIC(10, 2) NOT NULL CHECK (price > 0));
-CREATE TABLE sale (sale_id INTEGER PRIMARY KEY, patron_id INTEGER NOT NULL REFERENCES patron (patron_id), sold DATE NOT NULL,
+CREATE TABLE sale (sale_id INTEGER PRIMARY KEY, patron_id INTEGER NOT NULL REFERENCES patron (patron_id),
+  sold DATE NOT NULL,
   sent DATE, total NUMERIC(10, 2) NOT NULL, CHECK (sold <= sent));
 CREATE TABLE line (line_id INTEGER PRIMARY KEY, sale_id INTEGER NOT NULL REFERENCES sale (sale_id),
   book_id INTEGER NOT NULL REFERENCES book (book_id), price NUMERIC(10, 2) NOT NULL);
 """
 _FIRST = ("Ada", "Bruno", "Clara", "Dario", "Elsa", "Fabio", "Greta", "Hugo", "Irma", "Jonas", "Karla", "Livio")
-_LAST = ("Amsel", "Birke", "Clement", "Dorn", "Esche", "Falk", "Geier", "Hasel", "Iltis", "Jaspis", "Kranich", "Linde", "Moor")
+_LAST = (
+    "Amsel",
+    "Birke",
+    "Clement",
+    "Dorn",
+    "Esche",
+    "Falk",
+    "Geier",
+    "Hasel",
+    "Iltis",
+    "Jaspis",
+    "Kranich",
+    "Linde",
+    "Moor",
+)
 _STREETS = ("Quarry Lane", "Mill Row", "Harbour Steps", "Chapel Rise", "Orchard Way")
-_WORDS = ("river", "winter", "garden", "letter", "island", "clock", "mirror", "bridge", "orchard", "storm", "lantern", "shadow")
+_WORDS = (
+    "river",
+    "winter",
+    "garden",
+    "letter",
+    "island",
+    "clock",
+    "mirror",
+    "bridge",
+    "orchard",
+    "storm",
+    "lantern",
+    "shadow",
+)
 
 
 def make_bookshop(path: Path) -> Path:

@@ -34,7 +34,8 @@ def whole(url: str, **options: str) -> Database:
 
 
 def spelt(column: ColumnFacts, value: str | None) -> object:
-    """One spelling for numbers that dialects spell differently (10.0 and 10, 1.50 and 1.5), for truth, and for marked texts."""
+    """One spelling for numbers that dialects spell differently (10.0 and 10, 1.50 and 1.5), for truth, and for marked
+    texts."""
     if value is None or value in ("NaN", "Infinity", "-Infinity"):
         return value
     if column.kind == "text":

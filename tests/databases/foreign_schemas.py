@@ -1,4 +1,5 @@
-"""Databases that Sfumato was not made for: twelve schemas in `foreign/`, after public applications, with invented people.
+"""Databases that Sfumato was not made for: twelve schemas in `foreign/`, after public applications, with invented
+people.
 
 In the files a column that says something about people ends with `-- personal`.
 """

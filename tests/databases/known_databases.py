@@ -1,4 +1,5 @@
-"""Known databases as files of this test run: three public ones where they lie beside the repository, and a bookshop of our own."""
+"""Known databases as files of this test run: three public ones where they lie beside the repository, and a bookshop of
+our own."""
 
 from __future__ import annotations
 

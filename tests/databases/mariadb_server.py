@@ -1,8 +1,7 @@
 """A real MariaDB for tests, started by the tests themselves; tests of this folder ask for `mariadb` or `fresh_mariadb`.
 
-In this order: the URL in SFUMATO_TEST_MARIADB; `mariadbd` of this machine (Debian's mariadb-server-core, which `make mariadb`
-installs where it can), as an unprivileged user when we are root. With neither the tests skip, and say so.
-"""
+In this order: the URL in SFUMATO_TEST_MARIADB; `mariadbd` of this machine (Debian's mariadb-server-core, which `make
+mariadb` installs where it can), as an unprivileged user when we are root. With neither the tests skip, and say so."""
 
 from __future__ import annotations
 
@@ -27,7 +26,10 @@ from tests.roomy import roomy
 NUMBER = itertools.count()
 SHARE = Path("/usr/share/mysql")
 SYSTEM = ("mysql_system_tables.sql", "mysql_system_tables_data.sql")
-USER = "CREATE USER sfumato@'127.0.0.1' IDENTIFIED BY 'sesame';\nGRANT ALL ON *.* TO sfumato@'127.0.0.1' WITH GRANT OPTION;\n"
+USER = (
+    "CREATE USER sfumato@'127.0.0.1' IDENTIFIED BY 'sesame';\nGRANT ALL ON *.* TO sfumato@'127.0.0.1' WITH GRANT"
+    " OPTION;\n"
+)
 
 
 @dataclass
@@ -57,7 +59,13 @@ def maria_session(url: str, script: str = "") -> Iterator[Any]:
     at = sa.make_url(url)
     multi = pymysql.constants.CLIENT.MULTI_STATEMENTS
     raw = pymysql.connect(
-        host=at.host, port=at.port, user=at.username, password=at.password, database=at.database, autocommit=True, client_flag=multi
+        host=at.host,
+        port=at.port,
+        user=at.username,
+        password=at.password,
+        database=at.database,
+        autocommit=True,
+        client_flag=multi,
     )
     try:
         with raw.cursor() as cursor:
@@ -84,7 +92,12 @@ def local_mariadb(binary: str) -> Iterator[MariaServer]:
     for one in (home, data, data / "mysql"):
         _own(one)
     common = [*_unprivileged(), binary, "--no-defaults", f"--datadir={data}", "--innodb-buffer-pool-size=64M"]
-    common += ["--innodb-log-file-size=16M", "--innodb-flush-log-at-trx-commit=0", "--skip-name-resolve", f"--tmpdir={home}"]
+    common += [
+        "--innodb-log-file-size=16M",
+        "--innodb-flush-log-at-trx-commit=0",
+        "--skip-name-resolve",
+        f"--tmpdir={home}",
+    ]
     system = "USE mysql;\nSET @auth_root_socket = NULL;\n" + "".join((SHARE / name).read_text() for name in SYSTEM)
     text = f"{system}\nFLUSH PRIVILEGES;\n{USER}"
     done = subprocess.run([*common, "--bootstrap"], input=text, text=True, check=False, capture_output=True, cwd=home)
@@ -113,7 +126,8 @@ def _wait(server: MariaServer, process: subprocess.Popen[bytes]) -> None:
 
 @pytest.fixture(scope="session")
 def without_certificates() -> Iterator[None]:
-    """The driver reads all authorities that the machine trusts for every connection, and asks none of them: 50 ms each time."""
+    """The driver reads all authorities that the machine trusts for every connection, and asks none of them: 50 ms each
+    time."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SSL_CERT_FILE", os.devnull)
         patch.setenv("SSL_CERT_DIR", os.devnull)

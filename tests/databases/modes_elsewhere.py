@@ -1,4 +1,5 @@
-"""Small databases of SQLite, DuckDB and MariaDB with views and triggers, and what must be true when they were filled or cloned."""
+"""Small databases of SQLite, DuckDB and MariaDB with views and triggers, and what must be true when they were filled or
+cloned."""
 
 from __future__ import annotations
 
@@ -19,7 +20,9 @@ CREATE VIEW crowd AS SELECT town, count(*) AS people FROM person GROUP BY town;
 CREATE VIEW busy AS SELECT town FROM crowd WHERE people > 1;
 """
 TRIGGER = {
-    "sqlite": "CREATE TRIGGER loud AFTER INSERT ON town BEGIN UPDATE town SET name = upper(name) WHERE id = NEW.id; END;",
+    "sqlite": (
+        "CREATE TRIGGER loud AFTER INSERT ON town BEGIN UPDATE town SET name = upper(name) WHERE id = NEW.id; END;"
+    ),
     "mariadb": "CREATE TRIGGER loud BEFORE INSERT ON town FOR EACH ROW SET NEW.name = upper(NEW.name);",
     "duckdb": "",
 }
@@ -100,7 +103,10 @@ def assert_alive(kind: str, url: str, *, cloned: bool) -> None:
     """Views answer, keys refuse, the trigger is awake and did not touch what was loaded."""
     with cursor_of(url) as ask:
         assert sorted(ask("SELECT name FROM town")) == [("Aarhus",), ("Gent",)]
-        assert sorted((int(town), int(people)) for town, people in ask("SELECT town, people FROM crowd")) == [(1, 1), (2, 2)]
+        assert sorted((int(town), int(people)) for town, people in ask("SELECT town, people FROM crowd")) == [
+            (1, 1),
+            (2, 2),
+        ]
         assert [int(town) for (town,) in ask("SELECT town FROM busy")] == [2]
         ask("INSERT INTO town (id, name) VALUES (3, 'Ghent')")
         expected = "Ghent" if kind == "duckdb" else "GHENT"

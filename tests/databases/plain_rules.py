@@ -1,4 +1,5 @@
-"""Rules judged the slow way: dictionaries, sets and fractions on lists of texts, nothing shared with the evaluator of the audit."""
+"""Rules judged the slow way: dictionaries, sets and fractions on lists of texts, nothing shared with the evaluator of
+the audit."""
 
 from __future__ import annotations
 
@@ -11,7 +12,8 @@ COLUMN = rf"{NAME}(?:\.{NAME})?"
 
 
 def holds(rule: str, tables: dict[str | None, dict[str, list[str]]]) -> bool:
-    """Whether the rule is true; tables map names (None for a single one) to columns of texts, "" being a missing value."""
+    """Whether the rule is true; tables map names (None for a single one) to columns of texts, "" being a missing
+    value."""
     for form, judge in FORMS:
         found = re.fullmatch(form, rule)
         if found:
@@ -55,7 +57,9 @@ def _match(tables, name: str, pattern: str) -> bool:
 def _listed(tables, name: str, options: str) -> bool:
     allowed = {a.replace('\\"', '"') if a else b for a, b in re.findall(r'"((?:[^"\\]|\\.)*)"|([^,\s]+)', options)}
     plain = {str(Fraction(option)) for option in allowed if re.fullmatch(r"-?\d+(\.\d+)?", option)}
-    return all(value in allowed or (plain and str(Fraction(value)) in plain) for value in _column(tables, name) if value)
+    return all(
+        value in allowed or (plain and str(Fraction(value)) in plain) for value in _column(tables, name) if value
+    )
 
 
 def _order(tables, left: str, sign: str, right: str) -> bool:
@@ -77,9 +81,14 @@ def _grouped(tables, function: str, name: str | None, group: str, wanted: str) -
 
 
 def _total(tables, total: str, one: str | None, two: str | None, group: str) -> bool:
-    """Every parent says the sum of its children; a parent is told by some column that has every value of the group once."""
+    """Every parent says the sum of its children; a parent is told by some column that has every value of the group
+    once."""
     table, _ = _split(total)
-    known = [keys for keys in tables[table].values() if len(set(keys)) == len(keys) and set(_column(tables, group)) <= set(keys)]
+    known = [
+        keys
+        for keys in tables[table].values()
+        if len(set(keys)) == len(keys) and set(_column(tables, group)) <= set(keys)
+    ]
     return any(_sums(tables, total, one, two, group, keys) for keys in known)
 
 
@@ -104,7 +113,9 @@ def _arithmetic(tables, rule: str) -> bool:
     from datetime import date
 
     def value(text: str) -> Fraction:
-        return Fraction(date.fromisoformat(text).toordinal()) if re.fullmatch(r"\d{4}-\d\d-\d\d", text) else Fraction(text)
+        return (
+            Fraction(date.fromisoformat(text).toordinal()) if re.fullmatch(r"\d{4}-\d\d-\d\d", text) else Fraction(text)
+        )
 
     names = list(dict.fromkeys(re.findall(COLUMN, rule)))
     left, right = rule.split(" = ")

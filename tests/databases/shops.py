@@ -1,4 +1,5 @@
-"""Shops in SQLite and PostgreSQL, and what applications ask them: a bookshop of our own; Sakila, Northwind and Chinook."""
+"""Shops in SQLite and PostgreSQL, and what applications ask them: a bookshop of our own; Sakila, Northwind and
+Chinook."""
 
 from __future__ import annotations
 
@@ -22,14 +23,16 @@ QUERIES: dict[str, list[tuple[str, bool]]] = {
         ("SELECT s.sale_id, s.total - sum(l.price) AS rest FROM sale s JOIN line l ON l.sale_id = s.sale_id "
          "GROUP BY s.sale_id, s.total", True),
         ("SELECT c.last_name, b.last_name AS boss FROM clerk c LEFT JOIN clerk b ON c.boss_id = b.clerk_id", True),
-        ("SELECT b.title, count(*) AS sold FROM line l JOIN book b ON b.book_id = l.book_id GROUP BY b.book_id, b.title", True),
+        ("SELECT b.title, count(*) AS sold FROM line l JOIN book b ON b.book_id = l.book_id "
+         "GROUP BY b.book_id, b.title", True),
         ("SELECT count(*) FROM sale WHERE sent IS NULL", True),
         ("SELECT * FROM patron WHERE email LIKE '%@%'", True),
         ("SELECT * FROM sale WHERE sent < sold", True),
     ],
     "chinook": [
         ('SELECT "Country", count(*) AS n FROM "Customer" GROUP BY "Country" ORDER BY n DESC', True),
-        ('SELECT c."LastName", sum(i."Total") AS spent FROM "Customer" c JOIN "Invoice" i ON i."CustomerId" = c."CustomerId" '
+        ('SELECT c."LastName", sum(i."Total") AS spent FROM "Customer" c JOIN "Invoice" i '
+         'ON i."CustomerId" = c."CustomerId" '
          'GROUP BY c."CustomerId", c."LastName" ORDER BY spent DESC LIMIT 5', True),
         ('SELECT i."InvoiceId", i."Total" - sum(l."UnitPrice") AS rest FROM "Invoice" i JOIN "InvoiceLine" l '
          'ON l."InvoiceId" = i."InvoiceId" GROUP BY i."InvoiceId", i."Total"', True),
@@ -65,8 +68,10 @@ QUERIES: dict[str, list[tuple[str, bool]]] = {
         ("SELECT s.store_id, m.last_name FROM store s JOIN staff m ON m.staff_id = s.manager_staff_id", True),
         ("SELECT c.customer_id, sum(p.amount) AS paid FROM customer c JOIN payment p ON p.customer_id = c.customer_id "
          "GROUP BY c.customer_id ORDER BY paid DESC", True),
-        ("SELECT count(*) FROM payment p JOIN rental r ON r.rental_id = p.rental_id AND r.customer_id = p.customer_id", True),
-        ("SELECT a.city_id, count(*) FROM customer c JOIN address a ON a.address_id = c.address_id GROUP BY a.city_id", True),
+        ("SELECT count(*) FROM payment p JOIN rental r ON r.rental_id = p.rental_id AND r.customer_id = p.customer_id",
+        True),
+        ("SELECT a.city_id, count(*) FROM customer c JOIN address a ON a.address_id = c.address_id GROUP BY a.city_id",
+        True),
         ("SELECT count(*) FROM rental WHERE return_date IS NULL", True),
         ("SELECT * FROM rental WHERE return_date < rental_date", True),
     ],
@@ -86,7 +91,9 @@ def session(url: str) -> Iterator[Any]:
     if url.startswith("sqlite"):
         connection: Any = sqlite3.connect(sa.make_url(url).database or "")
     else:
-        connection = psycopg.connect(sa.make_url(url).set(drivername="postgresql").render_as_string(hide_password=False))
+        connection = psycopg.connect(
+            sa.make_url(url).set(drivername="postgresql").render_as_string(hide_password=False)
+        )
     try:
         yield connection
     finally:

@@ -9,8 +9,10 @@ import subprocess
 from pathlib import Path
 
 SHOP = """
-CREATE TABLE customer (id INTEGER PRIMARY KEY, name TEXT NOT NULL, email TEXT UNIQUE, joined DATE NOT NULL, country TEXT);
-CREATE TABLE orders (id INTEGER PRIMARY KEY, customer_id INTEGER NOT NULL REFERENCES customer (id), ordered DATE NOT NULL,
+CREATE TABLE customer (id INTEGER PRIMARY KEY, name TEXT NOT NULL, email TEXT UNIQUE, joined DATE NOT NULL,
+  country TEXT);
+CREATE TABLE orders (id INTEGER PRIMARY KEY, customer_id INTEGER NOT NULL REFERENCES customer (id),
+  ordered DATE NOT NULL,
   shipped DATE, total INTEGER NOT NULL CHECK (total >= 0), CHECK (ordered <= shipped));
 CREATE TABLE newsletter (email TEXT PRIMARY KEY, since DATE);
 """

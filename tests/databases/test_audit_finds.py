@@ -133,7 +133,8 @@ def test_an_edited_target_is_found(tmp_path: Path) -> None:
 
 
 def test_the_target_is_searched_for_old_values_with_the_original(tmp_path: Path) -> None:
-    """F26: only `publish` searched; `verify --target --original` compared rows and did not look for what was replaced."""
+    """F26: only `publish` searched; `verify --target --original` compared rows and did not look for what was
+    replaced."""
     target = f"sqlite:///{tmp_path / 'target.db'}"
     source = make_shop(tmp_path / "shop.db")
     policy = write_policy(tmp_path, source, target)

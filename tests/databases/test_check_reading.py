@@ -23,7 +23,8 @@ JUDGES = [ConstraintEvaluator({"t": row}) for row in CELLS]
 
 
 def broken(rule: str) -> int:
-    """How many rows break the rule, each judged alone: the audit counts a row once for every condition that it breaks."""
+    """How many rows break the rule, each judged alone: the audit counts a row once for every condition that it
+    breaks."""
     tree = parse(rule)
     return sum(judge.broken(tree) > 0 for judge in JUDGES)
 
@@ -43,9 +44,14 @@ def some_condition(dice: random.Random, depth: int) -> str:
     if kind == 0:
         return f"{some_value(dice, 0)} IS {dice.choice(['', 'NOT '])}NULL"
     if kind == 1:
-        return f"{some_value(dice, 1)} {dice.choice(['', 'NOT '])}IN ({', '.join(str(n) for n in dice.sample(range(-2, 3), 2))})"
+        return (
+            f"{some_value(dice, 1)} {dice.choice(['', 'NOT '])}IN"
+            f" ({', '.join(str(n) for n in dice.sample(range(-2, 3), 2))})"
+        )
     if kind == 2:
-        return f"{some_value(dice, 1)} {dice.choice(['', 'NOT '])}BETWEEN {dice.randint(-2, 0)} AND {dice.randint(0, 2)}"
+        return (
+            f"{some_value(dice, 1)} {dice.choice(['', 'NOT '])}BETWEEN {dice.randint(-2, 0)} AND {dice.randint(0, 2)}"
+        )
     if kind == 3:
         return f"{some_value(dice, 2)} {dice.choice(['<', '<=', '>', '>=', '=', '<>', '!='])} {some_value(dice, 1)}"
     one, other = some_condition(dice, depth - 1), some_condition(dice, depth - 1)

@@ -37,7 +37,9 @@ def towns(tmp_path_factory: pytest.TempPathFactory) -> Database:
     with sqlite3.connect(path) as connection:
         connection.executescript(SCHEMA)
     number = [str(one) for one in range(1, PEOPLE + 1)]
-    people = pa.table({"id": number, "town": [str(one % 9 + 1) for one in range(PEOPLE)], "name": [f"p{one}" for one in number]})
+    people = pa.table(
+        {"id": number, "town": [str(one % 9 + 1) for one in range(PEOPLE)], "name": [f"p{one}" for one in number]}
+    )
     places = pa.table({"id": number[:9], "name": [f"t{one}" for one in number[:9]], "mayor": number[20:29]})
     return Database(read_schema(f"sqlite:///{path}"), {"town": Table(places), "person": Table(people)})
 
@@ -75,7 +77,10 @@ def killed_at(step: int, target: str, data: Database, **options: bool) -> bool:
         if next(steps) == step:
             os.kill(os.getpid(), signal.SIGKILL)
 
-    return in_child(lambda: load(target, data.schema, data.tables, fingerprint="f", progress=progress, **options)) == signal.SIGKILL
+    return (
+        in_child(lambda: load(target, data.schema, data.tables, fingerprint="f", progress=progress, **options))
+        == signal.SIGKILL
+    )
 
 
 def contents(target: str) -> dict[str, int]:
@@ -141,8 +146,13 @@ def test_killed_at_any_moment(target: str, towns: Database) -> None:
     indirect=["target"],
 )
 def test_killed_while_replacing(step: int, target: str, towns: Database) -> None:
-    first = {"town": Table(towns.tables["town"].frame.slice(0, 1)), "person": Table(towns.tables["person"].frame.slice(0, 30))}
-    one_town = pa.table({"id": first["person"].column("id"), "town": ["1"] * 30, "name": first["person"].column("name")})
+    first = {
+        "town": Table(towns.tables["town"].frame.slice(0, 1)),
+        "person": Table(towns.tables["person"].frame.slice(0, 30)),
+    }
+    one_town = pa.table(
+        {"id": first["person"].column("id"), "town": ["1"] * 30, "name": first["person"].column("name")}
+    )
     before = {"town": 1, "person": 30}
     load(target, towns.schema, first | {"person": Table(one_town)}, fingerprint="old")
     with pytest.raises(DataError, match="already"):
@@ -187,7 +197,9 @@ def test_a_row_the_server_refuses_leaves_no_trace_of_its_value(column: str, targ
     with pytest.raises(DataError) as caught:
         load(target, towns.schema, dict(towns.tables) | {"person": Table(wrong)}, fingerprint="f")
     assert "person" in str(caught.value)
-    assert not {"X", "p501", "500", "499", "sesame"} & set(str(caught.value).replace("'", " ").replace(",", " ").split())
+    assert not {"X", "p501", "500", "499", "sesame"} & set(
+        str(caught.value).replace("'", " ").replace(",", " ").split()
+    )
     assert contents(target).get("person", 0) in ((0,) if column == "name" else (0, PEOPLE))
 
 
@@ -211,7 +223,13 @@ def test_a_file_whose_writer_was_cut_off_is_not_repaired_by_reading(tmp_path: Pa
 
 def test_progress_never_goes_back(target: str, towns: Database) -> None:
     told: list[tuple[float, str]] = []
-    load(target, towns.schema, towns.tables, fingerprint="f", progress=lambda share, sentence: told.append((share, sentence)))
+    load(
+        target,
+        towns.schema,
+        towns.tables,
+        fingerprint="f",
+        progress=lambda share, sentence: told.append((share, sentence)),
+    )
     shares = [share for share, _ in told]
     assert shares == sorted(shares)
     assert shares[-1] == 1.0

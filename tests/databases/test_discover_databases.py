@@ -1,4 +1,5 @@
-"""Declared keys are found from the rows alone, hardly anything accidental is switched on, and what is written reads back."""
+"""Declared keys are found from the rows alone, hardly anything accidental is switched on, and what is written reads
+back."""
 
 import json
 from functools import cache
@@ -184,9 +185,22 @@ def test_people_are_replaced_and_rare_values_stay_out(name, folder):
     database, suggestion = database_of(name, folder), suggested(name, folder)
     wanted = {
         "bookshop": {"patron.last_name", "patron.email", "patron.phone", "clerk.born", "clerk.email"},
-        "chinook": {"Customer.FirstName", "Customer.Email", "Customer.Phone", "Employee.BirthDate", "Invoice.BillingAddress"},
+        "chinook": {
+            "Customer.FirstName",
+            "Customer.Email",
+            "Customer.Phone",
+            "Employee.BirthDate",
+            "Invoice.BillingAddress",
+        },
         "northwind": {"Customers.ContactName", "Employees.LastName", "Employees.BirthDate", "Orders.ShipAddress"},
-        "sakila": {"customer.last_name", "customer.email", "address.phone", "address.address", "staff.password", "staff.username"},
+        "sakila": {
+            "customer.last_name",
+            "customer.email",
+            "address.phone",
+            "address.address",
+            "staff.password",
+            "staff.username",
+        },
     }[name]
     replaced = {column for column, entry in suggestion.policy["columns"].items() if entry["role"] == "replaced"}
     assert wanted <= replaced

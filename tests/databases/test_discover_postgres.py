@@ -9,11 +9,13 @@ from sfumato.workflow.discover.discover import discover, policy_text
 
 SCHEMA = """
 CREATE TYPE mood AS ENUM ('calm', 'busy');
-CREATE TABLE member (id uuid PRIMARY KEY, email varchar(60) UNIQUE, born date, mood mood NOT NULL, phone json, joined timestamptz);
+CREATE TABLE member (id uuid PRIMARY KEY, email varchar(60) UNIQUE, born date, mood mood NOT NULL, phone json,
+  joined timestamptz);
 CREATE TABLE visit (id serial PRIMARY KEY, member_id uuid NOT NULL REFERENCES member, began timestamp, ended timestamp);
 INSERT INTO member SELECT md5(n::text)::uuid, 'm' || n || '@example.org', date '1950-03-04' + n * 97,
   (CASE n % 2 WHEN 0 THEN 'calm' ELSE 'busy' END)::mood, '{"home": 1}', now() FROM generate_series(1, 150) n;
-INSERT INTO visit (member_id, began, ended) SELECT md5((n % 150 + 1)::text)::uuid, timestamp '2020-01-01' + n * interval '7 hours',
+INSERT INTO visit (member_id, began, ended) SELECT md5((n % 150 + 1)::text)::uuid,
+  timestamp '2020-01-01' + n * interval '7 hours',
   timestamp '2020-01-01' + n * interval '7 hours' + (n % 977) * interval '13 minutes' FROM generate_series(1, 900) n;
 """
 
@@ -28,7 +30,12 @@ def url(fresh):
 
 def test_rows_alone_tell_keys_links_and_orders(url):
     on = {each.rule for each in discover(url, declared=False).proposals if each.active}
-    assert {"unique(member.id)", "unique(member.email)", "unique(visit.id)", "visit.member_id references member.id"} <= on
+    assert {
+        "unique(member.id)",
+        "unique(member.email)",
+        "unique(visit.id)",
+        "visit.member_id references member.id",
+    } <= on
     assert "visit.began <= visit.ended" in on
 
 
@@ -42,7 +49,10 @@ def test_the_policy_of_a_server(url, tmp_path, capsys):
     assert found.policy["columns"]["member.phone"]["domain"] == {"empty": True}, "a telephone book in json is no number"
     assert "sesame" not in policy_text(found)
     with psycopg.connect(url.replace("postgresql+psycopg", "postgresql")) as connection:
-        assert before == connection.execute("SELECT sum(n_tup_ins + n_tup_upd + n_tup_del) FROM pg_stat_user_tables").fetchone()
+        assert (
+            before
+            == connection.execute("SELECT sum(n_tup_ins + n_tup_upd + n_tup_del) FROM pg_stat_user_tables").fetchone()
+        )
 
 
 def test_a_wrong_password_is_one_line(url, capsys):

@@ -30,7 +30,9 @@ def chat(path: Path) -> str:
         connection.execute(
             "CREATE TABLE users (id varchar(26) PRIMARY KEY, username varchar(64) UNIQUE, email text, displayname text)"
         )
-        connection.execute("CREATE TABLE posts (id varchar(26) PRIMARY KEY, userid varchar(26), parentid text, amount integer)")
+        connection.execute(
+            "CREATE TABLE posts (id varchar(26) PRIMARY KEY, userid varchar(26), parentid text, amount integer)"
+        )
         connection.execute("CREATE TABLE preferences (id integer PRIMARY KEY, userid varchar(26), value text)")
         for n, one in enumerate(ids):
             shown = nicks[n] if n < 30 else ""
@@ -56,7 +58,14 @@ def test_the_draft_of_a_chat_keeps_posts_and_users_together_and_runs_as_it_stand
     policy.write_text(sfumato("discover", chat(source), "--target", f"sqlite:///{target}").stdout)
     drafted = yaml.safe_load(policy.read_text())
     emptied = {name for name, entry in drafted["columns"].items() if "empty" in entry.get("domain", {})}
-    assert not emptied & {"posts.userid", "preferences.userid", "users.id", "posts.id", "posts.parentid", "users.username"}
+    assert not emptied & {
+        "posts.userid",
+        "preferences.userid",
+        "users.id",
+        "posts.id",
+        "posts.parentid",
+        "users.username",
+    }
     assert any("posts.userid references users.id" in rule for rule in drafted["keep"])
     assert not any(name.startswith("broken-") for name in drafted["data"].get("accept", ()))
     checked = sfumato("check", str(policy), "--strict", "--accept-roles")
@@ -154,7 +163,10 @@ def test_no_reference_into_a_table_of_one_row_unless_its_name_says_so() -> None:
 def test_no_reference_from_parent_to_child() -> None:
     tables = {
         "person.address": {"addressid": list(range(1, 301)), "line": [f"s{n}" for n in range(300)]},
-        "person.businessentityaddress": {"businessentityid": [n % 90 for n in range(300)], "addressid": list(range(300, 0, -1))},
+        "person.businessentityaddress": {
+            "businessentityid": [n % 90 for n in range(300)],
+            "addressid": list(range(300, 0, -1)),
+        },
         "sales.header": {"orderid": list(range(1, 201)), "kind": ["k"] * 200},
         "sales.detail": {"orderid": [n // 2 + 1 for n in range(400)], "detailid": list(range(1, 401))},
     }
@@ -189,7 +201,8 @@ keep:
 
 
 def test_of_columns_that_refer_to_each_other_one_gets_a_domain(tmp_path: Path) -> None:
-    """Two tables with the same addresses: each column is contained in the other, and neither may be published as it is."""
+    """Two tables with the same addresses: each column is contained in the other, and neither may be published as it
+    is."""
     source = tmp_path / "two.db"
     people = [f"{first}.{last}@mail.test".lower() for first in FIRST for last in LAST]
     with sqlite3.connect(source) as connection:
@@ -197,7 +210,11 @@ def test_of_columns_that_refer_to_each_other_one_gets_a_domain(tmp_path: Path) -
             connection.execute(f"CREATE TABLE {table} (id integer PRIMARY KEY, email text UNIQUE)")
             connection.executemany(f"INSERT INTO {table} VALUES (?, ?)", enumerate(people))
     drafted = yaml.safe_load(sfumato("discover", f"sqlite:///{source}").stdout)
-    named = [name for name in ("members.email", "subscribers.email") if drafted["columns"].get(name, {}).get("role") == "replaced"]
+    named = [
+        name
+        for name in ("members.email", "subscribers.email")
+        if drafted["columns"].get(name, {}).get("role") == "replaced"
+    ]
     together = {name for group in drafted["data"].get("consistent", ()) for name in group}
     tied = any("email references" in rule for rule in drafted["keep"])
     assert named and (len(named) == 2 or tied or together >= {"members.email", "subscribers.email"})

@@ -19,13 +19,30 @@ from sfumato.policy.value_domains import read
 from sfumato.workflow.discover.column_profiles import DataView
 from sfumato.workflow.discover.constraints import proposals
 
-FIRST = ("MARY", "PATRICIA", "LINDA", "BARBARA", "ELIZABETH", "JENNIFER", "MARIA", "SUSAN", "MARGARET", "DOROTHY", "LISA", "NANCY")
+FIRST = (
+    "MARY",
+    "PATRICIA",
+    "LINDA",
+    "BARBARA",
+    "ELIZABETH",
+    "JENNIFER",
+    "MARIA",
+    "SUSAN",
+    "MARGARET",
+    "DOROTHY",
+    "LISA",
+    "NANCY",
+)
 LAST = ("SMITH", "JOHNSON", "WILLIAMS", "JONES", "BROWN", "DAVIS", "MILLER", "WILSON", "MOORE", "TAYLOR")
-FIRMS, TRADES = ("Advanced", "Allen", "American", "Australia", "Bicycle", "Blue", "Custom"), ("Bike", "Cycle", "Sports", "Supply")
+FIRMS, TRADES = (
+    ("Advanced", "Allen", "American", "Australia", "Bicycle", "Blue", "Custom"),
+    ("Bike", "Cycle", "Sports", "Supply"),
+)
 
 
 def store(path: Path) -> str:
-    """Names in upper case, addresses made of them, invoices that repeat an address, vendors whose number begins like their name."""
+    """Names in upper case, addresses made of them, invoices that repeat an address, vendors whose number begins like
+    their name."""
     chance = random.Random(5)
     with sqlite3.connect(path) as connection:
         connection.executescript("""
@@ -41,7 +58,9 @@ def store(path: Path) -> str:
         for n in range(400):
             whose, (net, tax, freight) = chance.randrange(120), (chance.randint(100, 99_999) for _ in range(3))
             sums = [round(cents / 100, 2) for cents in (net, tax, freight, net + tax + freight)]
-            connection.execute("INSERT INTO invoice VALUES (?, ?, ?, ?, ?, ?, ?)", (n, whose, f"{whose + 3} Elm Street", *sums))
+            connection.execute(
+                "INSERT INTO invoice VALUES (?, ?, ?, ?, ?, ?, ?)", (n, whose, f"{whose + 3} Elm Street", *sums)
+            )
         for n in range(104):
             name = f"{chance.choice(FIRMS)} {chance.choice(TRADES)} {chr(65 + n % 26)}"
             connection.execute("INSERT INTO vendor VALUES (?, ?, ?)", (n, f"{name[:7].strip().upper()}{n:04d}", name))
@@ -73,7 +92,10 @@ def test_addresses_are_made_of_the_new_names(tried: tuple[Path, dict]) -> None:
 
 
 def test_upper_case_stays(tried: tuple[Path, dict]) -> None:
-    assert all(first.isupper() and last.isupper() for first, last in asked(tried[0], "SELECT first_name, last_name FROM customer"))
+    assert all(
+        first.isupper() and last.isupper()
+        for first, last in asked(tried[0], "SELECT first_name, last_name FROM customer")
+    )
 
 
 def test_copies_across_a_reference_stay_copies(tried: tuple[Path, dict]) -> None:
@@ -106,7 +128,9 @@ def test_long_sums(addends: int, taken: int, place: str) -> None:
     total = [sum(s * one for s, one in zip(signs, row, strict=True)) for row in zip(*parts.values(), strict=True)]
     columns = {"total": total, **parts} if place == "first" else {**parts, "total": total}
     columns["other"] = [chance.randint(1, 9_999) for _ in range(200)]
-    view = DataView.of({None: Table(pa.table({name: [str(one) for one in values] for name, values in columns.items()}))})
+    view = DataView.of(
+        {None: Table(pa.table({name: [str(one) for one in values] for name, values in columns.items()}))}
+    )
     found = [each.rule for each in proposals(view) if each.active and each.template == "linear"]
     assert len(found) == 1
     assert all(name in found[0] for name in ("total", *parts))
@@ -127,7 +151,9 @@ def test_small_numbers_that_agree_often_are_no_survivors_and_a_copy_is() -> None
     amounts = [str(amount) for order in orders for amount in order]
     lines = [str(line) for _ in orders for line in (1, 2, 3)]
     rows = pa.table({"amount": amounts, "line": lines, "copy": amounts})
-    assert [one.kept.name for one in derived_columns("l", rows, ["amount"], {"line": "integer", "copy": "integer"})] == ["copy"]
+    assert [
+        one.kept.name for one in derived_columns("l", rows, ["amount"], {"line": "integer", "copy": "integer"})
+    ] == ["copy"]
 
 
 def test_counts_of_survivors_are_counts_of_rows() -> None:

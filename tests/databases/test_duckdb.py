@@ -22,22 +22,28 @@ CREATE SEQUENCE person_numbers START 5;
 CREATE SEQUENCE "odd name" START 1 INCREMENT BY 3;
 CREATE TABLE person (
   id INTEGER PRIMARY KEY DEFAULT nextval('person_numbers'), boss INTEGER REFERENCES person (id), name VARCHAR NOT NULL,
-  email VARCHAR UNIQUE, feeling mood, paid DECIMAL(10, 2) CHECK (paid > 0), loud VARCHAR GENERATED ALWAYS AS (upper(name)),
+  email VARCHAR UNIQUE, feeling mood, paid DECIMAL(10, 2) CHECK (paid > 0),
+    loud VARCHAR GENERATED ALWAYS AS (upper(name)),
   token UUID, raw BLOB, seen TIMESTAMP, met TIMESTAMPTZ, born DATE, wakes TIME, ratio DOUBLE, marks INTEGER[], words VARCHAR[],
-  pair STRUCT(a INTEGER, b VARCHAR), doc JSON, huge HUGEINT, span INTERVAL, ok BOOLEAN, tiny UTINYINT, UNIQUE (born, wakes));
+  pair STRUCT(a INTEGER, b VARCHAR), doc JSON, huge HUGEINT, span INTERVAL, ok BOOLEAN, tiny UTINYINT, UNIQUE (born,
+    wakes));
 CREATE TABLE "Order Line" (
-  "No" BIGINT DEFAULT nextval('"odd name"') PRIMARY KEY, person INTEGER NOT NULL REFERENCES person (id), "from" DATE, "to" DATE,
+  "No" BIGINT DEFAULT nextval('"odd name"') PRIMARY KEY, person INTEGER NOT NULL REFERENCES person (id), "from" DATE,
+    "to" DATE,
   CHECK ("from" <= "to"));
 CREATE INDEX by_person ON "Order Line" (person);
 CREATE VIEW names AS SELECT name FROM person;
-INSERT INTO person SELECT nextval('person_numbers'), NULL, 'Person ' || i, 'p' || i || '@example.org', 'sad', i + 0.5, uuid(),
+INSERT INTO person SELECT nextval('person_numbers'), NULL, 'Person ' || i, 'p' || i || '@example.org', 'sad', i + 0.5,
+  uuid(),
   CASE WHEN i % 3 = 0 THEN '\\x00\\xFF'::BLOB END, TIMESTAMP '2020-01-01 10:00:00.25' + to_minutes(i::INTEGER),
   TIMESTAMPTZ '2020-01-01 10:00:00+05:30', DATE '1960-01-01' + (i * 37)::INTEGER, TIME '10:00:00', i / 3.0, [i, NULL],
   ['a,b', 'q"''', '', 'NULL', ' x '], {'a': i, 'b': 'x, ''y'}, '{"n": 1}', 170141183460469231731687303715884105727,
   INTERVAL 1 DAY, i % 2 = 0, i FROM range(40) r(i);
 INSERT INTO person (id, boss, name) VALUES (1000, 6, 'Chain');
-INSERT INTO person (id, boss, name) VALUES (1001, 1000, 'Chained'); INSERT INTO person (id, boss, name) VALUES (1002, 1001, '');
-INSERT INTO "Order Line" SELECT nextval('"odd name"'), 5 + i % 40, DATE '2020-01-01' + i::INTEGER, DATE '2020-02-01' + i::INTEGER
+INSERT INTO person (id, boss, name) VALUES (1001, 1000, 'Chained'); INSERT INTO person (id, boss, name) VALUES (1002,
+  1001, '');
+INSERT INTO "Order Line" SELECT nextval('"odd name"'), 5 + i % 40, DATE '2020-01-01' + i::INTEGER,
+  DATE '2020-02-01' + i::INTEGER
   FROM range(200) r(i);
 """
 
@@ -71,8 +77,12 @@ def test_a_file_comes_back_exactly(tmp_path: Path) -> None:
     found = server_findings(target, original.schema)
     assert len(found) > 10
     assert [one for one in found if not one.holds] == []
-    strip = [(t.name, t.columns, t.primary_key, set(t.uniques), t.foreign_keys, t.checks) for t in read_schema(target).tables]
-    assert strip == [(t.name, t.columns, t.primary_key, set(t.uniques), t.foreign_keys, t.checks) for t in original.schema.tables]
+    strip = [
+        (t.name, t.columns, t.primary_key, set(t.uniques), t.foreign_keys, t.checks) for t in read_schema(target).tables
+    ]
+    assert strip == [
+        (t.name, t.columns, t.primary_key, set(t.uniques), t.foreign_keys, t.checks) for t in original.schema.tables
+    ]
     with duckdb.connect(target.removeprefix("duckdb:///")) as there:
         assert there.execute("INSERT INTO person (name) VALUES ('new') RETURNING id").fetchall() == [(1003,)]
         with pytest.raises(duckdb.ConstraintException):

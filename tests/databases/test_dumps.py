@@ -67,7 +67,12 @@ def test_what_is_no_dump_or_no_scratch_is_refused(tmp_path: Path, fresh: Fresh) 
     cut.write_text(text[: text.index("\\.")])
     other = tmp_path / "other.sql"
     other.write_text("SELECT 1;")
-    cases = ((shell, "terminal program"), (cut, "middle of a table"), (other, "no dump"), (tmp_path / "absent", "does not exist"))
+    cases = (
+        (shell, "terminal program"),
+        (cut, "middle of a table"),
+        (other, "no dump"),
+        (tmp_path / "absent", "does not exist"),
+    )
     for path, what in cases:
         with pytest.raises(DataError, match=what):
             read_schema(f"{scratch}?restore={path}")
@@ -101,4 +106,6 @@ columns:
     assert done.returncode == 0, done.stderr
     assert json.loads((tmp_path / "out" / "target.json").read_text())["holds"]
     with session(target) as connection:
-        assert connection.execute("SELECT count(*), count(*) FILTER (WHERE name LIKE 'Client%') FROM client").fetchone() == (50, 0)
+        assert connection.execute(
+            "SELECT count(*), count(*) FILTER (WHERE name LIKE 'Client%') FROM client"
+        ).fetchone() == (50, 0)

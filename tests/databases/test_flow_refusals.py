@@ -43,11 +43,15 @@ def test_a_mode_that_needs_one_kind_of_server_is_told_by_check(tmp_path: Path, m
     url = f"duckdb:///{tmp_path}/target.duckdb"
     policy = write_policy(tmp_path, make_shop(tmp_path / "shop.db"), url)
     lines = policy.read_text().splitlines()
-    said = [f"  target: {{url: '{url}', mode: {mode}}}" if line.strip().startswith("target:") else line for line in lines]
+    said = [
+        f"  target: {{url: '{url}', mode: {mode}}}" if line.strip().startswith("target:") else line for line in lines
+    ]
     assert said != lines
     policy.write_text("\n".join(said))
     for command in ("check", "publish"):
-        refused(tmp_path, policy, 2, f"mode '{mode}' needs the same kind of server on both sides", "create", command=command)
+        refused(
+            tmp_path, policy, 2, f"mode '{mode}' needs the same kind of server on both sides", "create", command=command
+        )
     assert sorted(file.name for file in tmp_path.iterdir()) == ["shop.db", "shop.yaml"]
 
 
@@ -112,7 +116,8 @@ def test_missing_rights_on_the_source_and_on_the_target(tmp_path: Path, postgres
 
 @pytest.mark.parametrize("mode", ["create", "fill", "clone"])
 def test_what_stands_in_the_target_is_told_before_anything_is_made(tmp_path: Path, mode: str) -> None:
-    """A table, or rows of one, in the way: a warning of `check`, a refusal of `publish`; an empty target leaves no trace."""
+    """A table, or rows of one, in the way: a warning of `check`, a refusal of `publish`; an empty target leaves no
+    trace."""
     source, target = make_shop(tmp_path / "shop.db"), tmp_path / "target.db"
     text = POLICY.replace("target: {target}", "target: {{url: '{target}', mode: " + mode + "}}")
     policy = write_policy(tmp_path, source, f"sqlite:///{target}", text)

@@ -1,4 +1,5 @@
-"""Twelve foreign schemas: three commands, unedited; nobody is found again in the target, and applications get their answers."""
+"""Twelve foreign schemas: three commands, unedited; nobody is found again in the target, and applications get their
+answers."""
 
 from __future__ import annotations
 
@@ -27,7 +28,9 @@ def everything(url: str) -> dict[str, str]:
         tables = connection.execute(
             "SELECT format('%I.%I', schemaname, tablename) FROM pg_tables WHERE schemaname !~ '^(pg_|information_)'"
         ).fetchall()
-        found = {name: connection.execute(f"SELECT string_agg(t::text, ' ') FROM {name} t").fetchone() for (name,) in tables}
+        found = {
+            name: connection.execute(f"SELECT string_agg(t::text, ' ') FROM {name} t").fetchone() for (name,) in tables
+        }
     return {name: str(row[0] or "").lower() for name, row in found.items()}
 
 
@@ -41,7 +44,9 @@ def joins(url: str) -> dict[str, int]:
     with session(url) as connection:
         keys = connection.execute(asked).fetchall()
         return {
-            f"{child}.{name}": connection.execute(f"SELECT count(*) FROM {child} c JOIN {parent} p ON {same}").fetchone()[0]
+            f"{child}.{name}": connection.execute(
+                f"SELECT count(*) FROM {child} c JOIN {parent} p ON {same}"
+            ).fetchone()[0]
             for name, child, parent, same in keys
         }
 
@@ -65,7 +70,9 @@ def test_three_commands_with_the_proposals_accepted(
     done = sfumato("publish", str(policy), "--out", str(tmp_path / "release"), "--no-report", "--accept-roles")
     assert done.returncode == 0, done.stderr
     people, before, after = everybody(source), everything(source), everything(target)
-    assert any(person in text for text in before.values() for person in people), "the search finds people where they are"
+    assert any(person in text for text in before.values() for person in people), (
+        "the search finds people where they are"
+    )
     assert not {(table, person) for table, text in after.items() for person in people if person in text}
     assert joins(target) == joins(source)
     seen(name, found.stdout)
@@ -73,7 +80,8 @@ def test_three_commands_with_the_proposals_accepted(
 
 
 def seen(name: str, policy: str) -> None:
-    """What was called personal when the schema was written is replaced or asked about; besides it, keys aside, hardly anything."""
+    """What was called personal when the schema was written is replaced or asked about; besides it, keys aside, hardly
+    anything."""
     tree = yaml.safe_load(policy)
     replaced = {column for column, entry in tree["columns"].items() if entry["role"] == "replaced"}
     asked = {column for column, entry in tree["columns"].items() if entry["role"] == "review"}
@@ -93,4 +101,8 @@ def test_a_school_is_nobody() -> None:
     from sfumato.data.personal_columns import personal_kind
 
     assert [personal_kind("name", table) for table in ("schools", "teams", "hr.company")] == ["", "", ""]
-    assert [personal_kind("name", table) for table in ("pupils", "hr.employee", "user_profiles")] == ["name", "name", "name"]
+    assert [personal_kind("name", table) for table in ("pupils", "hr.employee", "user_profiles")] == [
+        "name",
+        "name",
+        "name",
+    ]

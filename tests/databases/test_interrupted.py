@@ -1,4 +1,5 @@
-"""`publish` killed while it loads: the folder stands, each table is as before or complete, and the same command finishes it."""
+"""`publish` killed while it loads: the folder stands, each table is as before or complete, and the same command
+finishes it."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
 """Killed at every step of a load, and at odd moments, on every server and in every mode; the same call completes it.
 
-PostgreSQL and SQLite in the mode `create` are in `test_cut_off.py`; here are `fill`, `clone`, DuckDB and MariaDB. Each step gets a
-fresh target: the child dies by SIGKILL when it tells of its progress for the nth time.
-"""
+PostgreSQL and SQLite in the mode `create` are in `test_cut_off.py`; here are `fill`, `clone`, DuckDB and MariaDB. Each
+step gets a fresh target: the child dies by SIGKILL when it tells of its progress for the nth time."""
 
 from __future__ import annotations
 
@@ -31,7 +30,8 @@ from sfumato.io.sql.target_preparation import join_parallel_load
 
 TABLES = """
 CREATE TABLE town (id INTEGER PRIMARY KEY, name VARCHAR(20) NOT NULL);
-CREATE TABLE person (id INTEGER PRIMARY KEY, town INTEGER NOT NULL REFERENCES town (id), name VARCHAR(20) NOT NULL UNIQUE);
+CREATE TABLE person (id INTEGER PRIMARY KEY, town INTEGER NOT NULL REFERENCES town (id),
+  name VARCHAR(20) NOT NULL UNIQUE);
 """
 MORE = """
 CREATE FUNCTION shout() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN NEW.name := upper(NEW.name); RETURN NEW; END $$;
@@ -70,9 +70,12 @@ class Place:
             with maria_session(url, TABLES + ROWS):
                 return url
         with session(url) as connection:
-            connection.execute(TABLES + MORE + ROWS.replace("INSERT", "ALTER TABLE town DISABLE TRIGGER loud; INSERT", 1))
             connection.execute(
-                "ALTER TABLE town ENABLE TRIGGER loud; REFRESH MATERIALIZED VIEW crowd; REFRESH MATERIALIZED VIEW crowds"
+                TABLES + MORE + ROWS.replace("INSERT", "ALTER TABLE town DISABLE TRIGGER loud; INSERT", 1)
+            )
+            connection.execute(
+                "ALTER TABLE town ENABLE TRIGGER loud; REFRESH MATERIALIZED VIEW crowd; REFRESH MATERIALIZED VIEW"
+                " crowds"
             )
         return url
 
@@ -96,7 +99,9 @@ class Place:
         assert not judged or [one for one in server_findings(target, self.data.schema) if not one.holds] == []
         if self.kind in ("fill", "clone"):
             with session(target) as connection:
-                assert connection.execute("SELECT tgenabled FROM pg_trigger WHERE tgname = 'loud'").fetchall() == [("O",)]
+                assert connection.execute("SELECT tgenabled FROM pg_trigger WHERE tgname = 'loud'").fetchall() == [
+                    ("O",)
+                ]
                 keys = connection.execute("SELECT convalidated FROM pg_constraint WHERE contype = 'f'").fetchall()
                 crowd = connection.execute("SELECT * FROM crowds ORDER BY 1").fetchall()
             assert keys == [(True,)]
@@ -161,7 +166,8 @@ def test_killed_while_several_tables_are_loaded_at_once(place: Place, monkeypatc
 
 
 def _dies_when_both_are_loading(place: Place, target: str) -> None:
-    """Two tables wait for each other inside of their transactions, each with a row on its way; then the process dies."""
+    """Two tables wait for each other inside of their transactions, each with a row on its way; then the process
+    dies."""
     both, sent, plainly = threading.Barrier(2), threading.local(), bulk_load.csv_piece
 
     def piece(batch: pa.RecordBatch) -> memoryview:
@@ -210,7 +216,8 @@ def test_killed_at_odd_moments(place: Place) -> None:
 
 
 def test_a_session_that_a_killed_run_left_behind_is_waited_for(fresh: Callable[[], str]) -> None:
-    """It may still complete its table; were the table loaded once more, a target without a key would have its rows twice."""
+    """It may still complete its table; were the table loaded once more, a target without a key would have its rows
+    twice."""
     source, target = fresh(), fresh()
     with session(source) as connection:
         connection.execute("CREATE TABLE a (n integer); INSERT INTO a VALUES (1), (2); CREATE TABLE b (n integer)")

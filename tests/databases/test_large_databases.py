@@ -1,8 +1,7 @@
 """Databases larger than the memory they may take: rows in files, work in pieces, and the same answers as in one.
 
-Everything is done once more with a bound so small that hundreds of rows are many; what is counted in pieces is compared with counts
-written from the definitions.
-"""
+Everything is done once more with a bound so small that hundreds of rows are many; what is counted in pieces is compared
+with counts written from the definitions."""
 
 from __future__ import annotations
 
@@ -77,7 +76,13 @@ def test_values_read_at_once_are_those_read_one_by_one() -> None:
     rng = random.Random(8)
     numbers = ["0", "-0", "12", "-7.5", "0.000001", "999999999999", "00012", "1.10", "1e3", ".5", "+3", "x"]
     days = ["2020-01-01", "0001-01-01", "9999-12-31 23:59:59.999999", "1969-12-31T23:59:59", "2020-02-30", "0000-01-01"]
-    days += ["2020-01-01 24:00:00", "2020-01-01 23:59:60", "2020-01-01 00:00:00.5", "2020-02-29 12:30:00", "2020-01-01 10:00"]
+    days += [
+        "2020-01-01 24:00:00",
+        "2020-01-01 23:59:60",
+        "2020-01-01 00:00:00.5",
+        "2020-02-29 12:30:00",
+        "2020-01-01 10:00",
+    ]
     read = 0
     for _ in range(600):
         for options, quick, slow in ((numbers, whole_numbers, _numbers), (days, moments, _days)):
@@ -133,7 +138,12 @@ def test_old_values_are_found_in_pieces_as_at_once() -> None:
     notes = [f"paid by {rng.choice(cards)} on day {n}" if n % 3 else f"line {n}" for n in range(300)]
     numbers = [rng.choice(cards) if n % 5 == 0 else str(n) for n in range(400)]
     kinds = [rng.choice(["cash", "card", cards[0]]) for _ in range(500)]
-    kept = {"note": (notes, "text"), "number": (numbers, "integer"), "exact": (numbers, "decimal"), "kind": (kinds, "text")}
+    kept = {
+        "note": (notes, "text"),
+        "number": (numbers, "integer"),
+        "exact": (numbers, "decimal"),
+        "kind": (kinds, "text"),
+    }
     old = {ColumnValue("card", "pay"): pa.array(cards)}
     shown = {ColumnValue(name, "log"): (arrow(values), kind) for name, (values, kind) in kept.items()}
     meant = {name: sum(any(card in value for card in cards) for value in values) for name, (values, _) in kept.items()}
@@ -150,12 +160,18 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> str:
     with sqlite3.connect(path) as connection:
         connection.executescript("""
             CREATE TABLE client (id INTEGER PRIMARY KEY, name TEXT NOT NULL, mail TEXT UNIQUE, born DATE, note TEXT);
-            CREATE TABLE orders (id INTEGER PRIMARY KEY, client INTEGER NOT NULL REFERENCES client (id), placed DATE, sent DATE,
+            CREATE TABLE orders (id INTEGER PRIMARY KEY, client INTEGER NOT NULL REFERENCES client (id), placed DATE,
+              sent DATE,
               kind TEXT, rate INTEGER);
         """)
-        people = [(n, f"Ann Boe{n}", f"a{n}@b.test", f"19{n % 90 + 10}-01-01", "" if n % 3 else None) for n in range(300)]
+        people = [
+            (n, f"Ann Boe{n}", f"a{n}@b.test", f"19{n % 90 + 10}-01-01", "" if n % 3 else None) for n in range(300)
+        ]
         connection.executemany("INSERT INTO client VALUES (?, ?, ?, ?, ?)", people)
-        rows = [(n, n % 300, f"2020-01-{n % 28 + 1:02d}", f"2020-02-{n % 28 + 1:02d}", "abc"[n % 3], n % 3) for n in range(2_000)]
+        rows = [
+            (n, n % 300, f"2020-01-{n % 28 + 1:02d}", f"2020-02-{n % 28 + 1:02d}", "abc"[n % 3], n % 3)
+            for n in range(2_000)
+        ]
         connection.executemany("INSERT INTO orders VALUES (?, ?, ?, ?, ?, ?)", rows)
     return f"sqlite:///{path}"
 
@@ -226,7 +242,9 @@ def test_several_tables_are_loaded_at_once(fresh: Callable[[], str]) -> None:
     source, target, other = fresh(), fresh(), fresh()
     with session(source) as connection:
         for n in range(6):
-            connection.execute(f"CREATE TABLE t{n} (id integer PRIMARY KEY, up integer REFERENCES t0 (id), CHECK (id < 90))")
+            connection.execute(
+                f"CREATE TABLE t{n} (id integer PRIMARY KEY, up integer REFERENCES t0 (id), CHECK (id < 90))"
+            )
             connection.execute(f"INSERT INTO t{n} SELECT n, 1 FROM generate_series(1, 80) n")
     data = whole(source)
     load(target, data.schema, data.tables, fingerprint="f", jobs=3)

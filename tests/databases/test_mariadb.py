@@ -25,30 +25,38 @@ CREATE TABLE person (
   email VARCHAR(80), mood ENUM('sad', 'it''s ok', 'happy'), tags SET('q', 'r'), active TINYINT(1) DEFAULT 1,
   paid DECIMAL(10, 2) CHECK (paid > 0), loud VARCHAR(60) AS (upper(name)) STORED,
   twice INT GENERATED ALWAYS AS (since * 2) VIRTUAL,
-  raw BLOB, fixed BINARY(3), bits BIT(5), seen TIMESTAMP(3) NULL, made DATETIME DEFAULT CURRENT_TIMESTAMP, wakes TIME(2),
+  raw BLOB, fixed BINARY(3), bits BIT(5), seen TIMESTAMP(3) NULL, made DATETIME DEFAULT CURRENT_TIMESTAMP,
+    wakes TIME(2),
   born DATE, since YEAR, doc JSON, ratio DOUBLE, single FLOAT, spot POINT, token UUID, note LONGTEXT,
-  UNIQUE KEY by_email (email), KEY (born), CONSTRAINT boss_is FOREIGN KEY (boss) REFERENCES person (id) ON DELETE SET NULL,
+  UNIQUE KEY by_email (email), KEY (born),
+    CONSTRAINT boss_is FOREIGN KEY (boss) REFERENCES person (id) ON DELETE SET NULL,
   CONSTRAINT nice CHECK (char_length(name) < 50)) COMMENT = 'people';
 CREATE TABLE `order line` (
   no BIGINT PRIMARY KEY, person INT UNSIGNED NOT NULL, `from` DATE NOT NULL, `to` DATE NOT NULL, `50% off` INT,
   CONSTRAINT ordered CHECK (`from` <= `to`), FOREIGN KEY (person) REFERENCES person (id) ON DELETE CASCADE);
 CREATE VIEW names AS SELECT name FROM person;
 CREATE TRIGGER stamp BEFORE INSERT ON person FOR EACH ROW SET NEW.note = COALESCE(NEW.note, 'stamped');
-INSERT INTO person (boss, name, email, mood, tags, active, paid, raw, fixed, bits, seen, made, wakes, born, since, doc, ratio,
+INSERT INTO person (boss, name, email, mood, tags, active, paid, raw, fixed, bits, seen, made, wakes, born, since, doc,
+  ratio,
   single, spot, token, note)
-SELECT NULL, CONCAT('Person ', seq), CONCAT('p', seq, '@example.org'), 'it''s ok', 'q,r', seq % 2, seq + 0.5, x'00ff5c27',
+SELECT NULL, CONCAT('Person ', seq), CONCAT('p', seq, '@example.org'), 'it''s ok', 'q,r', seq % 2, seq + 0.5,
+  x'00ff5c27',
   x'010203', b'10101', '2020-01-01 10:00:00.120', '2020-01-02 03:04:05', '-30:10:00.5',
   DATE_ADD('1960-01-01', INTERVAL seq * 37 DAY), 2020,
   '{"n": 1}', seq / 3, 0.1, POINT(1, 2), uuid(), CASE WHEN seq % 2 = 0 THEN '' ELSE '\\t "x" \'' END FROM seq_1_to_40;
-INSERT INTO person (id, boss, name, note) VALUES (1000, 1001, 'Chain', 'a'), (1001, 1000, 'Chained', 'b'), (0, 0, 'Self', 'c');
-INSERT INTO `order line` SELECT seq, seq % 40 + 1, '2020-01-01', DATE_ADD('2020-01-01', INTERVAL seq DAY), NULL FROM seq_1_to_200;
+INSERT INTO person (id, boss, name, note) VALUES (1000, 1001, 'Chain', 'a'), (1001, 1000, 'Chained', 'b'), (0, 0,
+  'Self', 'c');
+INSERT INTO `order line` SELECT seq, seq % 40 + 1, '2020-01-01', DATE_ADD('2020-01-01', INTERVAL seq DAY), NULL
+  FROM seq_1_to_200;
 """
 
 
 @pytest.fixture
 def shop(fresh_mariadb: Fresh) -> str:
     url = fresh_mariadb()
-    with maria_session(url, f"SET sql_mode = 'NO_AUTO_VALUE_ON_ZERO,STRICT_ALL_TABLES'; SET foreign_key_checks = 0; {SHOP}"):
+    with maria_session(
+        url, f"SET sql_mode = 'NO_AUTO_VALUE_ON_ZERO,STRICT_ALL_TABLES'; SET foreign_key_checks = 0; {SHOP}"
+    ):
         return url
 
 
@@ -63,11 +71,14 @@ def test_a_database_comes_back_exactly(shop: str, fresh_mariadb: Fresh) -> None:
     facts = original.schema.table("person")
     named = {name: facts.column(name).kind for name in ("id", "mood", "active", "raw", "bits", "doc", "seen", "paid")}
     assert named == {
-        "id": "integer", "mood": "enum", "active": "boolean", "raw": "binary", "bits": "bit", "doc": "json", "seen": "timestamp",
+        "id": "integer", "mood": "enum", "active": "boolean", "raw": "binary", "bits": "bit", "doc": "json",
+        "seen": "timestamp",
         "paid": "decimal",
     }  # fmt: skip
     assert facts.column("mood").choices == ("sad", "it's ok", "happy")
-    assert {"'names' is a view and is not copied", "the triggers of table 'person' are not copied"} <= set(original.schema.left_out)
+    assert {"'names' is a view and is not copied", "the triggers of table 'person' are not copied"} <= set(
+        original.schema.left_out
+    )
     load(target, original.schema, original.tables, fingerprint="a")
     assert_same_rows(original, whole(target), exactly=True)
     everything = "SELECT * FROM person ORDER BY id"
@@ -93,7 +104,8 @@ def test_a_source_is_only_read(shop: str) -> None:
 def written(base: Database) -> Database:
     """Without computed columns and bytes of a type that other servers do not have."""
     tables = tuple(
-        replace(t, columns=tuple(c for c in t.columns if c.name not in ("loud", "twice", "spot"))) for t in base.schema.tables
+        replace(t, columns=tuple(c for c in t.columns if c.name not in ("loud", "twice", "spot")))
+        for t in base.schema.tables
     )
     return Database(replace(base.schema, tables=tables), base.tables)
 
@@ -156,7 +168,10 @@ def test_refusals(shop: str, fresh_mariadb: Fresh) -> None:
         load(other, original.schema, original.tables, fingerprint="b")
     load(other, original.schema, original.tables, fingerprint="b", replace=True)
     assert_same_rows(original, whole(other), exactly=True)
-    for url, what in ((shop.replace("sesame", "wrong"), "password"), (shop.rpartition("/")[0] + "/absent", "no such database")):
+    for url, what in (
+        (shop.replace("sesame", "wrong"), "password"),
+        (shop.rpartition("/")[0] + "/absent", "no such database"),
+    ):
         with pytest.raises(DataError, match=what) as refused:
             read_schema(url)
         assert "sesame" not in str(refused.value) and "wrong" not in str(refused.value)

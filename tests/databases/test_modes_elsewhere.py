@@ -1,4 +1,5 @@
-"""`fill` and `clone` of SQLite, DuckDB and MariaDB: complete, killed anywhere and completed, refused by name where not exact."""
+"""`fill` and `clone` of SQLite, DuckDB and MariaDB: complete, killed anywhere and completed, refused by name where not
+exact."""
 
 from __future__ import annotations
 
@@ -44,7 +45,11 @@ class Way:
 
     def assert_complete(self, target: str) -> None:
         with cursor_of(target) as ask:
-            assert sorted(map(str, ask("SELECT id, town, name FROM person"))) == ["(1, 1, 'Ann')", "(2, 2, 'Bo')", "(3, 2, 'Cy')"]
+            assert sorted(map(str, ask("SELECT id, town, name FROM person"))) == [
+                "(1, 1, 'Ann')",
+                "(2, 2, 'Bo')",
+                "(3, 2, 'Cy')",
+            ]
             for gone in (JOURNAL, ASIDE):
                 with pytest.raises(Exception, match=r"(?i)exist|no such table"):
                     ask(f"SELECT * FROM {gone}")
@@ -135,7 +140,9 @@ def test_what_cannot_be_cloned_exactly_is_refused_by_name(tmp_path: Path) -> Non
     ):
         url = f"{kind}:///{tmp_path}/{len(list(tmp_path.iterdir()))}.db"
         run(url, statement)
-        declared = DatabaseSource.model_validate({"source": url, "target": {"url": f"{kind}:///{tmp_path}/t", "mode": "clone"}})
+        declared = DatabaseSource.model_validate(
+            {"source": url, "target": {"url": f"{kind}:///{tmp_path}/t", "mode": "clone"}}
+        )
         with pytest.raises(PolicyError, match=named):
             declared.loading()
 

@@ -52,7 +52,9 @@ def test_other_dialects_go_through_sqlalchemy(monkeypatch: pytest.MonkeyPatch, t
     import sqlalchemy as sa
 
     with sqlite3.connect(tmp_path / "one.db") as connection:
-        connection.executescript("""CREATE TABLE t (a INTEGER, "B c" TEXT); INSERT INTO t VALUES (1, 'x'), (NULL, 'y')""")
+        connection.executescript(
+            """CREATE TABLE t (a INTEGER, "B c" TEXT); INSERT INTO t VALUES (1, 'x'), (NULL, 'y')"""
+        )
     asked: list[str] = []
     made = sa.create_engine
 

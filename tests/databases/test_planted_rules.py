@@ -41,7 +41,9 @@ def planted(rows: int, seed: int) -> dict[str, list]:
         "end": [None if rng.random() < 0.1 else day.isoformat() for day in end],
         "net": (net * 2).tolist(),
         "tax": tax.tolist(),
-        "gross": [f"{(2 * a - 3 * b) / 4:.2f}" for a, b in zip(net * 2, tax, strict=True)],  # so 2 net = 3 tax + 4 gross
+        "gross": [
+            f"{(2 * a - 3 * b) / 4:.2f}" for a, b in zip(net * 2, tax, strict=True)
+        ],  # so 2 net = 3 tax + 4 gross
         "area": [f"area {a}" for a in area],
         "region": [f"r{a % 7}" for a in area],
         "plate": [f"{'KMX'[i % 3]}-{rng.integers(1, 10 ** (1 + i % 4))}" for i in range(rows)],
@@ -88,7 +90,9 @@ def test_planted_rules_break_with_one_record(seed):
     columns["block"][last], columns["spot"][last] = columns["block"][0], columns["spot"][0]
     view = DataView.of({None: table(columns)})
     templates = catalogue("templates", Template).values()
-    found = {each.rule for template in templates for each in template().propose(view)}  # before the audit's evaluator has its say
+    found = {
+        each.rule for template in templates for each in template().propose(view)
+    }  # before the audit's evaluator has its say
     assert not found & WANTED
     assert not any("gross" in rule and "net" in rule for rule in found)
     assert not any("odd" in rule for rule in found)
@@ -96,7 +100,10 @@ def test_planted_rules_break_with_one_record(seed):
 
 def test_the_audit_has_the_last_word():
     view = DataView.of({None: table({"a": [1, 2, 3], "b": [2, 2, 4], "c": ["x", "y", "z"]})})
-    assert [rule for rule in ("a <= b", "a < b", "unique(a)", "unique(b)", "a < c") if view.holds(rule)] == ["a <= b", "unique(a)"]
+    assert [rule for rule in ("a <= b", "a < b", "unique(a)", "unique(b)", "a < c") if view.holds(rule)] == [
+        "a <= b",
+        "unique(a)",
+    ]
 
 
 cells = st.one_of(
@@ -122,7 +129,9 @@ columns_of_cells = st.integers(1, 40).flatmap(
 @given(st.lists(columns_of_cells, min_size=1, max_size=3))
 def test_nothing_is_proposed_that_does_not_hold(tables):
     named = {f"t{i}": columns for i, columns in enumerate(tables)}
-    facts = tuple(TableFacts(name, tuple(ColumnFacts(c, "text", "TEXT") for c in columns)) for name, columns in named.items())
+    facts = tuple(
+        TableFacts(name, tuple(ColumnFacts(c, "text", "TEXT") for c in columns)) for name, columns in named.items()
+    )
     database = Database(Schema(facts), {name: table(columns) for name, columns in named.items()})
     found = rules_of_database(database, declared=False)
     assert [each.rule for each in found if not holds(each.rule, named)] == []
@@ -163,7 +172,11 @@ def test_foreign_keys_of_other_schools_of_naming():
         "isbn": [f"978-{i:06}" for i in rng.choice(10**6, 300, replace=False)],
     }
     shelf = {"shelf_no": list(range(1, 13)), "floor": rng.integers(1, 4, 12).tolist()}
-    loans = {"BookISBN": rng.choice(books["isbn"], 900).tolist(), "PersonId": rng.integers(1, 41, 900).tolist(), "days": [3] * 900}
+    loans = {
+        "BookISBN": rng.choice(books["isbn"], 900).tolist(),
+        "PersonId": rng.integers(1, 41, 900).tolist(),
+        "days": [3] * 900,
+    }
     tables = {"people": people, "books": books, "shelves": shelf, "loans": loans}
     found = rules_of_database(Database(Schema(()), {name: table(columns) for name, columns in tables.items()}))
     links = {each.rule for each in found if each.active and each.template == "foreign keys"}
@@ -177,12 +190,17 @@ def test_foreign_keys_of_other_schools_of_naming():
     }
 
 
-@pytest.mark.parametrize("spelt", [lambda n: str(9 * 10**17 + n * n), lambda n: f"{n * 7919:032x}", lambda n: f"{10**24 + n}"])
+@pytest.mark.parametrize(
+    "spelt", [lambda n: str(9 * 10**17 + n * n), lambda n: f"{n * 7919:032x}", lambda n: f"{10**24 + n}"]
+)
 def test_wide_keys_need_no_telling_name(spelt):
     """Numbers of 18 and 25 digits and hexadecimal codes: containment alone proves the reference."""
     rng = np.random.default_rng(8)
     keys = [spelt(n) for n in range(1, 201)]
-    tables = {"thing": {"mark": keys, "size": rng.integers(0, 9, 200).tolist()}, "event": {"about": rng.choice(keys, 800).tolist()}}
+    tables = {
+        "thing": {"mark": keys, "size": rng.integers(0, 9, 200).tolist()},
+        "event": {"about": rng.choice(keys, 800).tolist()},
+    }
     found = rules_of_database(Database(Schema(()), {name: table(columns) for name, columns in tables.items()}))
     links = [each for each in found if each.template == "foreign keys"]
     assert [(each.rule, each.active) for each in links] == [("event.about references thing.mark", True)]
@@ -191,7 +209,11 @@ def test_wide_keys_need_no_telling_name(spelt):
 
 def test_odd_names_are_quoted_and_hopeless_ones_left_out():
     odd = {"a.b c": ["x", "y"] * 100, "by": ["u", "v"] * 100, "no`way": ["p", "q"] * 100, "original": ["r", "s"] * 100}
-    on = {each.rule for each in proposals(DataView.of({"or der": table(odd)})) if each.active and each.template == "value lists"}
+    on = {
+        each.rule
+        for each in proposals(DataView.of({"or der": table(odd)}))
+        if each.active and each.template == "value lists"
+    }
     assert on == {'`or der`.`a.b c` in {"x", "y"}', '`or der`.`by` in {"u", "v"}'}
 
 
@@ -211,16 +233,25 @@ def test_totals_of_children_are_found():
     bills = {"bill_id": list(range(1, 121)), "total": [f"{w / 100:.2f}" for w in worth], "positions": number}
     tables = {"bill": bills, "line": lines}
     found = rules_of_database(Database(Schema(()), {name: table(columns) for name, columns in tables.items()}))
-    plain = {name: {column: list(map(str, values)) for column, values in columns.items()} for name, columns in tables.items()}
+    plain = {
+        name: {column: list(map(str, values)) for column, values in columns.items()} for name, columns in tables.items()
+    }
     on = {each.rule for each in found if each.active}
-    assert {"bill.total = sum(line.price * line.pieces by line.bill_id)", "bill.positions = count(by line.bill_id)"} <= on
+    assert {
+        "bill.total = sum(line.price * line.pieces by line.bill_id)",
+        "bill.positions = count(by line.bill_id)",
+    } <= on
     assert all(holds(rule, plain) for rule in on)
 
 
 def test_constants_of_aggregates_are_never_on():
     rng = np.random.default_rng(0)
     scores = rng.permutation(np.repeat(np.arange(80, 101), 20))
-    columns = {"team": list("abcd") * 105, "score": scores.tolist(), "fixed": [str(10 + i // 4 % 35) for i in range(420)]}
+    columns = {
+        "team": list("abcd") * 105,
+        "score": scores.tolist(),
+        "fixed": [str(10 + i // 4 % 35) for i in range(420)],
+    }
     found = [each for each in proposals(DataView.of({None: table(columns)})) if each.template == "aggregates"]
     assert {"mean(score) = 90", "count(by team) = 105", "sum(fixed by team) = 2835"} <= {each.rule for each in found}
     assert not any(each.active for each in found)
@@ -232,9 +263,12 @@ def test_a_value_of_few_people_is_not_spelled_out():
     wards = ["north"] * 60 + ["south"] * 60 + ["isolation"] * 6
     patients = [str(i) for i in range(120)] + ["120"] * 6
     assert not any(
-        "isolation" in each.rule for each in proposals(DataView.of({None: table({"patient_id": patients, "ward": wards})}))
+        "isolation" in each.rule
+        for each in proposals(DataView.of({None: table({"patient_id": patients, "ward": wards})}))
     )
-    assert any("isolation" in each.rule for each in proposals(DataView.of({None: table({"bed": patients, "ward": wards})})))
+    assert any(
+        "isolation" in each.rule for each in proposals(DataView.of({None: table({"bed": patients, "ward": wards})}))
+    )
 
 
 @pytest.mark.parametrize("rows", [30, 300])

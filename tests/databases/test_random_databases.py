@@ -1,4 +1,5 @@
-"""Small random databases (cycles, composite keys, nulls, checks) made anew; everything is counted again by plain loops."""
+"""Small random databases (cycles, composite keys, nulls, checks) made anew; everything is counted again by plain
+loops."""
 
 from __future__ import annotations
 
@@ -32,7 +33,9 @@ class Case:
     def database(self) -> Database:
         tables = {}
         for table in self.schema.tables:
-            frame = {c.name: pa.array([row[c.name] for row in self.rows[table.name]], pa.string()) for c in table.columns}
+            frame = {
+                c.name: pa.array([row[c.name] for row in self.rows[table.name]], pa.string()) for c in table.columns
+            }
             tables[table.name] = Table(pa.table(frame))
         return Database(self.schema, tables)
 
@@ -77,12 +80,14 @@ def random_case(seed: int) -> Case:
     schema = Schema((
         TableFacts("alpha", (integer("x"), integer("y"), integer("best", True)), ("x", "y"), foreign_keys=keys[:1]),
         TableFacts(
-            "beta", (integer("id"), integer("ax", True), integer("ay", True), integer("boss", True), text("mail"), date("begun"),
+            "beta", (integer("id"), integer("ax", True), integer("ay", True), integer("boss", True), text("mail"),
+            date("begun"),
                      date("ended"), integer("total")), ("id",), (("mail",),), keys[1:3],
             (CheckConstraint("order", "begun IS NULL OR begun <= ended"),)
         ),
         TableFacts(
-            "gamma", (integer("n"), integer("b"), integer("amount", True), text("mail")), ("b", "n"), foreign_keys=keys[3:],
+            "gamma", (integer("n"), integer("b"), integer("amount", True), text("mail")), ("b", "n"),
+            foreign_keys=keys[3:],
             checks=(CheckConstraint("positive", "((amount > (0)::numeric) AND (amount < 12))"),)
         ),
     ))  # fmt: skip
@@ -109,7 +114,8 @@ def random_policy(rng: random.Random, filled: bool) -> dict[str, Any]:
     if {"beta.begun", "beta.ended"} <= chosen.keys() and rng.random() < 0.5:
         keep.append("beta.ended - beta.begun <= 30")
     if "gamma.amount" in chosen and filled:
-        keep += rng.sample(["sum(gamma.amount) = sum(original.gamma.amount)", "gamma.amount != 5", "sum(gamma.amount by gamma.b) = "
+        keep += rng.sample(["sum(gamma.amount) = sum(original.gamma.amount)", "gamma.amount != 5",
+        "sum(gamma.amount by gamma.b) = "
                             "sum(original.gamma.amount by gamma.b)"], 1)  # fmt: skip
     data: dict[str, Any] = {"kind": "database"}
     if "beta.mail" in chosen and rng.random() < 0.5:
@@ -193,7 +199,9 @@ def check_links(case: Case, made: Mapping[str, list[Row]], behind: Mapping[str, 
                 assert place[value] == before[tuple(old[c] for c in key.columns)]
     if "consistent" in case.policy["data"]:
         pairs = {
-            (old["mail"], new["mail"]) for name in ("beta", "gamma") for new, old in zip(made[name], behind[name], strict=True)
+            (old["mail"], new["mail"])
+            for name in ("beta", "gamma")
+            for new, old in zip(made[name], behind[name], strict=True)
         }
         assert len({old for old, _ in pairs}) == len(pairs) == len({new for _, new in pairs})
 
@@ -201,7 +209,8 @@ def check_links(case: Case, made: Mapping[str, list[Row]], behind: Mapping[str, 
 def check_rules(case: Case, made: Mapping[str, list[Row]], behind: Mapping[str, list[Row]]) -> None:
     from datetime import date as day
 
-    amounts = [(old["b"], int(new["amount"]), int(old["amount"])) for new, old in zip(made["gamma"], behind["gamma"], strict=True)
+    amounts = [(old["b"], int(new["amount"]), int(old["amount"])) for new, old in zip(made["gamma"], behind["gamma"],
+    strict=True)
                if new["amount"] is not None and old["amount"] is not None]  # fmt: skip
     for rule in case.policy["keep"]:
         if rule == "gamma.amount != 5":
@@ -210,7 +219,9 @@ def check_rules(case: Case, made: Mapping[str, list[Row]], behind: Mapping[str, 
             assert sum(new for _, new, _ in amounts) == sum(old for _, _, old in amounts)
         elif rule.startswith("sum(gamma.amount by"):
             for group in {b for b, _, _ in amounts}:
-                assert sum(new for b, new, _ in amounts if b == group) == sum(old for b, _, old in amounts if b == group)
+                assert sum(new for b, new, _ in amounts if b == group) == sum(
+                    old for b, _, old in amounts if b == group
+                )
         else:
             for row in made["beta"]:
                 if row["begun"] is not None and row["ended"] is not None:

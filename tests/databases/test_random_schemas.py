@@ -1,4 +1,5 @@
-"""Random schemas of PostgreSQL: what `discover` writes passes the strict check and publishes, whatever types and keys there are."""
+"""Random schemas of PostgreSQL: what `discover` writes passes the strict check and publishes, whatever types and keys
+there are."""
 
 from __future__ import annotations
 
@@ -61,13 +62,21 @@ columns = st.lists(
 )
 
 
-_NUMBERS = [("email", "bigint", False, False), ("first_name", "bigint", False, False), ("phone", "numeric(8,2)", True, False)]
+_NUMBERS = [
+    ("email", "bigint", False, False),
+    ("first_name", "bigint", False, False),
+    ("phone", "numeric(8,2)", True, False),
+]
 EACH_OTHER = {"users": [("email", "bigint", False, False)], "orders": _NUMBERS, "schools": _NUMBERS}
 """Two tables refer to each other, and each has the totals of the other."""
 A_TEXT_FOR_A_NUMBER = {"users": [("zip", "integer", True, True), ("username", "integer", False, False)]}
 """A rule ties new values, which are texts of a pattern, to kept ones that do not fit it."""
 _CODES = [("amount", "smallint", True, True), ("state", "bigint", False, False), ("zip", "integer", True, True)]
-_PERSON = [("birth_date", "char(6)", False, False), ("card_number", "integer", False, False), ("first_name", "bigint", True, True)]
+_PERSON = [
+    ("birth_date", "char(6)", False, False),
+    ("card_number", "integer", False, False),
+    ("first_name", "bigint", True, True),
+]
 A_TOTAL_OF_TEXTS = {"orders": _PERSON, "users": _CODES, "schools": _CODES}
 """A new column, whose values are texts, is the total of another one."""
 _FEW = [("first_name", "numeric(8,2)", False, False), ("birth_date", "time", False, True)]
@@ -97,7 +106,11 @@ def script(tables: dict[str, list[tuple[str, str, bool, bool]]]) -> str:
 @settings(
     max_examples=6 if SLOW else 3,
     deadline=None,
-    phases=[Phase.explicit, Phase.reuse, Phase.generate],  # every example takes seconds: a failure is shown as it was drawn
+    phases=[
+        Phase.explicit,
+        Phase.reuse,
+        Phase.generate,
+    ],  # every example takes seconds: a failure is shown as it was drawn
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(chosen=st.fixed_dictionaries(dict.fromkeys(TABLES, columns)))
@@ -106,7 +119,9 @@ def script(tables: dict[str, list[tuple[str, str, bool, bool]]]) -> str:
 @example(chosen=A_TOTAL_OF_TEXTS)
 @example(chosen=ALL_ALIKE)
 @example(chosen=A_COPY_OF_DIGITS)
-def test_what_is_proposed_can_be_published(chosen, tmp_path: Path, postgres: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_proposed_can_be_published(
+    chosen, tmp_path: Path, postgres: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
     source, target = postgres.database(), postgres.database()
     with session(source) as connection:
         connection.execute(script(chosen))
@@ -120,10 +135,14 @@ def test_what_is_proposed_can_be_published(chosen, tmp_path: Path, postgres: Ser
     checked = sfumato("check", str(folder / "found.yaml"), "--strict", "--accept-roles")
     if "columns: {}" in found.stdout:
         return
-    if ": {role: review}" in found.stdout:  # nothing fits a personal column, so nothing is proposed: only a person can decide
+    if (
+        ": {role: review}" in found.stdout
+    ):  # nothing fits a personal column, so nothing is proposed: only a person can decide
         assert checked.returncode == 2 and "no role is proposed" in checked.stderr
         return
     assert checked.returncode == 0, found.stdout + checked.stdout + checked.stderr
-    done = sfumato("publish", str(folder / "found.yaml"), "--out", str(folder / "release"), "--no-report", "--accept-roles")
+    done = sfumato(
+        "publish", str(folder / "found.yaml"), "--out", str(folder / "release"), "--no-report", "--accept-roles"
+    )
     assert done.returncode == 0, found.stdout + done.stderr
     postgres.drop_all()

@@ -1,4 +1,5 @@
-"""References of every kind stay references: declared on partitions, across schemas, beside inheritance, under `keep`."""
+"""References of every kind stay references: declared on partitions, across schemas, beside inheritance, under
+`keep`."""
 
 from __future__ import annotations
 
@@ -56,7 +57,9 @@ KEYS = "  customer.id: {role: replaced, domain: {integers: [1000, 999999]}}\n"
 
 @pytest.mark.parametrize("mode", ["create", "clone"])
 @pytest.mark.parametrize("keys", [EVERYWHERE, SOMEWHERE])
-def test_foreign_keys_of_partitions_are_followed(tmp_path: Path, fresh: Callable[[], str], mode: str, keys: str) -> None:
+def test_foreign_keys_of_partitions_are_followed(
+    tmp_path: Path, fresh: Callable[[], str], mode: str, keys: str
+) -> None:
     source, target = filled(fresh(), SHOP, keys), fresh()
     done = published(tmp_path, source, target, mode, KEYS)
     assert done.returncode == 0, done.stderr + done.stdout
@@ -72,7 +75,9 @@ def test_a_key_of_all_partitions_is_declared_and_one_of_some_is_not(fresh: Calla
     assert not full.partial_keys
     some = read_schema(filled(fresh(), SHOP, SOMEWHERE)).table("payment")
     assert not some.foreign_keys
-    assert [(key.columns, key.parent, key.parent_columns) for key in some.partial_keys] == [(("customer_id",), "customer", ("id",))]
+    assert [(key.columns, key.parent, key.parent_columns) for key in some.partial_keys] == [
+        (("customer_id",), "customer", ("id",))
+    ]
 
 
 def test_rows_of_other_partitions_may_refer_to_nothing(tmp_path: Path, fresh: Callable[[], str]) -> None:
@@ -89,14 +94,19 @@ def test_a_key_to_one_partition_is_followed(tmp_path: Path, fresh: Callable[[], 
         CREATE TABLE receipt (id int PRIMARY KEY, payment_id int REFERENCES payment_2023 (id));
         INSERT INTO receipt SELECT row_number() OVER (), id FROM payment_2023;"""
     source, target = filled(fresh(), SHOP, EVERYWHERE, receipt), fresh()
-    done = published(tmp_path, source, target, "create", "  payment.id: {role: replaced, domain: {integers: [5000, 999999]}}\n")
+    done = published(
+        tmp_path, source, target, "create", "  payment.id: {role: replaced, domain: {integers: [5000, 999999]}}\n"
+    )
     assert done.returncode == 0, done.stderr + done.stdout
     joined = "SELECT count(*) FROM receipt r JOIN payment p ON p.id = r.payment_id"
     assert asked(target, joined) == asked(source, joined) > 0
 
 
 def test_keys_across_schemas_and_partitions_elsewhere(tmp_path: Path, fresh: Callable[[], str]) -> None:
-    moved = "CREATE SCHEMA archive; ALTER TABLE payment_2022 SET SCHEMA archive; ALTER TABLE payment_2022_few SET SCHEMA archive"
+    moved = (
+        "CREATE SCHEMA archive; ALTER TABLE payment_2022 SET SCHEMA archive; ALTER TABLE payment_2022_few SET SCHEMA"
+        " archive"
+    )
     people = "CREATE SCHEMA people; ALTER TABLE customer SET SCHEMA people"
     source, target = filled(fresh(), SHOP, EVERYWHERE, moved, people), fresh()
     done = published(tmp_path, source, target, "clone", KEYS.replace("customer.id", "people.customer.id"))
@@ -119,7 +129,9 @@ INSERT INTO mark SELECT i, i % 50 + 1 FROM generate_series(1, 200) i;
 @pytest.mark.parametrize("mode", ["create", "clone"])
 def test_inherited_tables_keep_their_own_keys(tmp_path: Path, fresh: Callable[[], str], mode: str) -> None:
     source, target = filled(fresh(), HEIRS), fresh()
-    columns = "".join(f"  {one}.id: {{role: replaced, domain: {{integers: [1000, 99999]}}}}\n" for one in ("person", "student"))
+    columns = "".join(
+        f"  {one}.id: {{role: replaced, domain: {{integers: [1000, 99999]}}}}\n" for one in ("person", "student")
+    )
     done = published(tmp_path, source, target, mode, columns)
     assert done.returncode == 0, done.stderr + done.stdout
     for child, parent in (("card", "person"), ("mark", "student")):

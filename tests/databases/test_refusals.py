@@ -1,4 +1,5 @@
-"""Wrong URLs, missing rights, unknown types, a target that is the source: a clear error, no secret in it, nothing changed."""
+"""Wrong URLs, missing rights, unknown types, a target that is the source: a clear error, no secret in it, nothing
+changed."""
 
 from __future__ import annotations
 
@@ -101,7 +102,9 @@ def test_a_file_that_is_no_database(tmp_path: Path) -> None:
     path = tmp_path / "notes.txt"
     path.write_text("nothing but words " * 100)
     assert "no SQLite database" in refused(lambda: read_schema(f"sqlite:///{path}"))
-    assert "folder" in refused(lambda: load(f"sqlite:///{tmp_path}/no/such.db", read_schema_of_nothing(), {}, fingerprint="f"))
+    assert "folder" in refused(
+        lambda: load(f"sqlite:///{tmp_path}/no/such.db", read_schema_of_nothing(), {}, fingerprint="f")
+    )
 
 
 def read_schema_of_nothing() -> object:
@@ -183,7 +186,12 @@ def test_a_source_session_cannot_write(tmp_path: Path, fresh: Fresh) -> None:
     url = fresh()
     with session(url) as connection:
         connection.execute("CREATE TABLE t (a text)")
-    for statement in ("INSERT INTO t VALUES ('x')", "CREATE TABLE u (a text)", "DROP TABLE t", "SET TRANSACTION READ WRITE"):
+    for statement in (
+        "INSERT INTO t VALUES ('x')",
+        "CREATE TABLE u (a text)",
+        "DROP TABLE t",
+        "SET TRANSACTION READ WRITE",
+    ):
         with connect(url) as link, pytest.raises(psycopg.Error):
             link.run("SELECT 1")
             link.run(statement)
@@ -195,7 +203,9 @@ def test_a_source_session_cannot_write(tmp_path: Path, fresh: Fresh) -> None:
 def test_a_table_that_may_not_be_read_is_named(postgres: Server) -> None:
     url = postgres.database()
     with session(url) as connection:
-        connection.execute("CREATE TABLE open (a text); CREATE TABLE closed (a text); INSERT INTO closed VALUES ('secret')")
+        connection.execute(
+            "CREATE TABLE open (a text); CREATE TABLE closed (a text); INSERT INTO closed VALUES ('secret')"
+        )
     reader = role(postgres, url, "GRANT SELECT ON open TO {}")
     said = refused(lambda: read_rows(reader, read_schema(reader)))
     assert "closed" in said
@@ -283,7 +293,9 @@ def test_a_function_that_a_default_calls_comes_along(postgres: Server) -> None:
 
 def test_a_foreign_key_to_columns_that_are_not_unique(tmp_path: Path, fresh: Fresh) -> None:
     with sqlite3.connect(tmp_path / "odd.db") as connection:
-        connection.executescript("CREATE TABLE p (a TEXT); CREATE TABLE c (a TEXT REFERENCES p (a)); INSERT INTO c VALUES (NULL)")
+        connection.executescript(
+            "CREATE TABLE p (a TEXT); CREATE TABLE c (a TEXT REFERENCES p (a)); INSERT INTO c VALUES (NULL)"
+        )
     data, target = whole(f"sqlite:///{tmp_path}/odd.db"), fresh()
     for url in (target, f"sqlite:///{tmp_path}/copy.db"):
         assert "not unique" in refused(lambda url=url: load(url, data.schema, data.tables, fingerprint="f"))

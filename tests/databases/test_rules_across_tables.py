@@ -1,4 +1,5 @@
-"""Rules across tables, judged from their meaning on plain rows: child and parent, copies, totals over three levels, extremes."""
+"""Rules across tables, judged from their meaning on plain rows: child and parent, copies, totals over three levels,
+extremes."""
 
 from __future__ import annotations
 
@@ -18,7 +19,14 @@ from sfumato.kinds.testdata.methods.relational import Relational
 from sfumato.policy.policy import Policy
 from sfumato.release.method import Task
 
-KINDS = {"id": "integer", "region_id": "integer", "invoice_id": "integer", "issued": "date", "due": "date", "shipped": "date"}
+KINDS = {
+    "id": "integer",
+    "region_id": "integer",
+    "invoice_id": "integer",
+    "issued": "date",
+    "due": "date",
+    "shipped": "date",
+}
 SHAPE = {
     "region": ("id", "name", "total"),
     "invoice": ("id", "region_id", "issued", "due", "total", "last", "customer", "items"),
@@ -34,7 +42,13 @@ def database(invoices: int = 60) -> Database:
     rows: Tables = {
         "region": [{"id": str(n), "name": f"r{n}", "total": "0"} for n in range(5)],
         "invoice": [
-            {"id": str(n), "region_id": str(n % 5), "issued": f"2021-0{n % 9 + 1}-10", "due": f"2022-0{n % 9 + 1}-10", "total": "0"}
+            {
+                "id": str(n),
+                "region_id": str(n % 5),
+                "issued": f"2021-0{n % 9 + 1}-10",
+                "due": f"2022-0{n % 9 + 1}-10",
+                "total": "0",
+            }
             | {"last": "2021-01-01", "customer": f"c{n}", "items": "0"}
             for n in range(invoices)
         ],
@@ -52,11 +66,14 @@ def database(invoices: int = 60) -> Database:
     keys = {"invoice": (ForeignKey("invoice", ("region_id",), "region", ("id",)),)}
     keys["item"] = (ForeignKey("item", ("invoice_id",), "invoice", ("id",)),)
     tables = tuple(
-        TableFacts(name, tuple(ColumnFacts(c, _kind(c), "x") for c in columns), ("id",), foreign_keys=keys.get(name, ()))
+        TableFacts(
+            name, tuple(ColumnFacts(c, _kind(c), "x") for c in columns), ("id",), foreign_keys=keys.get(name, ())
+        )
         for name, columns in SHAPE.items()
     )
     frames = {
-        name: Table(pa.table({c: pa.array([row[c] for row in rows[name]], pa.string()) for c in SHAPE[name]})) for name in SHAPE
+        name: Table(pa.table({c: pa.array([row[c] for row in rows[name]], pa.string()) for c in SHAPE[name]}))
+        for name in SHAPE
     }
     return Database(Schema(tables, "sqlite"), frames)
 
@@ -104,7 +121,9 @@ CASES: dict[str, tuple[dict[str, Any], tuple[str, ...], Callable[[Tables], bool]
     "within two bounds of the parent": (
         {"item.shipped": DAYS, "invoice.issued": DAYS, "invoice.due": DAYS},
         ("invoice.issued <= invoice.due", "invoice.issued <= item.shipped", "item.shipped <= invoice.due"),
-        lambda t: all(r["shipped"] is None or parent(t, r)["issued"] <= r["shipped"] <= parent(t, r)["due"] for r in t["item"]),
+        lambda t: all(
+            r["shipped"] is None or parent(t, r)["issued"] <= r["shipped"] <= parent(t, r)["due"] for r in t["item"]
+        ),
     ),
     "a copied column": (
         {"invoice.customer": {"fakes": "name"}, "item.customer": COMPUTED},
@@ -113,9 +132,15 @@ CASES: dict[str, tuple[dict[str, Any], tuple[str, ...], Callable[[Tables], bool]
     ),
     "totals over three levels": (
         {"item.price": MONEY, "invoice.total": COMPUTED, "region.total": COMPUTED},
-        ("invoice.total = sum(item.price by item.invoice_id)", "region.total = sum(invoice.total by invoice.region_id)"),
+        (
+            "invoice.total = sum(item.price by item.invoice_id)",
+            "region.total = sum(invoice.total by invoice.region_id)",
+        ),
         lambda t: (
-            all(Fraction(i["total"]) == sum(int(r["price"]) for r in by(t["item"], "invoice_id")[i["id"]]) for i in t["invoice"])
+            all(
+                Fraction(i["total"]) == sum(int(r["price"]) for r in by(t["item"], "invoice_id")[i["id"]])
+                for i in t["invoice"]
+            )
             and all(
                 Fraction(g["total"]) == sum(Fraction(i["total"]) for i in by(t["invoice"], "region_id")[g["id"]])
                 for g in t["region"]
@@ -139,7 +164,8 @@ CASES: dict[str, tuple[dict[str, Any], tuple[str, ...], Callable[[Tables], bool]
         {"item.price": MONEY, "invoice.total": {"integers": [4, 2000]}},
         ("invoice.total = sum(item.price by item.invoice_id)",),
         lambda t: all(
-            Fraction(i["total"]) == sum(int(r["price"]) for r in by(t["item"], "invoice_id")[i["id"]]) for i in t["invoice"]
+            Fraction(i["total"]) == sum(int(r["price"]) for r in by(t["item"], "invoice_id")[i["id"]])
+            for i in t["invoice"]
         ),
     ),
 }

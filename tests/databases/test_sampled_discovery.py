@@ -1,4 +1,5 @@
-"""Discovery on a sample: what is switched on is true of all rows, and the server's counts are those of the definitions."""
+"""Discovery on a sample: what is switched on is true of all rows, and the server's counts are those of the
+definitions."""
 
 from __future__ import annotations
 
@@ -28,7 +29,8 @@ def visits(tmp_path_factory: pytest.TempPathFactory) -> str:
     with sqlite3.connect(path) as connection:
         connection.executescript("""
             CREATE TABLE patient (id INTEGER PRIMARY KEY, name TEXT NOT NULL);
-            CREATE TABLE visit (id INTEGER PRIMARY KEY, patient INTEGER NOT NULL REFERENCES patient (id), came DATE, went DATE,
+            CREATE TABLE visit (id INTEGER PRIMARY KEY, patient INTEGER NOT NULL REFERENCES patient (id), came DATE,
+              went DATE,
               net INTEGER, tax INTEGER, paid INTEGER, ward TEXT, code TEXT, mark TEXT);
         """)
         connection.executemany("INSERT INTO patient VALUES (?, ?)", [(n, f"Ann Boe{n}") for n in range(2_000)])

@@ -27,8 +27,9 @@ def test_postgresql_tells_everything(fresh: Fresh) -> None:
     assert set(wide.uniques) == {("token",), ("local", "hour")}
     kinds = {column.name: column.kind for column in wide.columns}
     named = ["id", "token", "docb", "numbers", "feeling", "price", "at", "hour", "bytes", "flag", "day", "few", "code"]
-    assert " ".join(kinds[name] for name in named) == (
-        "integer uuid json array enum decimal timestamp time binary boolean date integer text"
+    assert (
+        " ".join(kinds[name] for name in named)
+        == "integer uuid json array enum decimal timestamp time binary boolean date integer text"
     )
     assert wide.column("price").places == 4
     assert (wide.column("short").length, wide.column("code").length, wide.column("padded").length) == (10, 5, 4)
@@ -56,7 +57,8 @@ def test_tables_of_another_schema_and_what_is_left_out(fresh: Fresh) -> None:
             CREATE TABLE "App".parts (day date, n int, PRIMARY KEY (day, n)) PARTITION BY RANGE (day);
             CREATE TABLE "App".parts_old PARTITION OF "App".parts FOR VALUES FROM ('1900-01-01') TO ('2000-01-01');
             CREATE TABLE "App".parts_new PARTITION OF "App".parts FOR VALUES FROM ('2000-01-01') TO ('2100-01-01');
-            CREATE TABLE "App".people (id int PRIMARY KEY, country int REFERENCES country (id), shade "App".colour DEFAULT 'red');
+            CREATE TABLE "App".people (id int PRIMARY KEY, country int REFERENCES country (id),
+              shade "App".colour DEFAULT 'red');
             CREATE INDEX people_shade ON "App".people (shade);
             CREATE TABLE "App".heirs (title text) INHERITS ("App".people);
             INSERT INTO "App".heirs VALUES (2, NULL, 'red', 'king');
@@ -72,13 +74,16 @@ def test_tables_of_another_schema_and_what_is_left_out(fresh: Fresh) -> None:
     assert schema.foreign_keys == ()
     said = " ".join(schema.left_out)
     assert all(
-        word in said for word in ("'reds' is a view", "partitioned", "triggers of table 'people'", "leaves the schema", "inherits")
+        word in said
+        for word in ("'reds' is a view", "partitioned", "triggers of table 'people'", "leaves the schema", "inherits")
     )
     assert schema.table("people").indexes
     data = read_rows(source, schema)
     load(target, schema, data.tables, fingerprint="f", namespace="Copy")
     copy = read_rows(target, read_schema(target, "Copy"))
-    assert {name: table.frame for name, table in copy.tables.items()} == {name: table.frame for name, table in data.tables.items()}
+    assert {name: table.frame for name, table in copy.tables.items()} == {
+        name: table.frame for name, table in data.tables.items()
+    }
     assert all(one.holds for one in server_findings(target, schema, namespace="Copy"))
     assert [table.name for table in read_schema(target).tables] == ["Copy.heirs", "Copy.parts", "Copy.people"]
     everything = read_schema(source)
@@ -100,7 +105,8 @@ def test_sqlite_tells_everything(tmp_path: Path) -> None:
             CREATE UNIQUE INDEX some ON child (part) WHERE price > 5;
             CREATE TABLE strict_one (a INTEGER, b ANY) STRICT;
             CREATE VIEW v AS SELECT 1; CREATE TRIGGER t AFTER INSERT ON child BEGIN SELECT 1; END;
-            INSERT INTO Parent VALUES ('a', 1); INSERT INTO child (code, part, price, born) VALUES ('a', 1, 2.50, '2020-01-01');
+            INSERT INTO Parent VALUES ('a', 1); INSERT INTO child (code, part, price, born) VALUES ('a', 1, 2.50,
+              '2020-01-01');
             INSERT INTO strict_one VALUES (1, '1'), (2, 1);""")
     source = f"sqlite:///{tmp_path}/all.db"
     schema = read_schema(source)
@@ -114,7 +120,11 @@ def test_sqlite_tells_everything(tmp_path: Path) -> None:
     (key,) = child.foreign_keys
     assert (key.columns, key.parent, key.parent_columns) == (("code", "part"), "Parent", ("Code", "Part"))
     assert key.options == {"on delete": "SET NULL", "on update": "NO ACTION"}
-    assert (child.column("id").identity, child.column("code").length, child.column("price").places) == ("AUTOINCREMENT", 5, 2)
+    assert (child.column("id").identity, child.column("code").length, child.column("price").places) == (
+        "AUTOINCREMENT",
+        5,
+        2,
+    )
     assert child.written == ("id", "code", "part", "price", "born")
     assert len(schema.left_out) == 2
     data = read_rows(source, schema)
@@ -122,7 +132,9 @@ def test_sqlite_tells_everything(tmp_path: Path) -> None:
     load(target, schema, data.tables, fingerprint="f")
     assert read_schema(target).tables == schema.tables
     copy = read_rows(target, schema)
-    assert {name: table.frame for name, table in copy.tables.items()} == {name: table.frame for name, table in data.tables.items()}
+    assert {name: table.frame for name, table in copy.tables.items()} == {
+        name: table.frame for name, table in data.tables.items()
+    }
     assert copy.tables["strict_one"].frame.column("b").to_pylist() == ["\\t1", "1"]
 
 
@@ -139,7 +151,12 @@ def test_computed_columns_stay_computed(tmp_path: Path, fresh: Fresh) -> None:
         schema = read_schema(source)
         assert schema.table("sums").written == ("a", "b c")
         rows = read_rows(source, schema).tables
-        load(target, schema, dict(rows) | {"sums": Table(rows["sums"].frame.drop_columns(["total", "full_name"]))}, fingerprint="f")
+        load(
+            target,
+            schema,
+            dict(rows) | {"sums": Table(rows["sums"].frame.drop_columns(["total", "full_name"]))},
+            fingerprint="f",
+        )
     alone = read_schema(first, tables=["sums"])
     load(f"sqlite:///{tmp_path}/alone.db", alone, read_rows(first, alone).tables, fingerprint="f")
     for url in (*chain, f"sqlite:///{tmp_path}/alone.db"):
@@ -186,7 +203,9 @@ def test_conditions_of_postgresql_in_sqlite(tmp_path: Path, fresh: Fresh) -> Non
     done = load(target, schema, read_rows(source, schema).tables, fingerprint="f")
     assert list(done.left_out) == ["the target does not understand the check 'rules_pattern_check' of table 'rules'"]
     with sqlite3.connect(tmp_path / "rules.db") as connection:
-        row = connection.execute("INSERT INTO rules (pattern) VALUES ('b') RETURNING id, state, price, feeling, ok").fetchone()
+        row = connection.execute(
+            "INSERT INTO rules (pattern) VALUES ('b') RETURNING id, state, price, feeling, ok"
+        ).fetchone()
         assert row == (2, "new", 1.5, "ok", 1)
         for wrong in ("state = 'x'", "price = 0", "feeling = 'glad'"):
             try:
@@ -208,11 +227,15 @@ def test_findings_tell_what_is_broken(tmp_path: Path, fresh: Fresh) -> None:
         for (name,) in names:
             connection.execute(f"ALTER TABLE rental DROP CONSTRAINT {name}")  # type: ignore[call-overload]
         connection.execute("UPDATE rental SET staff_id = 99 WHERE rental_id < 6")
-        connection.execute("ALTER TABLE rental ADD FOREIGN KEY (customer_id) REFERENCES customer (customer_id) NOT VALID")
+        connection.execute(
+            "ALTER TABLE rental ADD FOREIGN KEY (customer_id) REFERENCES customer (customer_id) NOT VALID"
+        )
         connection.execute(
             "ALTER TABLE actor ALTER first_name DROP NOT NULL; UPDATE actor SET first_name = NULL WHERE actor_id = 1"
         )
-        connection.execute("ALTER TABLE store DROP CONSTRAINT store_manager_staff_id_key; UPDATE store SET manager_staff_id = 1")
+        connection.execute(
+            "ALTER TABLE store DROP CONSTRAINT store_manager_staff_id_key; UPDATE store SET manager_staff_id = 1"
+        )
         connection.execute("DROP TABLE film_text")
     broken = {(one.table, one.what, one.columns): one for one in server_findings(target, data.schema) if not one.holds}
     facts = {key: (one.present, one.validated, one.violations) for key, one in broken.items()}

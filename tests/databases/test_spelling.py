@@ -1,4 +1,5 @@
-"""Any value that SQLite can hold, in any kind of column, survives being written as text; any text survives PostgreSQL's CSV."""
+"""Any value that SQLite can hold, in any kind of column, survives being written as text; any text survives PostgreSQL's
+CSV."""
 
 from __future__ import annotations
 
@@ -18,7 +19,26 @@ from sfumato.io.sql.sqlite_storage import decode, encode, stored_column, text_co
 DECLARED = ("", "BLOB", "TEXT", "NUMERIC", "INTEGER", "REAL")
 KINDS = ("BLOB", "BLOB", "TEXT", "NUMERIC", "INTEGER", "REAL")
 TRICKY = st.sampled_from(
-    ["", "\\", "\\x", "\\x0", "\\x00", "\\i5", "\\r", "\\t", "5", "5.0", " 5", "+5", "5e3", ".5", "1_0", "inf", "nan", "0x1"]
+    [
+        "",
+        "\\",
+        "\\x",
+        "\\x0",
+        "\\x00",
+        "\\i5",
+        "\\r",
+        "\\t",
+        "5",
+        "5.0",
+        " 5",
+        "+5",
+        "5e3",
+        ".5",
+        "1_0",
+        "inf",
+        "nan",
+        "0x1",
+    ]
 )
 VALUES = st.one_of(
     st.none(),
@@ -66,7 +86,10 @@ def test_whole_columns_are_spelt_as_single_values_are(values: list[object], kind
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(
-    st.lists(st.one_of(st.none(), st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0")), TRICKY), max_size=60)
+    st.lists(
+        st.one_of(st.none(), st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0")), TRICKY),
+        max_size=60,
+    )
 )
 def test_any_text_survives_postgresql(fresh: Callable[[], str], texts: list[str | None]) -> None:
     source, target = fresh(), fresh()

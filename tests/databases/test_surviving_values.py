@@ -1,4 +1,5 @@
-"""Values that were replaced in one column and stand in another: found, warned about, refused, and remedied by discovery."""
+"""Values that were replaced in one column and stand in another: found, warned about, refused, and remedied by
+discovery."""
 
 import csv
 import random
@@ -14,12 +15,19 @@ from small_shop import sfumato
 from tests.secret import SEED
 
 from sfumato.data.check_digits import luhn_digit
-from sfumato.kinds.testdata.leaked_values import BETWEEN, columns_that_reveal, fold_texts, match_original_values, split_words
+from sfumato.kinds.testdata.leaked_values import (
+    BETWEEN,
+    columns_that_reveal,
+    fold_texts,
+    match_original_values,
+    split_words,
+)
 from sfumato.policy.constraint_language.syntax_tree import ColumnValue
 from sfumato.workflow.discover.leak_remedies import equation
 
 PEOPLE = [
-    f"{first}{number} {last}" for number, (first, last) in enumerate([("Carla", "Schmidt"), ("Boris", "Ovchin"), ("Mae", "Li")] * 8)
+    f"{first}{number} {last}"
+    for number, (first, last) in enumerate([("Carla", "Schmidt"), ("Boris", "Ovchin"), ("Mae", "Li")] * 8)
 ]
 POLICY = """
 version: 1
@@ -81,12 +89,18 @@ def test_a_digest_survives(tmp_path):
     shop(tmp_path / "people.db", ", gravatar TEXT")
     with sqlite3.connect(tmp_path / "people.db") as connection:
         for (email,) in connection.execute("SELECT email FROM person").fetchall():
-            connection.execute("UPDATE person SET gravatar = ? WHERE email = ?", (md5(email.encode()).hexdigest(), email))
+            connection.execute(
+                "UPDATE person SET gravatar = ? WHERE email = ?", (md5(email.encode()).hexdigest(), email)
+            )
     assert "surviving:person.email->person.gravatar" in published(tmp_path)[1]
 
 
 def test_what_does_not_survive_is_published(tmp_path):
-    shop(tmp_path / "people.db", ", height INTEGER", "UPDATE person SET height = 150 + id % 7; UPDATE log SET text = 'line ' || id")
+    shop(
+        tmp_path / "people.db",
+        ", height INTEGER",
+        "UPDATE person SET height = 150 + id % 7; UPDATE log SET text = 'line ' || id",
+    )
     code, told = published(tmp_path)
     assert code == 0, told
 
@@ -109,7 +123,8 @@ def test_check_warns_by_name(tmp_path):
 
 @pytest.mark.parametrize("case", CASES)
 def test_discovery_remedies_what_survives(tmp_path, case):
-    """The written policy passes the strict check and publishes, and no name, address or word of them is in the folder."""
+    """The written policy passes the strict check and publishes, and no name, address or word of them is in the
+    folder."""
     shop(tmp_path / "people.db", *CASES[case])
     policy = tmp_path / "found.yaml"
     policy.write_text(sfumato("discover", f"sqlite:///{tmp_path}/people.db").stdout)
@@ -122,21 +137,31 @@ def test_discovery_remedies_what_survives(tmp_path, case):
 
 
 def test_what_an_equation_gives_is_computed_from_the_new_values(tmp_path):
-    """Lower case, initials, a login, lexemes and a year follow the invented names and days, row by row, in the folder."""
+    """Lower case, initials, a login, lexemes and a year follow the invented names and days, row by row, in the
+    folder."""
     one, two = f"'''' || lower({FIRST}) || ''':1'", f"'''' || lower({LAST}) || ''':2'"
     made = {
         "search": ("TEXT", "lower(name)"),
         "short": ("TEXT", f"substr(name, 1, 1) || substr({LAST}, 1, 1)"),
         "mark": ("VARCHAR(120)", "lower(name) || '/' || id || '#x'"),
-        "ts": ("TEXT", f"CASE WHEN lower({FIRST}) < lower({LAST}) THEN {one} || ' ' || {two} ELSE {two} || ' ' || {one} END"),
+        "ts": (
+            "TEXT",
+            f"CASE WHEN lower({FIRST}) < lower({LAST}) THEN {one} || ' ' || {two} ELSE {two} || ' ' || {one} END",
+        ),
         "year": ("INTEGER", "CAST(substr(born, 1, 4) AS INTEGER)"),
     }
     extra = "".join(f", {name} {kind}" for name, (kind, _) in made.items())
-    shop(tmp_path / "people.db", extra, f"UPDATE person SET {', '.join(f'{name} = {how}' for name, (_, how) in made.items())}")
+    shop(
+        tmp_path / "people.db",
+        extra,
+        f"UPDATE person SET {', '.join(f'{name} = {how}' for name, (_, how) in made.items())}",
+    )
     text = sfumato("discover", f"sqlite:///{tmp_path}/people.db").stdout
     (tmp_path / "found.yaml").write_text(text)
     assert text.count("computed: true") == len(made), text
-    done = sfumato("publish", str(tmp_path / "found.yaml"), "--out", str(tmp_path / "release"), "--no-report", "--accept-roles")
+    done = sfumato(
+        "publish", str(tmp_path / "found.yaml"), "--out", str(tmp_path / "release"), "--no-report", "--accept-roles"
+    )
     assert done.returncode == 0, done.stderr
     rows = list(csv.DictReader((tmp_path / "release" / "person.csv").open()))
     assert {row["name"] for row in rows}.isdisjoint(PEOPLE)
@@ -196,7 +221,11 @@ def test_what_is_made_of_a_value_is_found_in_its_row():
         ColumnValue("name", "t"): [f"Ann{chr(97 + n % 26)} Boe{chr(97 + n // 26)}" for n in range(60)],
     }
     kept = {
-        "digest": ("binary", ["\\x" + sha256(mail.encode()).hexdigest() for mail in old[ColumnValue("mail", "t")]], "mail"),
+        "digest": (
+            "binary",
+            ["\\x" + sha256(mail.encode()).hexdigest() for mail in old[ColumnValue("mail", "t")]],
+            "mail",
+        ),
         "moment": ("timestamp", [f"{day} 08:00:00" for day in days], "born"),
         "number": ("integer", [day.replace("-", "") for day in days], "born"),
         "dialled": ("integer", [str(610000000 + n * 7919) for n in range(60)], "phone"),
@@ -211,7 +240,8 @@ def test_what_is_made_of_a_value_is_found_in_its_row():
 
 
 def test_discovery_waves_nothing_through(tmp_path):
-    """One note in a hundred names an address, and a copy two tables away has few values: emptied, and no rule lists old names."""
+    """One note in a hundred names an address, and a copy two tables away has few values: emptied, and no rule lists old
+    names."""
     given = ["Ottokar", "Quirina", "Wenzel", "Ysolde", "Thaddeus"]
     with sqlite3.connect(tmp_path / "people.db") as connection:
         connection.executescript("""
@@ -222,7 +252,9 @@ def test_discovery_waves_nothing_through(tmp_path):
         """)
         for n in range(200):
             first, last, mail = given[n % 5], f"Droste{chr(97 + n % 26)}{chr(97 + n // 26)}", f"q{n}x@home.test"
-            connection.execute("INSERT INTO client VALUES (?, ?, ?, ?, ?)", (n, first, last, mail, f"of {first} {last}".encode()))
+            connection.execute(
+                "INSERT INTO client VALUES (?, ?, ?, ?, ?)", (n, first, last, mail, f"of {first} {last}".encode())
+            )
             connection.execute("INSERT INTO cart VALUES (?, ?)", (n, n))
             connection.execute("INSERT INTO line VALUES (?, ?, ?)", (n, n, first))
             memo = f"sent to {mail} on monday" if n % 100 == 7 else f"batch {n} went out"
@@ -232,7 +264,9 @@ def test_discovery_waves_nothing_through(tmp_path):
     assert "accept" not in written and not [name for name in given if name in written]
     (tmp_path / "found.yaml").write_text(text)
     assert sfumato("check", str(tmp_path / "found.yaml"), "--strict", "--accept-roles").returncode == 0
-    done = sfumato("publish", str(tmp_path / "found.yaml"), "--out", str(tmp_path / "release"), "--no-report", "--accept-roles")
+    done = sfumato(
+        "publish", str(tmp_path / "found.yaml"), "--out", str(tmp_path / "release"), "--no-report", "--accept-roles"
+    )
     assert done.returncode == 0, done.stderr
     shown = "".join(file.read_text() for file in (tmp_path / "release").glob("*.csv"))
     assert "home.test" not in shown and not [name for name in given if name in shown or name.encode().hex() in shown]
@@ -240,7 +274,9 @@ def test_discovery_waves_nothing_through(tmp_path):
 
 def test_check_tells_when_a_domain_has_too_few_values_for_its_link(tmp_path):
     shop(tmp_path / "people.db", "", "UPDATE log SET text = (SELECT name FROM person WHERE id = person_id)")
-    text = POLICY.format(path=tmp_path / "people.db", accept="").replace("{kind", "{consistent: [[person.name, log.text]], kind")
+    text = POLICY.format(path=tmp_path / "people.db", accept="").replace(
+        "{kind", "{consistent: [[person.name, log.text]], kind"
+    )
     (tmp_path / "p.yaml").write_text(text + """keep: ["person.name in {'Carla0 Schmidt', 'Nobody'}"]\n""")
     refused = sfumato("check", str(tmp_path / "p.yaml"))
     assert refused.returncode == 2 and "different values are possible for 24" in refused.stderr, refused.stderr

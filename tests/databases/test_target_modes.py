@@ -1,4 +1,5 @@
-"""A complete target: cloned with everything the source declares, or filled where migrations made it; cut off and resumed."""
+"""A complete target: cloned with everything the source declares, or filled where migrations made it; cut off and
+resumed."""
 
 from __future__ import annotations
 
@@ -21,7 +22,9 @@ def migrated(name: str, url: str) -> str:
     statements = [part for part in text.split(";\n") if not part.lstrip().startswith(("INSERT", "UPDATE", "REFRESH"))]
     with session(url) as connection:
         connection.execute(";\n".join(statements) + ";")
-        connection.execute("CREATE TABLE schema_migrations (version text); INSERT INTO schema_migrations VALUES ('20240101')")
+        connection.execute(
+            "CREATE TABLE schema_migrations (version text); INSERT INTO schema_migrations VALUES ('20240101')"
+        )
     return url
 
 
@@ -66,7 +69,9 @@ def published(policy: Path, folder: Path, *more: str) -> tuple[int, str]:
     return done.returncode, done.stderr
 
 
-def test_a_clone_has_views_triggers_and_fresh_materialized_views(tmp_path, postgres: Server, sources: Sources, monkeypatch) -> None:
+def test_a_clone_has_views_triggers_and_fresh_materialized_views(
+    tmp_path, postgres: Server, sources: Sources, monkeypatch
+) -> None:
     source, target = sources.filled("shop"), postgres.database()
     policy = sources.policy("shop", target, "clone", tmp_path, monkeypatch)
     code, told = published(policy, tmp_path)
@@ -91,10 +96,16 @@ def test_a_clone_keeps_schemas_partitions_comments_and_row_security(
     code, told = published(sources.policy("personnel", target, "clone", tmp_path, monkeypatch), tmp_path)
     assert code == 0, told
     for query in (
-        "SELECT relname, relkind, relrowsecurity FROM pg_class WHERE relnamespace::regnamespace::text ~ 'hr|payroll' ORDER BY 1",
+        (
+            "SELECT relname, relkind, relrowsecurity FROM pg_class WHERE relnamespace::regnamespace::text ~"
+            " 'hr|payroll' ORDER BY 1"
+        ),
         "SELECT description FROM pg_description WHERE objoid = 'hr.employee'::regclass",
         "SELECT count(*) FROM payroll.payment_2022",
-        "SELECT conname, convalidated FROM pg_constraint WHERE connamespace::regnamespace::text IN ('hr', 'payroll') ORDER BY 1",
+        (
+            "SELECT conname, convalidated FROM pg_constraint WHERE connamespace::regnamespace::text IN ('hr',"
+            " 'payroll') ORDER BY 1"
+        ),
     ):
         assert asked(target, query) == asked(source, query), query
     postgres.drop_all()
@@ -114,7 +125,9 @@ def test_rows_are_filled_into_migrated_tables(tmp_path, postgres: Server, source
     postgres.drop_all()
 
 
-def test_a_target_that_does_not_fit_is_refused_untouched(tmp_path, postgres: Server, sources: Sources, monkeypatch) -> None:
+def test_a_target_that_does_not_fit_is_refused_untouched(
+    tmp_path, postgres: Server, sources: Sources, monkeypatch
+) -> None:
     target = migrated("shop", postgres.database())
     with session(target) as connection:
         connection.execute("ALTER TABLE customers DROP COLUMN phone")

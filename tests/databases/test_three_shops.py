@@ -132,7 +132,9 @@ def test_application_queries_run_unchanged_with_the_same_shapes(done: Done) -> N
 
 def kinds(values: tuple[object, ...]) -> set[str]:
     """Types of a result column; whole and broken numbers are both numbers in SQLite."""
-    return {"number" if isinstance(value, int | float) else type(value).__name__ for value in values if value is not None}
+    return {
+        "number" if isinstance(value, int | float) else type(value).__name__ for value in values if value is not None
+    }
 
 
 def test_counts_inside_the_answers_are_kept(done: Done) -> None:
@@ -173,9 +175,14 @@ def test_rules_hold_in_plain_sql(done: Done) -> None:
     }
     for query in broken[done.shop]:
         assert asked(done.target, query)[1] == [], query
-    totals = {"sakila": "SELECT round(sum(amount) * 100) FROM payment", "northwind": 'SELECT sum("Quantity") FROM "Order Details"'}
+    totals = {
+        "sakila": "SELECT round(sum(amount) * 100) FROM payment",
+        "northwind": 'SELECT sum("Quantity") FROM "Order Details"',
+    }
     if done.shop in totals:
-        assert float(asked(done.source, totals[done.shop])[1][0][0]) == float(asked(done.target, totals[done.shop])[1][0][0])
+        assert float(asked(done.source, totals[done.shop])[1][0][0]) == float(
+            asked(done.target, totals[done.shop])[1][0][0]
+        )
 
 
 def test_few_old_values_of_wide_domains_survive(done: Done) -> None:

@@ -15,7 +15,8 @@ from sfumato.workflow.database_load import load_release
 TABLES = """
 CREATE TYPE mood AS ENUM ('sad', 'ok', 'happy');
 CREATE TABLE person (
-  id uuid PRIMARY KEY, mood mood, paid numeric(12,4) CHECK (paid >= 0), seen timestamptz NOT NULL, active boolean NOT NULL,
+  id uuid PRIMARY KEY, mood mood, paid numeric(12,4) CHECK (paid >= 0), seen timestamptz NOT NULL,
+    active boolean NOT NULL,
   tags text[], facts jsonb, picture bytea, wakes time, note text DEFAULT '', age smallint);
 CREATE TABLE visit (person uuid NOT NULL REFERENCES person, at timestamptz NOT NULL, PRIMARY KEY (person, at));
 INSERT INTO person

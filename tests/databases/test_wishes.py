@@ -1,4 +1,5 @@
-"""What people ask of masking tools: consistent columns, a secret, subsets, dealing anew, previews, warnings with names."""
+"""What people ask of masking tools: consistent columns, a secret, subsets, dealing anew, previews, warnings with
+names."""
 
 from __future__ import annotations
 
@@ -53,9 +54,13 @@ def test_without_consistency_the_join_is_gone(tmp_path: Path) -> None:
     assert asked(f"sqlite:///{tmp_path / 'release'}.db", query)[1] == [(0,)]
 
 
-def test_a_secret_makes_new_values_repeatable_and_nothing_else_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_secret_makes_new_values_repeatable_and_nothing_else_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("SHOP_SECRET", SECRET)
-    text = POLICY.replace("columns:", "  deterministic: [customer.email, customer.id]\n  secret: ${{SHOP_SECRET}}\ncolumns:")
+    text = POLICY.replace(
+        "columns:", "  deterministic: [customer.email, customer.id]\n  secret: ${{SHOP_SECRET}}\ncolumns:"
+    )
     one, two = published(tmp_path, text, None, "one"), published(tmp_path, text, None, "two")
     for table, column in (("customer", "email"), ("customer", "id"), ("orders", "customer_id")):
         assert pairs(one, table, column) == pairs(two, table, column)
@@ -88,7 +93,8 @@ def test_a_collision_of_a_key_is_refused_before_the_load(tmp_path: Path, monkeyp
 
 
 @pytest.mark.parametrize(
-    ("wanted", "customers"), [("{{customer: \"country = 'DE'\"}}", 20), ("{{customer: 10%}}", 6), ("{{orders: 5%}}", None)]
+    ("wanted", "customers"),
+    [("{{customer: \"country = 'DE'\"}}", 20), ("{{customer: 10%}}", 6), ("{{orders: 5%}}", None)],
 )
 def test_a_subset_keeps_references(tmp_path: Path, wanted: str, customers: int | None) -> None:
     publication = published(tmp_path, POLICY.replace("columns:", f"  subset: {wanted}\ncolumns:"))
@@ -106,14 +112,18 @@ def test_a_subset_keeps_references(tmp_path: Path, wanted: str, customers: int |
         refers = publication.original.tables["orders"].frame.column("customer_id").to_pylist()
         assert orders == sum(entry in chosen for entry in refers)
     assert asked(target, "SELECT count(*) FROM newsletter")[1] == [(9,)]
-    assert asked(target, "SELECT count(*) FROM orders o LEFT JOIN customer c ON c.id = o.customer_id WHERE c.id IS NULL")[1] == [
-        (0,)
-    ]
-    assert sf.verify(tmp_path / "release", original=f"sqlite:///{tmp_path / 'shop.db'}", target=target).violated is False
+    assert asked(
+        target, "SELECT count(*) FROM orders o LEFT JOIN customer c ON c.id = o.customer_id WHERE c.id IS NULL"
+    )[1] == [(0,)]
+    assert (
+        sf.verify(tmp_path / "release", original=f"sqlite:///{tmp_path / 'shop.db'}", target=target).violated is False
+    )
 
 
 def test_children_are_dealt_to_parents_anew(tmp_path: Path) -> None:
-    text = POLICY.replace("columns:", "columns:\n  orders.customer_id: {{role: replaced, domain: {{like: customer.id}}}}")
+    text = POLICY.replace(
+        "columns:", "columns:\n  orders.customer_id: {{role: replaced, domain: {{like: customer.id}}}}"
+    )
     publication = published(tmp_path, text)
     images = dict(pairs(publication, "customer", "id"))
     moved = pairs(publication, "orders", "customer_id")
@@ -124,7 +134,9 @@ def test_children_are_dealt_to_parents_anew(tmp_path: Path) -> None:
 def test_rows_are_loaded_in_another_order(tmp_path: Path) -> None:
     publication = published(tmp_path, POLICY)
     assert publication.release.trace.rows["orders"].tolist() != list(range(239))
-    assert publication.release.trace.rows["orders"].tolist() != sorted(publication.release.trace.rows["orders"].tolist())
+    assert publication.release.trace.rows["orders"].tolist() != sorted(
+        publication.release.trace.rows["orders"].tolist()
+    )
 
 
 def test_preview_shows_replaced_columns_only_and_writes_nothing(tmp_path: Path) -> None:
@@ -180,7 +192,9 @@ def test_check_shows_constraints_and_warns_with_names_that_can_be_accepted(tmp_p
     accepted = text.replace(
         "columns:", "  accept: [" + ", ".join(f'"{identifier}"' for identifier in found) + ", gone:x]\ncolumns:"
     )
-    quiet = sfumato("check", str(write_policy(tmp_path, source, f"sqlite:///{tmp_path}/target.db", accepted)), "--strict")
+    quiet = sfumato(
+        "check", str(write_policy(tmp_path, source, f"sqlite:///{tmp_path}/target.db", accepted)), "--strict"
+    )
     assert quiet.returncode == 0 and "warning" not in quiet.stdout and "no longer there: gone:x" in quiet.stdout
 
 
@@ -208,7 +222,10 @@ def test_a_column_that_is_gone_is_an_error_with_its_line(tmp_path: Path) -> None
     ("sql", "rule"),
     [
         ("price >= 0 AND price <= 10", "t.price >= 0 and t.price <= 10"),
-        ("((kind)::text = ANY ((ARRAY['a'::character varying, 'b'::character varying])::text[]))", 't.kind in {"a", "b"}'),
+        (
+            "((kind)::text = ANY ((ARRAY['a'::character varying, 'b'::character varying])::text[]))",
+            't.kind in {"a", "b"}',
+        ),
         ("kind IN ('a', 'b') OR price > 5", 't.kind in {"a", "b"} or t.price > 5'),
         ("NOT (price BETWEEN 1 AND 2)", "not (t.price >= 1 and t.price <= 2)"),
         ("price IS NULL OR price > 0", "t.price > 0"),

@@ -1,8 +1,8 @@
 """Equal seed and data give equal published files, across changes of the code.
 
-The digests were stored before the source tree was rearranged. A change that is meant to alter a release stores new ones:
-``python -m tests.digests.test_digests > tests/digests/digests.json``; the commit says which methods changed and why.
-"""
+The digests were stored before the source tree was rearranged. A change that is meant to alter a release stores new
+ones: ``python -m tests.digests.test_digests > tests/digests/digests.json``; the commit says which methods changed and
+why."""
 
 from __future__ import annotations
 
@@ -23,7 +23,12 @@ SEED = 0x5F3A_91C4_77D0_2B68_E1A5_0C9D_4F26_B833
 STORED = Path(__file__).parent / "digests.json"
 
 AGE = {"role": "quasi-identifier", "hierarchy": {"intervals": [5, 10, 20, 40]}}
-TABLE = {"age": AGE, "sex": "quasi-identifier", "zip": {"role": "quasi-identifier", "hierarchy": {"prefix": 4}}, "ward": "other"}
+TABLE = {
+    "age": AGE,
+    "sex": "quasi-identifier",
+    "zip": {"role": "quasi-identifier", "hierarchy": {"prefix": 4}},
+    "ward": "other",
+}
 RULES = ["age, sex -> illness : 2-diversity", "ward -> sex : 1-diversity"]
 FREQUENT = [{"l-diversity": {"l": 2, "kind": "frequency"}}]
 
@@ -39,7 +44,9 @@ def people(rows: int = 240, seed: int = 4) -> dict[str, list[str]]:
     }
 
 
-def table(method: str, protect: list[Any], options: dict[str, Any] | None = None, **roles: Any) -> tuple[dict[str, Any], Any]:
+def table(
+    method: str, protect: list[Any], options: dict[str, Any] | None = None, **roles: Any
+) -> tuple[dict[str, Any], Any]:
     columns = {**TABLE, "illness": "sensitive", **roles}
     return {"columns": columns, "protect": protect, "method": {method: options or {}}}, people()
 
@@ -72,7 +79,10 @@ def replaced() -> tuple[dict[str, Any], Any]:
     domain = {"role": "replaced", "domain": {"integers": [0, 40]}}
     data = {"ward": [rng.choice("NS") for _ in range(60)], "grade": ["10"] * 60}
     data["score"] = [str(rng.randint(10, 40)) for _ in range(60)]
-    tree = {"columns": {"ward": "other", "grade": domain, "score": domain}, "keep": ["grade <= score", "sum(grade) = 600"]}
+    tree = {
+        "columns": {"ward": "other", "grade": domain, "score": domain},
+        "keep": ["grade <= score", "sum(grade) = 600"],
+    }
     return {**tree, "method": {"obfuscation": {}}}, data
 
 
@@ -87,7 +97,11 @@ def linked() -> tuple[dict[str, Any], Any]:
     rows = people(120)
     rows["patient"] = [str(place // 2) for place in range(120)]
     columns = {"patient": "identifier", **TABLE, "illness": {"role": "sensitive", "persistent": False}}
-    tree = {"columns": columns, "person": {"columns": "patient", "rows": "linked"}, "protect": [{"k-anonymity": {"k": 3}}]}
+    tree = {
+        "columns": columns,
+        "person": {"columns": "patient", "rows": "linked"},
+        "protect": [{"k-anonymity": {"k": 3}}],
+    }
     return {**tree, "method": {"linked": {"groups": "mondrian"}}}, rows
 
 
@@ -99,11 +113,15 @@ CASES: dict[str, Any] = {
     "optimal": lambda: table("optimal", [{"k-anonymity": {"k": 4}}], zip="other"),
     "sequential": lambda: generalized("sequential", {"seconds": 0.3}),
     "anatomy": lambda: table("anatomy", FREQUENT),
-    "multi-sensitive": lambda: table("multi-sensitive", [{"l-diversity": {"l": 1.5, "kind": "frequency"}}], ward="sensitive"),
+    "multi-sensitive": lambda: table(
+        "multi-sensitive", [{"l-diversity": {"l": 1.5, "kind": "frequency"}}], ward="sensitive"
+    ),
     "guardian": lambda: subtables("guardian"),
     "utility-aware": lambda: subtables("utility-aware"),
     "single-attribute": lambda: subtables("single-attribute"),
-    "microaggregation": lambda: table("microaggregation", [{"k-anonymity": {"k": 4}}], age="quasi-identifier", zip="other"),
+    "microaggregation": lambda: table(
+        "microaggregation", [{"k-anonymity": {"k": 4}}], age="quasi-identifier", zip="other"
+    ),
     "local-suppression": lambda: table("local-suppression", [{"subset-anonymity": {"k": 3, "m": 2}}]),
     "swapping": lambda: table("swapping", []),
     "shuffling": lambda: table("shuffling", [], {"columns": ["age"]}, age="quasi-identifier"),
@@ -129,7 +147,9 @@ def digests_of(name: str, folder: Path) -> dict[str, str]:
 @pytest.fixture(scope="module")
 def found() -> dict[str, dict[str, str]]:
     """Return the digests as a process of its own computes them: the test process shortens some searches."""
-    printed = subprocess.run([sys.executable, "-m", "tests.digests.test_digests"], capture_output=True, text=True, check=True)
+    printed = subprocess.run(
+        [sys.executable, "-m", "tests.digests.test_digests"], capture_output=True, text=True, check=True
+    )
     return json.loads(printed.stdout)
 
 

@@ -27,7 +27,10 @@ def written(shape, folder):
     if shape == "wide":
         frame = {good: [int(good in row) for row in rows] for good in GOODS}
     elif shape == "long":
-        frame = {"visit": [i for i, row in enumerate(rows) for _ in row], "article": [item for row in rows for item in row]}
+        frame = {
+            "visit": [i for i, row in enumerate(rows) for _ in row],
+            "article": [item for row in rows for item in row],
+        }
     else:
         illness = np.random.default_rng(5).choice(["flu", "cold", "gout", "none"], len(rows)).tolist()
         frame = {"bought": [shape.join(row) for row in rows], "illness": illness}
@@ -41,7 +44,9 @@ def test_proposal_reads_the_sets_and_is_published(shape, tmp_path):
     policy = Policy.parse(dict(found.policy))
     assert policy.data.name == "baskets"
     read = policy.data.read()
-    sets = [sorted(GOODS[int(item)] if shape == "fimi" else item for item in read.set_of(row)) for row in range(len(read))]
+    sets = [
+        sorted(GOODS[int(item)] if shape == "fimi" else item for item in read.set_of(row)) for row in range(len(read))
+    ]
     assert sets == baskets()
     if shape == ";":
         assert sf.publish(policy, seed=secret(3)).certificate.holds
@@ -54,8 +59,14 @@ def test_proposal_reads_the_sets_and_is_published(shape, tmp_path):
     [
         {"name": ["Ann Lee", "Bo Lee", "Cy Poe", "Di Ray", "Ed Fox", "Flo Kay"], "age": [1, 2, 3, 4, 5, 6]},
         {"age": [30, 40, 30, 50, 40, 20] * 4, "illness": ["flu", "cold", "flu", "gout", "cold", "flu"] * 4},
-        {"one": [a for a in range(30) for _ in range(3)], "other": [(a * b) % 20 for a in range(30) for b in (1, 7, 9)]},
-        {"note": ["came late today", "was ill", "no shoes on", "asked for more time off", "all well", "left early"], "n": range(6)},
+        {
+            "one": [a for a in range(30) for _ in range(3)],
+            "other": [(a * b) % 20 for a in range(30) for b in (1, 7, 9)],
+        },
+        {
+            "note": ["came late today", "was ill", "no shoes on", "asked for more time off", "all well", "left early"],
+            "n": range(6),
+        },
     ],
 )
 def test_ordinary_tables_stay_tables(frame):

@@ -46,7 +46,9 @@ def test_rows_and_columns_that_stand_twice() -> None:
 
 
 def test_a_wrong_separator() -> None:
-    assert said(**{"a;b": ["1;2", "3;4"]})[""] == ["there is one column, and its name holds separators: set the right one"]
+    assert said(**{"a;b": ["1;2", "3;4"]})[""] == [
+        "there is one column, and its name holds separators: set the right one"
+    ]
 
 
 def test_every_setting_mends_what_it_was_offered_for() -> None:
@@ -60,5 +62,10 @@ def test_every_setting_mends_what_it_was_offered_for() -> None:
     for oddity in found:
         settings |= oddity.setting
     again = find_oddities(TableSource(**settings).read(pa.table(columns)))
-    assert {key for oddity in found for key in oddity.setting} == {"missing", "decimal_comma", "thousands", "date_format"}
+    assert {key for oddity in found for key in oddity.setting} == {
+        "missing",
+        "decimal_comma",
+        "thousands",
+        "date_format",
+    }
     assert [oddity for oddity in again if oddity.setting] == []

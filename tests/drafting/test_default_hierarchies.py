@@ -1,4 +1,5 @@
-"""What a column is generalized to when the policy says nothing, and the rules `list` and `order`; each against the plain truth."""
+"""What a column is generalized to when the policy says nothing, and the rules `list` and `order`; each against the
+plain truth."""
 
 from __future__ import annotations
 
@@ -22,7 +23,9 @@ LADDER = {Decimal(times).scaleb(power) for times in (1, 5) for power in range(-8
 def test_every_group_of_numbers_is_a_round_interval_around_its_values(seed: int) -> None:
     rng = random.Random(seed)
     places = rng.choice([0, 0, 1, 3])
-    values = sorted({f"{rng.randint(-900, 9000) / 10**places:.{places}f}" for _ in range(40)} - {"-0", "-0.0", "-0.000"})
+    values = sorted(
+        {f"{rng.randint(-900, 9000) / 10**places:.{places}f}" for _ in range(40)} - {"-0", "-0.0", "-0.000"}
+    )
     texts = rng.choice([[], ["unknown", "refused"]])
     tree = build_generalization(None, [*values, *texts, *rng.choice([[], [""]])], column="x")
     for path in tree.paths():
@@ -63,7 +66,10 @@ def test_few_numbers_codes_texts_and_ranges_are_kept_or_suppressed(values: list[
 
 def test_a_release_loses_less_than_with_flat_columns_and_is_verified_by_everybody(tmp_path: Path) -> None:
     rng = random.Random(2)
-    data = {"age": [str(rng.randint(18, 80)) for _ in range(600)], "pay": [str(rng.randint(10, 400)) for _ in range(600)]}
+    data = {
+        "age": [str(rng.randint(18, 80)) for _ in range(600)],
+        "pay": [str(rng.randint(10, 400)) for _ in range(600)],
+    }
     data["illness"] = [rng.choice("abcd") for _ in range(600)]
 
     def released(hierarchy: str | None) -> sf.Publication:
@@ -86,7 +92,11 @@ def test_a_release_loses_less_than_with_flat_columns_and_is_verified_by_everybod
 def test_a_value_outside_a_nested_label_is_found(tmp_path: Path) -> None:
     """A row whose range does not hold its value is untruthful also where the policy says nothing."""
     data = {"age": [str(n % 40) for n in range(200)], "s": ["ab"[n % 2] for n in range(200)]}
-    tree = {"version": 1, "columns": {"age": "quasi-identifier", "s": "sensitive"}, "protect": [{"k-anonymity": {"k": 7}}]}
+    tree = {
+        "version": 1,
+        "columns": {"age": "quasi-identifier", "s": "sensitive"},
+        "protect": [{"k-anonymity": {"k": 7}}],
+    }
     folder = sf.publish(sf.Policy.parse(tree | {"method": {"mondrian": {}}}), data=data).write(tmp_path / "out")
     moved = {**data, "age": [str(int(age) + 100) for age in data["age"]]}
     assert not sf.verify(folder, original=moved).holds
@@ -138,7 +148,10 @@ def test_a_value_that_an_order_does_not_name_is_an_error() -> None:
 def test_releases_with_lists_and_orders_are_verified_without_the_original(tmp_path: Path) -> None:
     rng = random.Random(5)
     data = {"country": [rng.choice(["Italy", "Spain", "Peru", "Chile", "Kenya", "Atlantis"]) for _ in range(300)]}
-    data |= {"pain": [rng.choice(["none", "mild", "severe"]) for _ in range(300)], "s": [rng.choice("abc") for _ in range(300)]}
+    data |= {
+        "pain": [rng.choice(["none", "mild", "severe"]) for _ in range(300)],
+        "s": [rng.choice("abc") for _ in range(300)],
+    }
     columns = {
         "country": {"role": "quasi-identifier", "hierarchy": {"list": "countries"}},
         "pain": {"role": "quasi-identifier", "hierarchy": {"order": ["none", "mild", "severe"]}},

@@ -1,4 +1,5 @@
-"""`discover` for a table: a policy in which nothing unknown is decided, reasons, hierarchies that fit, nobody's own value."""
+"""`discover` for a table: a policy in which nothing unknown is decided, reasons, hierarchies that fit, nobody's own
+value."""
 
 from __future__ import annotations
 
@@ -113,7 +114,11 @@ def test_hierarchies_fit(source: Path) -> None:
         ("income", ["1", "2", "3", "5", "7", "8", "10", "100000"], "ranges"),
         ("bmi", [f"{20 + n / 10}" for n in range(90)], {"intervals": [0.5, 1.0, 2.0]}),
         ("visit", [f"2024-0{n}-11" for n in range(1, 10)], {"dates": ["month", "quarter", "year"]}),
-        ("agegroup", ["[0-10)", "[10-20)", "[20-30)", "[30-40)"], {"order": ["[0-10)", "[10-20)", "[20-30)", "[30-40)"]}),
+        (
+            "agegroup",
+            ["[0-10)", "[10-20)", "[20-30)", "[30-40)"],
+            {"order": ["[0-10)", "[10-20)", "[20-30)", "[30-40)"]},
+        ),
         ("class", ["1", "2", "3"], None),
     ],
 )
@@ -133,7 +138,11 @@ def test_no_rare_value_stands_in_the_draft(source: Path) -> None:
     text = policy_text(discover(str(source)))
     tree = "".join(line for line in text.splitlines(keepends=True) if not line.lstrip().startswith("#"))
     for name, values in DATA.items():
-        rare = {value for value in values if values.count(value) < 5 and len(value) > 3} if name not in ("income",) else set()
+        rare = (
+            {value for value in values if values.count(value) < 5 and len(value) > 3}
+            if name not in ("income",)
+            else set()
+        )
         assert not [value for value in rare if f"{value}" in tree][:3], name
 
 
@@ -165,7 +174,12 @@ def test_warnings() -> None:
 def test_a_number_of_its_own_in_every_row_is_no_measurement() -> None:
     """Row numbers of a table that lost some rows are no run; published as sensitive they would say who is who."""
     gaps = [str(1000 + 7 * n + n % 3) for n in range(300)]
-    data = {"rownames": gaps, "x": list(reversed(gaps)), "salary": gaps, "amount": [str(n // 2 * 13) for n in range(300)]}
+    data = {
+        "rownames": gaps,
+        "x": list(reversed(gaps)),
+        "salary": gaps,
+        "amount": [str(n // 2 * 13) for n in range(300)],
+    }
     assert [look.role for look in infer_column_roles(Table(pa.table(data)))] == [
         "identifier",
         "identifier",
@@ -180,4 +194,8 @@ def test_two_columns_that_say_the_same_have_one_role() -> None:
         "flag": ["yn"[n % 2] for n in range(40)],
         "sex": ["fm"[n % 3 % 2] for n in range(40)],
     }
-    assert [look.role for look in infer_column_roles(Table(pa.table(data)))] == ["sensitive", "sensitive", "quasi-identifier"]
+    assert [look.role for look in infer_column_roles(Table(pa.table(data)))] == [
+        "sensitive",
+        "sensitive",
+        "quasi-identifier",
+    ]

@@ -75,7 +75,10 @@ def test_the_work_of_a_search_keeps_to_what_was_announced(monkeypatch: pytest.Mo
 
 def test_seconds_stay_the_exact_form() -> None:
     data = people(700)
-    losses = {sf.publish(policy(effort=effort, method={"refined": {"seconds": 0.2}}), data).utility["loss"] for effort in EFFORTS}
+    losses = {
+        sf.publish(policy(effort=effort, method={"refined": {"seconds": 0.2}}), data).utility["loss"]
+        for effort in EFFORTS
+    }
     assert len(losses) == 1
 
 
@@ -86,7 +89,9 @@ def test_an_effort_that_is_none_is_refused() -> None:
 
 def test_check_says_what_each_effort_means_for_this_table(tmp_path: Path) -> None:
     rows = people(400)
-    (tmp_path / "p.csv").write_text("\n".join([",".join(rows), *map(",".join, zip(*rows.values(), strict=True))]) + "\n")
+    (tmp_path / "p.csv").write_text(
+        "\n".join([",".join(rows), *map(",".join, zip(*rows.values(), strict=True))]) + "\n"
+    )
     (tmp_path / "p.yaml").write_text(
         "version: 1\ndata: p.csv\n"
         "columns: {age: quasi-identifier, town: quasi-identifier, job: quasi-identifier, illness: sensitive}\n"
@@ -122,7 +127,15 @@ def _publishing(tmp_path: Path) -> tuple[subprocess.Popen[bytes], int]:
     """A long publication in a real terminal, once its search has begun."""
     fill_at_length(tmp_path)
     here, there = pty.openpty()
-    command = [sys.executable, "-m", "sfumato", "publish", str(tmp_path / "people.yaml"), "--out", str(tmp_path / "out")]
+    command = [
+        sys.executable,
+        "-m",
+        "sfumato",
+        "publish",
+        str(tmp_path / "people.yaml"),
+        "--out",
+        str(tmp_path / "out"),
+    ]
     process = subprocess.Popen(
         command, stdin=there, stdout=there, stderr=there, env={**os.environ, "TERM": "xterm", "COLUMNS": "100"}
     )

@@ -1,9 +1,8 @@
 """Writes an archive of Java's classes as sessions of Spark use them, once for an environment.
 
-A Java machine spends half of its first seconds with loading and verifying classes, and the tests of this folder start six of them.
-Where the archive lies in the environment they map it (`settings.py`). Where it does not, or belongs to another Java or Spark, they
-load their classes as ever.
-"""
+A Java machine spends half of its first seconds with loading and verifying classes, and the tests of this folder start
+six of them. Where the archive lies in the environment they map it (`settings.py`). Where it does not, or belongs to
+another Java or Spark, they load their classes as ever."""
 
 from __future__ import annotations
 
@@ -46,9 +45,13 @@ def main() -> int:
 def _work(session: Any, place: Path) -> None:
     """A little of everything that tests do."""
     table = people(120)
-    out = sf.publish(policy(), data=csv_folder(table, place / "a.csv"), engine=session).write(place / "out", report=False)
+    out = sf.publish(policy(), data=csv_folder(table, place / "a.csv"), engine=session).write(
+        place / "out", report=False
+    )
     sf.verify(out, original=parquet_folder(table, place / "b.parquet"), engine=session)
-    sf.publish(policy(), data=session.createDataFrame(table), engine=SparkEngine(session, most_classes=20, region_classes=100))
+    sf.publish(
+        policy(), data=session.createDataFrame(table), engine=SparkEngine(session, most_classes=20, region_classes=100)
+    )
     for method in ("anatomy", "guardian"):
         sf.publish(policy(method, protect=HIDING), data=session.createDataFrame(table), engine=session)
     asked = {"version": 1, "columns": DRAWN, "keep": ["ward >= age"], "method": {"obfuscation": {}}}

@@ -1,4 +1,5 @@
-"""Run by a test with `spark-submit`: a cluster of real processes in which tasks fail, run twice, and an executor is killed."""
+"""Run by a test with `spark-submit`: a cluster of real processes in which tasks fail, run twice, and an executor is
+killed."""
 
 from __future__ import annotations
 

@@ -39,7 +39,9 @@ def policy(method: str = "mondrian", protect: Any = None, columns: Any = None, *
 def csv_folder(table: pa.Table, folder: Path, files: int = 3) -> Path:
     folder.mkdir()
     for place in range(files):
-        part = table.slice(place * table.num_rows // files, (place + 1) * table.num_rows // files - place * table.num_rows // files)
+        part = table.slice(
+            place * table.num_rows // files, (place + 1) * table.num_rows // files - place * table.num_rows // files
+        )
         pa.csv.write_csv(part, folder / f"{place}.csv")
     return folder
 

@@ -1,4 +1,5 @@
-"""The tables that both engines publish by every method: rows of Adult and of the census, or our own people where these are not."""
+"""The tables that both engines publish by every method: rows of Adult and of the census, or our own people where these
+are not."""
 
 from __future__ import annotations
 
@@ -17,7 +18,10 @@ from tests.engines.people import people, policy
 from tests.slow import SLOW
 
 ROWS = 2_000
-GROUPS, HIDING = ("mondrian", "clustering", "refined", "global"), ("anatomy", "guardian", "utility-aware", "single-attribute")
+GROUPS, HIDING = (
+    ("mondrian", "clustering", "refined", "global"),
+    ("anatomy", "guardian", "utility-aware", "single-attribute"),
+)
 """Methods that generalize, and methods that hide values in buckets or other tables and get claims on values alone."""
 _PARAMETERS: dict[str, dict[str, Any]] = {"refined": {"seconds": 0.3}}
 _CENSUS = ("age", "gender", "education", "marital", "race", "work_class", "country")
@@ -47,7 +51,9 @@ def census(method: str) -> tuple[sf.Policy, pa.Table]:
 
 
 def ours(method: str) -> tuple[sf.Policy, pa.Table]:
-    asked = [{"given": ["age", "town"], "hide": "illness", "by": {"l-diversity": {"l": 2}}}] if method in HIDING else None
+    asked = (
+        [{"given": ["age", "town"], "hide": "illness", "by": {"l-diversity": {"l": 2}}}] if method in HIDING else None
+    )
     return policy(method, protect=asked, **_PARAMETERS.get(method, {})), people(seed=2)
 
 
@@ -65,7 +71,8 @@ CASES = [
 
 
 def _hiding(method: str, known: tuple[str, ...], hidden: str) -> sf.Policy:
-    """One column hidden from whoever knows the others: all of them, or the first few, of which there are fewer sub-tables."""
+    """One column hidden from whoever knows the others: all of them, or the first few, of which there are fewer
+    sub-tables."""
     known = known if SLOW else known[: 3 if method in ("anatomy", "utility-aware") else 2]
     columns = dict.fromkeys(known, "quasi-identifier") | {hidden: "sensitive"}
     asked = [{"given": list(known), "hide": hidden, "by": {"l-diversity": {"l": 2}}}]

@@ -7,14 +7,20 @@ import pytest
 import sfumato as sf
 
 _NEAR = {"clustering": 0.05, "refined": 0.05, "guardian": 0.05, "utility-aware": 0.05}
-"""How far apart losses may be. Clustering breaks ties by the order of rows, refined by the clock, tables by how buckets fall."""
+"""How far apart losses may be. Clustering breaks ties by the order of rows, refined by the clock, tables by how buckets
+fall."""
 _MEASURED = {"other columns"}
 
 
 def require_same(there: sf.Publication, here: sf.Publication, method: str, claims: int) -> None:
-    """A release of the cluster beside one of the same rows that was made here; of so many claims findings are the same."""
-    assert [f.to_json() for f in there.certificate.findings[:claims]] == [f.to_json() for f in here.certificate.findings[:claims]]
-    assert {f.model for f in there.certificate.findings} - _MEASURED == {f.model for f in here.certificate.findings} - _MEASURED
+    """A release of the cluster beside one of the same rows that was made here; of so many claims findings are the
+    same."""
+    assert [f.to_json() for f in there.certificate.findings[:claims]] == [
+        f.to_json() for f in here.certificate.findings[:claims]
+    ]
+    assert {f.model for f in there.certificate.findings} - _MEASURED == {
+        f.model for f in here.certificate.findings
+    } - _MEASURED
     assert {f.model for f in there.findings} - _MEASURED == {f.model for f in here.findings} - _MEASURED
     assert there.certificate.holds
     assert there.certificate.records == here.certificate.records

@@ -1,4 +1,5 @@
-"""Rows that are dealt to buckets where they lie: nobody is lost, lists are true, and a task that runs again deals alike."""
+"""Rows that are dealt to buckets where they lie: nobody is lost, lists are true, and a task that runs again deals
+alike."""
 
 from __future__ import annotations
 
@@ -33,7 +34,9 @@ DIVERSE = {"l-diversity": {"l": 2}}
 
 
 def _asked(*models: Any) -> sf.Policy:
-    return policy("anatomy", protect=[{"given": ["age", "town"], "hide": "illness", "by": model} for model in models or [DIVERSE]])
+    return policy(
+        "anatomy", protect=[{"given": ["age", "town"], "hide": "illness", "by": model} for model in models or [DIVERSE]]
+    )
 
 
 def _rows(folder: Path, part: str, names: tuple[str, ...]) -> list[tuple[Any, ...]]:
@@ -42,14 +45,16 @@ def _rows(folder: Path, part: str, names: tuple[str, ...]) -> list[tuple[Any, ..
 
 
 def test_rows_are_dealt_where_they_lie(spark: Any, tmp_path: Path) -> None:
-    """By plain counting of the files; and what the audit reads of kinds of buckets is what it reads of all rows, for a model of
-    shares over people in several buckets, too."""
+    """By plain counting of the files; and what the audit reads of kinds of buckets is what it reads of all rows, for a
+    model of shares over people in several buckets, too."""
     table = pa.concat_tables([people(150, seed=31), people(30, seed=31)])  # some are alike in everything
     asked, frame = _asked(DIVERSE, {"t-closeness": {"t": 0.6}}), spark.createDataFrame(table)
     made = sf.publish(asked, data=frame, engine=spark, seed=SEED)
     out = made.write(tmp_path / "out")
     rows = _rows(out, "data", (*KNOWN, "bucket"))
-    assert Counter(row[:3] for row in rows) == Counter(zip(*(table.column(name).to_pylist() for name in KNOWN), strict=True))
+    assert Counter(row[:3] for row in rows) == Counter(
+        zip(*(table.column(name).to_pylist() for name in KNOWN), strict=True)
+    )
     listed: dict[int, Counter[str]] = {}
     for bucket, value, count in _rows(out, "sensitive", ("bucket", "value", "count")):
         listed.setdefault(bucket, Counter())[value] += count
@@ -82,8 +87,8 @@ def test_without_the_trace_nobody_knows_who_stands_where() -> None:
 
 
 def test_a_deal_is_the_same_however_often_tasks_run(spark: Any) -> None:
-    """People who are alike have keys of their own: else they would lie beside each other, and buckets would tell more than they
-    list. No plan shows a secret."""
+    """People who are alike have keys of their own: else they would lie beside each other, and buckets would tell more
+    than they list. No plan shows a secret."""
     engine, table, secret = SparkEngine(spark), pa.concat_tables([people(10, seed=34)] * 6), RunSecret(b"\x05" * 32)
     frame, values = spark.createDataFrame(table), sorted(set(table.column("illness").to_pylist()))
     found = []

@@ -1,4 +1,5 @@
-"""New values drawn where records lie: kept columns stay, rules hold over all files, and a task that runs again draws alike."""
+"""New values drawn where records lie: kept columns stay, rules hold over all files, and a task that runs again draws
+alike."""
 
 from __future__ import annotations
 
@@ -45,7 +46,9 @@ def test_shares_fit_together_however_they_are_cut() -> None:
     assert keys == whole["name"].to_pylist()
     assert sorted(map(int, keys)) == list(range(1, 61))
     assert make(_share(ages[7:40], list(range(7, 40)))) == parts[1]
-    assert all(int(new) >= int(age) for part in [whole] for new, age in zip(part["ward"].to_pylist(), ages, strict=True))
+    assert all(
+        int(new) >= int(age) for part in [whole] for new, age in zip(part["ward"].to_pylist(), ages, strict=True)
+    )
     assert IndependentDraws(_asked(60), SECRET[::-1], 60)(_share(ages, list(range(60))))["name"] != whole["name"]
 
 
@@ -66,7 +69,9 @@ def test_too_few_keys_are_refused() -> None:
 
 def test_keys_that_hang_on_each_other_are_not_dealt_to_shares() -> None:
     """Two keys over common columns would be unique within a share only."""
-    columns = {key: {"role": "replaced", "domain": {"integers": [1, 50]}} for key in ("name", "ward")} | {"age": "other"}
+    columns = {key: {"role": "replaced", "domain": {"integers": [1, 50]}} for key in ("name", "ward")} | {
+        "age": "other"
+    }
     keep = ["unique(name)", "unique(name, ward)"]
     policy = sf.Policy.parse({"version": 1, "columns": columns, "keep": keep, "method": {"obfuscation": {}}})
     with pytest.raises(PolicyError, match="hang on other records"):
@@ -74,7 +79,8 @@ def test_keys_that_hang_on_each_other_are_not_dealt_to_shares() -> None:
 
 
 def test_values_are_drawn_where_records_lie(spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """By plain counting of the files, over several shares; a total that is compared with kept values is dealt to them."""
+    """By plain counting of the files, over several shares; a total that is compared with kept values is dealt to
+    them."""
     monkeypatch.setattr(spark_draws, "SHARE", 70)
     table = people(200, seed=61)
     frame = spark.createDataFrame(table)
@@ -89,7 +95,9 @@ def test_values_are_drawn_where_records_lie(spark: Any, tmp_path: Path, monkeypa
     wards = [int(ward) for ward in published.column("ward").to_pylist()]
     assert sum(wards) == sum(int(age) for age in table.column("age").to_pylist()) + 7_000
     assert any("rows stayed where they lie" in said for said in made.certificate.assumptions)
-    assert {"domains", "missing values", "kept columns", "rules", "suppression"} <= {finding.model for finding in made.findings}
+    assert {"domains", "missing values", "kept columns", "rules", "suppression"} <= {
+        finding.model for finding in made.findings
+    }
     here, there = sf.verify(out, original=table), sf.verify(out, original=frame, engine=spark)
     assert here.holds
     assert there.holds
@@ -122,7 +130,11 @@ def test_what_is_wrong_in_some_file_is_found(spark: Any, tmp_path: Path) -> None
             return super().write(frame.withColumns(wrong), records, folder)
 
     with pytest.raises(AuditRefused) as caught:
-        sf.publish(_asked(400, "sum(ward) = 2600"), data=spark.createDataFrame(people(40, seed=62)), engine=Lying(spark, tmp_path))
+        sf.publish(
+            _asked(400, "sum(ward) = 2600"),
+            data=spark.createDataFrame(people(40, seed=62)),
+            engine=Lying(spark, tmp_path),
+        )
     told = str(caught.value)
     assert '"unique(name)" is broken 39 time(s)' in told
     assert '"sum(ward) = 2600" is broken 1 time(s)' in told

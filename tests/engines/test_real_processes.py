@@ -1,4 +1,5 @@
-"""A cluster of real processes, with tasks that fail twice, speculation, and an executor that is killed while rows are written."""
+"""A cluster of real processes, with tasks that fail twice, speculation, and an executor that is killed while rows are
+written."""
 
 from __future__ import annotations
 

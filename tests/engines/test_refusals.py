@@ -79,7 +79,9 @@ def test_check_says_that_rows_stay(tmp_path: Path) -> None:
     file = tmp_path / "policy.yaml"
     for method in ("anatomy", "guardian", "utility-aware", "single-attribute"):
         hidden = {"method": {method: {}}, "protect": ["age -> illness : 2-diversity"]}
-        assert "rows stayed where they lie" in " ".join(forecast_publish(Policy.parse(ASKED | hidden), elsewhere=True).sentences())
+        assert "rows stayed where they lie" in " ".join(
+            forecast_publish(Policy.parse(ASKED | hidden), elsewhere=True).sentences()
+        )
     for rule in (
         "ward >= age",
         "unique(ward)",
@@ -88,7 +90,9 @@ def test_check_says_that_rows_stay(tmp_path: Path) -> None:
         "mean(ward where age > 30) <= 50",
     ):
         drawn = {"method": {"obfuscation": {}}, "columns": NEW, "protect": [], "keep": [rule]}
-        assert "rows stayed where they lie" in " ".join(forecast_publish(Policy.parse(ASKED | drawn), elsewhere=True).sentences())
+        assert "rows stayed where they lie" in " ".join(
+            forecast_publish(Policy.parse(ASKED | drawn), elsewhere=True).sentences()
+        )
     file.write_text(yaml.safe_dump(ASKED | {"method": {"mondrian": {}}}))
     told = run("check", str(file), "--engine", "spark")
     assert told.returncode == 0

@@ -75,7 +75,8 @@ def test_all_parts_of_a_cut_hold(seed: int) -> None:
 
 
 def test_the_children_of_a_node_are_cut_apart() -> None:
-    """A tree of two branches is cut between them, a column that saves more comes first, and what is rare stays together."""
+    """A tree of two branches is cut between them, a column that saves more comes first, and what is rare stays
+    together."""
     tree = Hierarchy.from_paths([["a", "x", "*"], ["b", "x", "*"], ["c", "y", "*"], ["d", "y", "*"]])
     codes = [np.array([0, 1, 2, 3] * 5), np.array([0] * 10 + [1] * 10)]
     ill, labels = np.zeros(20, dtype=np.int64), {"ill": ("x",)}
@@ -96,7 +97,8 @@ def test_regions_are_leaves_of_a_tree() -> None:
 
 @pytest.mark.parametrize("seed", range(40 if SLOW else 16))
 def test_regions_of_random_tables_hold(seed: int) -> None:
-    """Without a cluster: cut, solve each region, lay the shares together; claims are counted plainly on what would be published."""
+    """Without a cluster: cut, solve each region, lay the shares together; claims are counted plainly on what would be
+    published."""
     published, gone = in_regions(seed)
     groups: dict[tuple[str, ...], Counter[str]] = {}
     for (*known, ill), many in published.items():
@@ -116,7 +118,9 @@ def in_regions(seed: int) -> tuple[Counter[tuple[str, ...]], int]:
     table = people(RECORDS, seed=int(draw.integers(1 << 30))).select(names)
     classes = table.group_by(names).aggregate([([], "count_all")])
     counts, ids = classes.column("count_all").to_numpy(), np.arange(classes.num_rows)
-    asked = policy(str(draw.choice(["mondrian", "clustering"])), protect=[{"k-anonymity": {"k": 4}}, {"p-sensitivity": {"p": 2}}])
+    asked = policy(
+        str(draw.choice(["mondrian", "clustering"])), protect=[{"k-anonymity": {"k": 4}}, {"p-sensitivity": {"p": 2}}]
+    )
     texts = {name: classes.column(name).to_pylist() for name in names}
     domains = {name: generalization_of(asked, name, sorted(set(texts[name]))) for name in ("age", "town")}
     codes = [np.array([domain.code_of[text] for text in texts[name]]) for name, domain in domains.items()]
@@ -132,12 +136,16 @@ def in_regions(seed: int) -> tuple[Counter[tuple[str, ...]], int]:
         waiting += _cut(region, tallies, cuts, sizes, int(draw.integers(5, 60)), ground)
     assert sum(sizes.values()) == len(counts)
     whole = classes.rename_columns([*names, COUNT]).append_column(IDENTITY, pa.array(ids))
-    columns = {name: c.model_copy(update={"hierarchy": domains.get(name, c.hierarchy)}) for name, c in asked.columns.items()}
+    columns = {
+        name: c.model_copy(update={"hierarchy": domains.get(name, c.hierarchy)}) for name, c in asked.columns.items()
+    }
     bound, method = replace(asked, columns=columns), find("methods", Method, asked.method.name)()
     published: Counter[tuple[str, ...]] = Counter()
     place = route_to_regions(cuts, codes)
     for region in np.unique(place):
-        shares = solved(bound, method, b"\x01" * 32, names, ("age", "town"), whole.take(pa.array(np.flatnonzero(place == region))))
+        shares = solved(
+            bound, method, b"\x01" * 32, names, ("age", "town"), whole.take(pa.array(np.flatnonzero(place == region)))
+        )
         for share in shares.to_pylist():
             row = share[IDENTITY]
             published[share[f"{LABEL}0"], share[f"{LABEL}1"], texts["illness"][row]] += share[LAST] - share[FIRST]
@@ -151,7 +159,9 @@ def _weighed(column: np.ndarray, ill: np.ndarray, counts: np.ndarray) -> ColumnT
 
 
 def test_claims_that_need_the_whole_are_not_for_regions() -> None:
-    assert "t-closeness" in unfit_for_regions(policy(protect=[{"k-anonymity": {"k": 2}}, {"t-closeness": {"t": 0.3}}]), Mondrian())
+    assert "t-closeness" in unfit_for_regions(
+        policy(protect=[{"k-anonymity": {"k": 2}}, {"t-closeness": {"t": 0.3}}]), Mondrian()
+    )
     age = COLUMNS["age"] | {"boundary": {"level": 2}}
     assert "boundaries" in unfit_for_regions(policy(columns=COLUMNS | {"age": age}), Mondrian())
     assert unfit_for_regions(policy(), Mondrian()) == ""

@@ -96,7 +96,8 @@ def test_verify_reads_everything_itself(series: Any, spark: Any) -> None:
 
 
 def test_every_promise_is_that_of_people_written_out(series: Any) -> None:
-    """From the people files and the published cells, by the definition: who looked alike in all releases, one by one."""
+    """From the people files and the published cells, by the definition: who looked alike in all releases, one by
+    one."""
     place, _ = series
     lives: dict[str, list[Any]] = {}
     for number, (past, files) in enumerate(Ledger(place / "people.ledger").chronicle()):
@@ -109,15 +110,22 @@ def test_every_promise_is_that_of_people_written_out(series: Any) -> None:
         known = tuple(None if cells is None else cells[:2] for cells in life)
         classes.setdefault(known, []).append(next(cells[2] for cells in life if cells is not None))
     assert len(lives) > 1000
-    stranger, new = ([cells is not None for cells in lives[key]] for key in (*(k for k in lives if "forgotten" in k), FORGOTTEN))
-    assert stranger == [True, True, False]  # forgotten on the cluster's own files, which it read again for the third release
+    stranger, new = (
+        [cells is not None for cells in lives[key]] for key in (*(k for k in lives if "forgotten" in k), FORGOTTEN)
+    )
+    assert stranger == [
+        True,
+        True,
+        False,
+    ]  # forgotten on the cluster's own files, which it read again for the third release
     assert new == [False, False, True]
     assert min(map(len, classes.values())) >= 4
     assert min(len(set(values)) for values in classes.values()) >= 2
 
 
 def test_people_who_are_seated_wrongly_are_found(spark: Any, tmp_path: Path) -> None:
-    """Lines that are exchanged between two people of different classes, as a defect would do, are refused by the audit."""
+    """Lines that are exchanged between two people of different classes, as a defect would do, are refused by the
+    audit."""
 
     class Confused(SparkEngine):
         def seats(self, *given: Any) -> Any:
@@ -130,7 +138,9 @@ def test_people_who_are_seated_wrongly_are_found(spark: Any, tmp_path: Path) -> 
         sf.publish(asked(), data=data, engine=Confused(spark), ledger=tmp_path / "new.ledger", new_ledger=True)
 
 
-def test_a_release_that_forgets_the_past_is_refused(spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_release_that_forgets_the_past_is_refused(
+    spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A method that mixes people of different pasts keeps every claim in its own release, and none over all of them."""
     from sfumato.history.constrain.constraints import HistoryConstraint
     from sfumato.kinds.tables.methods import recoding
@@ -139,7 +149,9 @@ def test_a_release_that_forgets_the_past_is_refused(spark: Any, tmp_path: Path, 
     published([first], tmp_path / "here", asked(), None)
     monkeypatch.setattr(recoding, "constrain_task", lambda task: HistoryConstraint.first(task.data))
     with pytest.raises(Infeasible, match=r"over 2 releases"):
-        sf.publish(asked(), data=spark.createDataFrame(second), engine=spark, ledger=tmp_path / "here" / "people.ledger")
+        sf.publish(
+            asked(), data=spark.createDataFrame(second), engine=spark, ledger=tmp_path / "here" / "people.ledger"
+        )
 
 
 def test_people_files_are_under_the_chain(series: Any, spark: Any, tmp_path: Path) -> None:
@@ -147,7 +159,9 @@ def test_people_files_are_under_the_chain(series: Any, spark: Any, tmp_path: Pat
     book = tmp_path / "there" / "people.ledger"
     file = min((tmp_path / "there" / "people.ledger.people").glob("0*/part-*.parquet"))
     table = pq.read_table(file)
-    pq.write_table(table.set_column(1, "line", table.column("line").take(pa.array(np.arange(table.num_rows)[::-1]))), file)
+    pq.write_table(
+        table.set_column(1, "line", table.column("line").take(pa.array(np.arange(table.num_rows)[::-1]))), file
+    )
     with pytest.raises(LedgerError, match="people of entry 1"):
         Ledger(book).verify()
     file.unlink()
@@ -170,7 +184,9 @@ def test_keys_that_name_two_people_are_refused(spark: Any, tmp_path: Path) -> No
     table = quarters(120)[0]
     twice = pa.concat_tables([table, table.slice(0, 1)])
     with pytest.raises(DataError, match=r"1 record\(s\) repeat the key"):
-        sf.publish(asked(), data=spark.createDataFrame(twice), engine=spark, ledger=tmp_path / "l.ledger", new_ledger=True)
+        sf.publish(
+            asked(), data=spark.createDataFrame(twice), engine=spark, ledger=tmp_path / "l.ledger", new_ledger=True
+        )
 
 
 def test_somebody_who_stands_twice_in_a_release_is_refused(spark: Any) -> None:

@@ -1,8 +1,7 @@
 """The same policy gives on Spark what it gives here: claims, certificate and figures; one test body for both engines.
 
-Every method runs on one table and few columns, with --slow on all of them (`real_tables.py`). Two of them run without it
-where their releases are looked at anyway (`test_dealing.py`, `test_splitting.py`).
-"""
+Every method runs on one table and few columns, with --slow on all of them (`real_tables.py`). Two of them run without
+it where their releases are looked at anyway (`test_dealing.py`, `test_splitting.py`)."""
 
 from __future__ import annotations
 
@@ -49,13 +48,25 @@ def _counted(table: pa.Table) -> Counter[tuple[str, ...]]:
 
 def test_a_release_holds_and_is_true(written: Written) -> None:
     """Published, written, verified without and with the original, measured; nobody is lost or doubled."""
-    table, source, publication, out, engine = written.table, written.source, written.publication, written.out, written.engine
+    table, source, publication, out, engine = (
+        written.table,
+        written.source,
+        written.publication,
+        written.out,
+        written.engine,
+    )
     assert publication.certificate.holds
     assert {"manifest.json", "certificate.json", "policy.yaml", "report.html"} < {file.name for file in out.iterdir()}
     assert sf.verify(out, engine=engine).holds
     audit = sf.verify(out, original=source, engine=engine)
     assert audit.holds
-    assert {finding.model for finding in audit.findings} >= {"k-anonymity", "p-sensitivity", "truthfulness", "floor", "certificate"}
+    assert {finding.model for finding in audit.findings} >= {
+        "k-anonymity",
+        "p-sensitivity",
+        "truthfulness",
+        "floor",
+        "certificate",
+    }
     figures = sf.measure(out, original=source, engine=engine)
     assert figures == publication.utility
     published = rows_of(out) if engine is not None else publication.release.parts["data"].table

@@ -1,4 +1,5 @@
-"""Where rows come from beside files and frames: tables that the session knows, and databases (JDBC; Derby comes with Spark)."""
+"""Where rows come from beside files and frames: tables that the session knows, and databases (JDBC; Derby comes with
+Spark)."""
 
 from __future__ import annotations
 
@@ -24,11 +25,15 @@ def test_tables_of_the_session_and_of_a_database(spark: Any, tmp_path: Path) -> 
     frame = spark.createDataFrame(table)
     frame.createOrReplaceTempView("patients")
     url = "jdbc:derby:memory:ward"
-    frame.write.jdbc(f"{url};create=true", "PATIENTS", properties={"createTableColumnTypes": "town VARCHAR(60), ward VARCHAR(20)"})
+    frame.write.jdbc(
+        f"{url};create=true", "PATIENTS", properties={"createTableColumnTypes": "town VARCHAR(60), ward VARCHAR(20)"}
+    )
     here = sf.publish(_from(""), data=table)
     for place, asked in enumerate([_from("table:patients"), _from(url, table="PATIENTS")]):
         there = sf.publish(asked, engine=spark)
-        assert [f.to_json() for f in there.certificate.findings[:1]] == [f.to_json() for f in here.certificate.findings[:1]]
+        assert [f.to_json() for f in there.certificate.findings[:1]] == [
+            f.to_json() for f in here.certificate.findings[:1]
+        ]
         assert there.certificate.records == here.certificate.records
         out = there.write(tmp_path / str(place))
         assert sf.verify(out, original=table).holds
@@ -61,7 +66,9 @@ def test_a_table_of_hive(spark: Any) -> None:
         said = {row["col_name"]: row["data_type"] for row in spark.sql("DESCRIBE FORMATTED ward").collect()}
         assert said["Provider"] == "hive"
         here, there = sf.publish(_from(""), data=table), sf.publish(_from("table:default.ward"), engine=spark)
-        assert [f.to_json() for f in there.certificate.findings[:1]] == [f.to_json() for f in here.certificate.findings[:1]]
+        assert [f.to_json() for f in there.certificate.findings[:1]] == [
+            f.to_json() for f in here.certificate.findings[:1]
+        ]
         assert there.certificate.records == here.certificate.records
     finally:
         spark.sql("DROP TABLE ward")

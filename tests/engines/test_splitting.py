@@ -1,4 +1,5 @@
-"""Sub-tables of rows that stay where they lie: every table is true, has an order and buckets of its own, and lies are found."""
+"""Sub-tables of rows that stay where they lie: every table is true, has an order and buckets of its own, and lies are
+found."""
 
 from __future__ import annotations
 
@@ -69,12 +70,18 @@ def test_lists_of_a_sub_table_that_lie_are_refused(spark: Any, tmp_path: Path) -
             from pyspark.sql import functions as F
 
             moved = of_the_next(frame) if folder.name == "table-1-sensitive" else frame
-            wrong = F.when(F.col("ward") == "north", "south").otherwise(F.col("ward")) if folder.name == "table-2" else None
+            wrong = (
+                F.when(F.col("ward") == "north", "south").otherwise(F.col("ward")) if folder.name == "table-2" else None
+            )
             return super().write(moved if wrong is None else moved.withColumn("ward", wrong), records, folder)
 
-    with pytest.raises(AuditRefused, match=r"do not list the values of their own rows.* rows are no record of the original"):
+    with pytest.raises(
+        AuditRefused, match=r"do not list the values of their own rows.* rows are no record of the original"
+    ):
         sf.publish(
-            policy("utility-aware", protect=RULES), data=spark.createDataFrame(people(60, seed=42)), engine=Lying(spark, tmp_path)
+            policy("utility-aware", protect=RULES),
+            data=spark.createDataFrame(people(60, seed=42)),
+            engine=Lying(spark, tmp_path),
         )
 
 
@@ -82,7 +89,10 @@ def test_no_order_links_two_tables(spark: Any) -> None:
     """Rows of the same columns under the keys of two tables stand in different orders, and no plan shows a key."""
     engine = SparkEngine(spark)
     rows = engine.rows(policy(), spark.createDataFrame(people(60, seed=43)))
-    keys = [RunSecret(RunSecret(b"\x05" * 32).key("table", part).encode()).key("order of rows") for part in ("table-1", "table-2")]
+    keys = [
+        RunSecret(RunSecret(b"\x05" * 32).key("table", part).encode()).key("order of rows")
+        for part in ("table-1", "table-2")
+    ]
     frames = [engine.projected(rows, ["age", "town"], key) for key in keys]
     orders = [[row[:2] for row in frame.sort("\x1fkey").collect()] for frame in frames]
     assert orders[0] != orders[1]
@@ -111,10 +121,20 @@ def test_kinds_of_buckets_say_what_all_buckets_say() -> None:
     """Two buckets that list the same as one, with counts: the same weights, people and estimate."""
     rows = pa.table({"age": ["1", "2", "1", "2", "3", "3"], "bucket": ["1", "1", "2", "2", "3", "3"]})
     lists = [("1", "flu"), ("1", "gout"), ("2", "flu"), ("2", "gout"), ("3", "cold"), ("3", "gout")]
-    entries = {"bucket": [b for b, _ in lists], "value": [v for _, v in lists], "count": [1] * 6, "column": ["illness"] * 6}
+    entries = {
+        "bucket": [b for b, _ in lists],
+        "value": [v for _, v in lists],
+        "count": [1] * 6,
+        "column": ["illness"] * 6,
+    }
     plain = read_tables({"table-1": Table(rows), "table-1-sensitive": Table(pa.table(entries))})
     kinds = pa.table({"age": ["1", "2", "3"], "bucket": ["a", "a", "b"]})
-    few = {"bucket": list("aabb"), "value": ["flu", "gout", "cold", "gout"], "count": [1] * 4, "column": ["illness"] * 4}
+    few = {
+        "bucket": list("aabb"),
+        "value": ["flu", "gout", "cold", "gout"],
+        "count": [1] * 4,
+        "column": ["illness"] * 4,
+    }
     counted = read_tables(
         {
             "table-1": Table(kinds, counts=np.array([2, 2, 2])),

@@ -51,7 +51,8 @@ def operators(frame: Any) -> list[str]:
 
 
 def test_the_secret_order_comes_last(spark: Any) -> None:
-    """Trap 1: an optimizer drops a sort before a join or an exchange; the one that hides where rows were is the last of all."""
+    """Trap 1: an optimizer drops a sort before a join or an exchange; the one that hides where rows were is the last of
+    all."""
     engine, rows, recoding = _as_it_is(spark)
     secret = RunSecret(b"\x07" * 32)
     frame = laid_out(engine.recode(rows, recoding, ["age", "town", "illness", "ward"], secret), 2)
@@ -64,7 +65,9 @@ def test_the_secret_order_comes_last(spark: Any) -> None:
     assert not any(key in told for key in [*recoding.tuple_keys(secret), secret.content.hex()])
 
 
-def test_a_task_that_runs_again_writes_the_same_rows(spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_task_that_runs_again_writes_the_same_rows(
+    spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Trap 2: failed attempts and other partitions change no byte under one secret; nor does that classes are many."""
     frame = spark.createDataFrame(people(200))
     quiet = _published(spark, frame.coalesce(1), tmp_path / "quiet")
@@ -76,7 +79,10 @@ def test_a_task_that_runs_again_writes_the_same_rows(spark: Any, tmp_path: Path,
 def test_another_secret_gives_another_order(spark: Any) -> None:
     engine, rows, recoding = _as_it_is(spark)
     orders = [
-        [tuple(row) for row in laid_out(engine.recode(rows, recoding, KNOWN, RunSecret(bytes([key]) * 32)), 1).collect()]
+        [
+            tuple(row)
+            for row in laid_out(engine.recode(rows, recoding, KNOWN, RunSecret(bytes([key]) * 32)), 1).collect()
+        ]
         for key in (7, 7, 8)
     ]
     assert orders[0] == orders[1] != orders[2]
@@ -97,7 +103,13 @@ def test_files_say_nothing_more(spark: Any, tmp_path: Path) -> None:
         out = sf.publish(asked, data=str(source), engine=spark, seed=SEED).write(tmp_path / f"out-{place}")
         found.append({file.relative_to(out).as_posix(): file.read_bytes() for file in out.rglob("*") if file.is_file()})
     assert found[0] == found[1]
-    assert set(found[0]) == {"data/part-00000.parquet", "manifest.json", "certificate.json", "policy.yaml", "report.html"}
+    assert set(found[0]) == {
+        "data/part-00000.parquet",
+        "manifest.json",
+        "certificate.json",
+        "policy.yaml",
+        "report.html",
+    }
     footer = pq.read_metadata(tmp_path / "out-0" / "data" / "part-00000.parquet")
     assert set(footer.metadata) == {b"org.apache.spark.version", b"org.apache.spark.sql.parquet.row.metadata"}
     schema = json.loads(footer.metadata[b"org.apache.spark.sql.parquet.row.metadata"])
@@ -139,7 +151,8 @@ def test_the_trace_is_a_grouping(spark: Any) -> None:
     """Trap 5: what the driver keeps of who stands where does not grow with the rows."""
     table = people(150).drop_columns(["ward"])
     asked = policy(
-        protect=[{"k-anonymity": {"k": 3}}], columns={name: COLUMNS[name] for name in ("name", "age", "town", "illness")}
+        protect=[{"k-anonymity": {"k": 3}}],
+        columns={name: COLUMNS[name] for name in ("name", "age", "town", "illness")},
     )
     classes = len(table.group_by(["age", "town", "illness"]).aggregate([]))
     found = sf.publish(asked, data=spark.createDataFrame(pa.concat_tables([table] * 20)), engine=spark)
@@ -149,7 +162,9 @@ def test_the_trace_is_a_grouping(spark: Any) -> None:
     assert pa.default_memory_pool().backend_name == "system"  # a session of our own gives memory back
 
 
-def test_a_driver_that_dies_after_certifying_leaves_no_release(spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_driver_that_dies_after_certifying_leaves_no_release(
+    spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """What lies there with everything judged, sealed and synced, and nothing entered or renamed."""
     columns = {name: role for name, role in COLUMNS.items() if name != "ward"}
     asked = replace(policy(columns=columns), key=("name",))
@@ -180,7 +195,8 @@ def test_a_driver_that_dies_after_certifying_leaves_no_release(spark: Any, tmp_p
 
 
 def test_a_driver_that_dies_leaves_no_release(spark: Any, tmp_path: Path) -> None:
-    """What lies there when it dies, all rows written and nothing judged, is a hidden folder that nobody takes for a release."""
+    """What lies there when it dies, all rows written and nothing judged, is a hidden folder that nobody takes for a
+    release."""
 
     class Dying(SparkEngine):
         def count(self, files: Any, names: Any) -> Any:
@@ -199,7 +215,9 @@ def test_a_driver_that_dies_leaves_no_release(spark: Any, tmp_path: Path) -> Non
         sf.verify(left)
 
 
-def test_lines_that_do_not_fit_are_counted_not_quoted(spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_lines_that_do_not_fit_are_counted_not_quoted(
+    spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Whether the source is small or large."""
     folder = csv_folder(people(50), tmp_path / "people.csv")
     with (folder / "1.csv").open("a") as file:

@@ -54,7 +54,11 @@ def of_the_next(lists: Any) -> Any:
     """What every bucket lists, said of the next one."""
     buckets = sorted(row["bucket"] for row in lists.select("bucket").distinct().collect())
     turned = pa.table({"bucket": buckets, "next": [*buckets[1:], buckets[0]]})
-    moved = lists.join(lists.sparkSession.createDataFrame(turned), "bucket").drop("bucket").withColumnRenamed("next", "bucket")
+    moved = (
+        lists.join(lists.sparkSession.createDataFrame(turned), "bucket")
+        .drop("bucket")
+        .withColumnRenamed("next", "bucket")
+    )
     return moved.select(*lists.columns)
 
 

@@ -1,9 +1,10 @@
-"""The process that Spark's Python workers are forked from, with their libraries loaded once rather than by every worker.
+"""The process that Spark's Python workers are forked from, with their libraries loaded once rather than by every
+worker.
 
-Before each task a worker asks Python to forget where modules lie, and Python then reads the list of Spark's own archive once for
-every package in it: a third of a second. The archive does not change while tests run. After each task it looks through all that is
-loaded for garbage, as long as a small task takes; libraries are there to stay, and are not looked through.
-"""
+Before each task a worker asks Python to forget where modules lie, and Python then reads the list of Spark's own archive
+once for every package in it: a third of a second. The archive does not change while tests run. After each task it looks
+through all that is loaded for garbage, as long as a small task takes; libraries are there to stay, and are not looked
+through."""
 
 import gc
 from zipimport import zipimporter

@@ -1,4 +1,5 @@
-"""Exploration: what is varied, what is dominated, what is chosen; stopped and gone on with; as JSON, page and policy."""
+"""Exploration: what is varied, what is dominated, what is chosen; stopped and gone on with; as JSON, page and
+policy."""
 
 from __future__ import annotations
 
@@ -57,7 +58,16 @@ def test_every_point_is_what_publishing_its_policy_gives(folder: Path) -> None:
 
 
 def test_the_chosen_policy_lies_elsewhere_and_still_works(folder: Path) -> None:
-    done = run("explore", str(folder / "policy.yaml"), "--level", "k=3,4", "--method", "mondrian", "--out", str(folder / "x" / "y"))
+    done = run(
+        "explore",
+        str(folder / "policy.yaml"),
+        "--level",
+        "k=3,4",
+        "--method",
+        "mondrian",
+        "--out",
+        str(folder / "x" / "y"),
+    )
     assert done.returncode == 0, done.stderr
     assert "chosen" in done.stdout
     chosen = sf.Policy.read(folder / "x" / "y" / "chosen.yaml")
@@ -82,9 +92,14 @@ def test_domination_by_the_definition() -> None:
     safer = {"k": "more", "t": "less"}
     for one, two in itertools.permutations(points, 2):
         costs = [(one.loss, two.loss), (one.query_error, two.query_error), (one.suppressed, two.suppressed)]
-        costs += [(-one.variant.levels["k"], -two.variant.levels["k"]), (one.variant.levels["t"], two.variant.levels["t"])]
+        costs += [
+            (-one.variant.levels["k"], -two.variant.levels["k"]),
+            (one.variant.levels["t"], two.variant.levels["t"]),
+        ]
         truth = (
-            all(a <= b for a, b in costs) and any(a < b for a, b in costs) and set(one.variant.without) <= set(two.variant.without)
+            all(a <= b for a, b in costs)
+            and any(a < b for a, b in costs)
+            and set(one.variant.without) <= set(two.variant.without)
         )
         assert dominates(one, two, safer) == truth
     marked = mark_dominated(points, safer)
@@ -107,7 +122,9 @@ def test_columns_that_are_left_out_count_as_lost(folder: Path) -> None:
     all_of_it, less = sf.explore(folder / "policy.yaml", sweep=sweep).points
     assert (
         "town"
-        in sf.publish(all_of_it.variant.policy(sf.Policy.read(folder / "policy.yaml"))).release.parts["data"].table.column_names
+        in sf.publish(all_of_it.variant.policy(sf.Policy.read(folder / "policy.yaml")))
+        .release.parts["data"]
+        .table.column_names
     )
     publication = sf.publish(less.variant.policy(sf.Policy.read(folder / "policy.yaml")))
     assert "town" not in publication.release.parts["data"].table.column_names
@@ -117,7 +134,9 @@ def test_columns_that_are_left_out_count_as_lost(folder: Path) -> None:
 def test_hierarchy_depths_are_kept(folder: Path) -> None:
     sweep = sf.Sweep({"k": (2,)}, ("mondrian",), depths={"town": (0, 1)})
     for point in sf.explore(folder / "policy.yaml", sweep=sweep).points:
-        labels = sf.publish(point.variant.policy(sf.Policy.read(folder / "policy.yaml"))).release.parts["data"].table["town"]
+        labels = (
+            sf.publish(point.variant.policy(sf.Policy.read(folder / "policy.yaml"))).release.parts["data"].table["town"]
+        )
         assert "*" not in labels.to_pylist()
         assert point.status == "published"
 
@@ -183,16 +202,22 @@ def test_a_damaged_journal_is_refused(folder: Path) -> None:
 def test_two_processes_give_the_same(folder: Path) -> None:
     sweep = sf.Sweep({"k": (2, 4, 8)}, ("mondrian",))
     one, two = (sf.explore(folder / "policy.yaml", sweep=sweep, jobs=jobs) for jobs in (1, 2))
-    assert [(p.variant, p.loss, p.query_error) for p in one.points] == [(p.variant, p.loss, p.query_error) for p in two.points]
+    assert [(p.variant, p.loss, p.query_error) for p in one.points] == [
+        (p.variant, p.loss, p.query_error) for p in two.points
+    ]
 
 
 def test_the_json_reads_back_as_the_same_points(folder: Path) -> None:
     done = run("explore", str(folder / "policy.yaml"), "--level", "k=2,4", "--method", "mondrian", "--json")
     tree = json.loads(done.stdout)
-    points = [Point.from_json({key: value for key, value in entry.items() if key != "number"}) for entry in tree["points"]]
+    points = [
+        Point.from_json({key: value for key, value in entry.items() if key != "number"}) for entry in tree["points"]
+    ]
     assert [point.variant.levels["k"] for point in points] == [2, 4]
     assert tree["chosen"] == 2
-    assert [point.to_json() for point in points] == [{k: v for k, v in e.items() if k != "number"} for e in tree["points"]]
+    assert [point.to_json() for point in points] == [
+        {k: v for k, v in e.items() if k != "number"} for e in tree["points"]
+    ]
 
 
 def test_without_words_the_first_level_is_swept_with_able_methods(folder: Path) -> None:

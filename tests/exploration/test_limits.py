@@ -34,7 +34,9 @@ def people(rows: list[tuple[str, str, str]]) -> Table:
     return Table(pa.table({"age": list(ages), "town": list(towns), "illness": list(ills)}))
 
 
-PLAIN = [(age, town, ill) for age in ("31", "32") for town in ("Ulm", "Augsburg", "Kiel", "Emden") for ill in ("flu", "gout")] * 2
+PLAIN = [
+    (age, town, ill) for age in ("31", "32") for town in ("Ulm", "Augsburg", "Kiel", "Emden") for ill in ("flu", "gout")
+] * 2
 
 
 def test_values_that_few_people_have() -> None:
@@ -62,7 +64,11 @@ def test_a_boundary_of_another_column() -> None:
 
 def test_one_claim_of_two() -> None:
     """Everybody has a twin in age and town, but twins share their illness: diversity is what costs."""
-    rows = [(age, "Ulm", ill) for age, ill in (("31", "flu"), ("45", "gout"), ("62", "cold"), ("78", "fever")) for _ in range(4)]
+    rows = [
+        (age, "Ulm", ill)
+        for age, ill in (("31", "flu"), ("45", "gout"), ("62", "cold"), ("78", "fever"))
+        for _ in range(4)
+    ]
     claims = [{"k-anonymity": {"k": 2}}, {"l-diversity": {"l": 2}}]
     found = why_coarse(policy(claims), "age", people(rows))
     assert (found.limits[0].kind, found.limits[0].loss, found.limits[0].note) == ("claim", 0.0, "dropped")
@@ -76,7 +82,9 @@ def test_a_column_that_is_published_as_it_is() -> None:
 
 
 def test_classes_stand_for_several_people() -> None:
-    found = why_coarse(policy([{"k-anonymity": {"k": 5}}]), "age", people([*PLAIN, ("95", "Ulm", "flu"), ("12", "Kiel", "gout")]))
+    found = why_coarse(
+        policy([{"k-anonymity": {"k": 5}}]), "age", people([*PLAIN, ("95", "Ulm", "flu"), ("12", "Kiel", "gout")])
+    )
     assert found.classes and min(cell.records for cell in (*found.classes, *found.nodes)) >= 5
     assert set(found.classes[0].cells) == {"age", "town"}
 
@@ -102,7 +110,11 @@ def test_sides_are_what_plain_rows_say() -> None:
         part = publish(each, table).release.parts["data"].table.to_pylist()
         published = Counter((row["age"], row["town"]) for row in part)
         side = found.after[name]
-        assert (side.k, side.classes, side.risk.highest) == (min(published.values()), len(published), 1 / min(published.values()))
+        assert (side.k, side.classes, side.risk.highest) == (
+            min(published.values()),
+            len(published),
+            1 / min(published.values()),
+        )
         assert sum(size.records for size in side.sizes) == len(part) == side.records
         ages = Counter(row["age"] for row in part)
         assert dict(side.columns["age"].top) == dict(ages.most_common(5)) and side.columns["age"].values == len(ages)
@@ -112,7 +124,12 @@ def test_sides_are_what_plain_rows_say() -> None:
 
 def test_baskets_are_explored_and_remembered_by_what_they_hold(tmp_path: Path) -> None:
     policy = Policy.parse(
-        {"version": 1, "data": {"kind": "baskets"}, "protect": [{"k-anonymity": {"k": 3}}], "method": {"nonreciprocal": {}}}
+        {
+            "version": 1,
+            "data": {"kind": "baskets"},
+            "protect": [{"k-anonymity": {"k": 3}}],
+            "method": {"nonreciprocal": {}},
+        }
     )
     shop = [["tea", "rice"], ["tea"], ["rice", "soap"], ["soap"], ["tea", "soap"], ["rice"]] * 3
     first = explore(policy, shop, sweep=Sweep({"k": (2, 3)}), folder=tmp_path)

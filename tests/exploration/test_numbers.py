@@ -1,4 +1,5 @@
-"""Numbers four ways: every method at the risk that was asked for, figures by their definitions, and what cannot be compared."""
+"""Numbers four ways: every method at the risk that was asked for, figures by their definitions, and what cannot be
+compared."""
 
 from __future__ import annotations
 
@@ -13,7 +14,11 @@ from sfumato.workflow.explore.numeric_methods import SETTINGS, explore_numbers, 
 from tests.command_line import run
 
 ROLES = {
-    "columns": {"height": {"role": "replaced", "domain": {"integers": [0, 300]}}, "income": "quasi-identifier", "town": "other"}
+    "columns": {
+        "height": {"role": "replaced", "domain": {"integers": [0, 300]}},
+        "income": "quasi-identifier",
+        "town": "other",
+    }
 }
 
 

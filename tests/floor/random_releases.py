@@ -1,4 +1,5 @@
-"""Small random tables with everything that cells may contain, policies for them, and claims of every model at random levels."""
+"""Small random tables with everything that cells may contain, policies for them, and claims of every model at random
+levels."""
 
 from __future__ import annotations
 
@@ -15,7 +16,24 @@ from tests.secret import secret
 
 AGES = ["17", "18", "30", "31", "31", "64", "7"]
 ZIPS = ["10115", "10117", "80331", "80333", "01067"]
-WORDS = ["flu", "Flu", " flu", "flu ", "gout", 'a "cold"', "a, b", "two\nlines", "", "*", "NO", "01", "1.0", "ß", "bucket", "null"]
+WORDS = [
+    "flu",
+    "Flu",
+    " flu",
+    "flu ",
+    "gout",
+    'a "cold"',
+    "a, b",
+    "two\nlines",
+    "",
+    "*",
+    "NO",
+    "01",
+    "1.0",
+    "ß",
+    "bucket",
+    "null",
+]
 NUMBERS = ["1", "1.0", "01", "2", "10", "9", "100", "-3", "2.5", "1e2", ""]
 DAYS = ["2020-01-31", "2020-02-01", "1999-12-31", ""]
 Table = dict[str, list[str]]
@@ -40,7 +58,8 @@ def random_columns(rng: random.Random) -> dict[str, Any]:
 
 
 def random_model(rng: random.Random, *, numbers: bool, values: bool = False) -> dict[str, Any]:
-    """A model with a level; ordered distances only over numbers, numbers of candidates only where no values are wanted."""
+    """A model with a level; ordered distances only over numbers, numbers of candidates only where no values are
+    wanted."""
     entropy = {"l": rng.choice([1, 1.2, 1.5, 2.25]), "kind": rng.choice(["frequency", "entropy"])}
     recursive = {"l": rng.choice([1, 2, 3]), "kind": "recursive", "c": rng.choice([0.7, 1, 1.1, 2, 3])}
     models: list[dict[str, Any]] = [

@@ -19,7 +19,8 @@ from tests.floor.random_releases import audited, published, random_claim, random
 from tests.slow import SLOW
 
 CHUNKS, EACH = 10 if SLOW else 1, 14
-"""Tests per form, and tries per test; most policies are feasible, and a test fails when too few are: 90 releases at least."""
+"""Tests per form, and tries per test; most policies are feasible, and a test fails when too few are: 90 releases at
+least."""
 
 
 def agreed(folder: Path) -> int:
@@ -56,8 +57,12 @@ def test_recoded_tables(chunk: int, tmp_path: Path) -> None:
             continue
         releases += 1
         assert agreed(folder) == len(claims)
-        shown = [name for name, column in columns.items() if not isinstance(column, dict) or column.get("publish", True)]
-        more = [random_claim(rng, shown[:-1], shown) for _ in range(8)] + [random_model(rng, numbers=numeric) for _ in range(3)]
+        shown = [
+            name for name, column in columns.items() if not isinstance(column, dict) or column.get("publish", True)
+        ]
+        more = [random_claim(rng, shown[:-1], shown) for _ in range(8)] + [
+            random_model(rng, numbers=numeric) for _ in range(3)
+        ]
         counts = agreed_with_the_audit(folder, tree | {"protect": more})
         assert all(each.counted for each in counts)
         below += sum(each.reaches is False for each in counts)
@@ -86,7 +91,9 @@ def test_anatomies(chunk: int, tmp_path: Path) -> None:
         visible = [name for name in sf.Policy.parse(tree).published if name not in sensitive]
         hidden = [*sensitive, *[name for name in visible if columns[name] == "other"]]
         known = [name for name in visible if name not in hidden]
-        more = [random_claim(rng, known, hidden) for _ in range(8)] + [random_model(rng, numbers=False) for _ in range(3)]
+        more = [random_claim(rng, known, hidden) for _ in range(8)] + [
+            random_model(rng, numbers=False) for _ in range(3)
+        ]
         assert all(each.counted for each in agreed_with_the_audit(folder, tree | {"protect": more}))
     assert releases >= 8
 
@@ -115,7 +122,10 @@ def test_sub_tables(chunk: int, tmp_path: Path) -> None:
         several += (folder / "table-2.csv").exists()
         assert agreed(folder) == len(tree["protect"])
         more = [random_claim(rng, names[:4], [*names, "region"], values=True) for _ in range(8)]
-        more += [{"given": ["age"], "hide": ["word", "pay"], "by": random_model(rng, numbers=False, values=True)} for _ in range(3)]
+        more += [
+            {"given": ["age"], "hide": ["word", "pay"], "by": random_model(rng, numbers=False, values=True)}
+            for _ in range(3)
+        ]
         assert all(each.counted for each in agreed_with_the_audit(folder, tree | {"protect": more}))
     assert releases >= 12
     assert known

@@ -55,7 +55,9 @@ def test_cut_lines_are_the_rows_of_the_reader(tmp_path: Path, seed: int, monkeyp
 
 
 @pytest.mark.parametrize("given", [["a"], ["a", "b"], ["b"], ["a", "c"], ["c"], ["a", "b", "c"], []])
-@pytest.mark.parametrize("rows", ["1,2,3\n1,2\n", "1,2,3\n\n1,2,3\n", "1,2,3\n1,2,3,4\n", "1,2,3\n1\n", "1,2\n1,2,3,4\n"])
+@pytest.mark.parametrize(
+    "rows", ["1,2,3\n1,2\n", "1,2,3\n\n1,2,3\n", "1,2,3\n1,2,3,4\n", "1,2,3\n1\n", "1,2\n1,2,3,4\n"]
+)
 def test_rows_of_different_lengths_are_refused(tmp_path: Path, rows: str, given: list[str]) -> None:
     (tmp_path / "data.csv").write_text("a,b,c\n" + rows)
     with pytest.raises(ReleaseError, match="different lengths"):

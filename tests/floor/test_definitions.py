@@ -16,7 +16,9 @@ from sfumato.core.errors import ReleaseError
 Rows = list[list[str]]
 
 
-def folder(path: Path, policy: str, form: str = "recoded table", public: dict[str, Any] | None = None, **parts: Rows) -> Path:
+def folder(
+    path: Path, policy: str, form: str = "recoded table", public: dict[str, Any] | None = None, **parts: Rows
+) -> Path:
     """A release folder with the parts given as header and rows; ``table_1`` is written as ``table-1.csv``."""
     files = {}
     for name, rows in parts.items():
@@ -25,7 +27,9 @@ def folder(path: Path, policy: str, form: str = "recoded table", public: dict[st
             csv.writer(lines, lineterminator="\n").writerows(rows)
         files[file] = {"rows": len(rows) - 1}
     (path / "policy.yaml").write_text("version: 1\n" + policy, encoding="utf-8")
-    (path / "manifest.json").write_text(json.dumps({"form": form, "files": files, "public": public or {}}), encoding="utf-8")
+    (path / "manifest.json").write_text(
+        json.dumps({"form": form, "files": files, "public": public or {}}), encoding="utf-8"
+    )
     return path
 
 
@@ -33,7 +37,7 @@ def achieved(path: Path) -> list[dict[str, Any]]:
     return [each.achieved for each in recount.recount(path)]
 
 
-# -- recoded tables ---------------------------------------------------------------------------------------------------------------
+# -- recoded tables ----------------------------------------------------------------------------------------------------
 
 HEAD = ["zip", "age", "condition"]
 FOUR_ANONYMOUS = [  # Machanavajjhala et al. 2006, figure 2: the third group has cancer, all of it
@@ -67,7 +71,8 @@ def test_the_homogeneity_attack_is_seen(tmp_path: Path) -> None:
 
 
 def test_the_three_diverse_table(tmp_path: Path) -> None:
-    """Figure 3 is 3-diverse and, as the paper says, entropy 2.8-diverse; (2, 1, 1) has 2 < 1.5 · 2 but not 2 < 1.5 · 1."""
+    """Figure 3 is 3-diverse and, as the paper says, entropy 2.8-diverse; (2, 1, 1) has 2 < 1.5 · 2 but not 2 < 1.5 ·
+    1."""
     counts = recount.recount(folder(tmp_path, COLUMNS + LADDER, data=[HEAD, *THREE_DIVERSE]))
     assert all(each.reaches for each in counts)
     found = achieved(tmp_path)
@@ -78,7 +83,9 @@ def test_the_three_diverse_table(tmp_path: Path) -> None:
 
 def test_the_salaries_of_the_t_closeness_paper(tmp_path: Path) -> None:
     """Li et al. 2007, tables 4 and 5: salaries 3k, 4k, 5k are at 0.375; the second table is 0.167-close."""
-    policy = "columns: {zip: quasi-identifier, pay: sensitive}\nprotect: [{t-closeness: {t: 0.167, distance: ordered}}]\n"
+    policy = (
+        "columns: {zip: quasi-identifier, pay: sensitive}\nprotect: [{t-closeness: {t: 0.167, distance: ordered}}]\n"
+    )
     diverse = {"476**": "345", "4790*": ["6", "11", "8"], "476*7": ["7", "9", "10"]}
     close = {"4767*": "359", "4790*": ["6", "11", "8"], "4760*": ["4", "7", "10"]}
     for number, (table, distance) in enumerate([(diverse, 0.375), (close, 1 / 6)]):
@@ -100,7 +107,9 @@ def test_recursive_diversity_is_strict_and_exact(tmp_path: Path) -> None:
 
 def test_equal_distance(tmp_path: Path) -> None:
     """Half of |1 − ½| + |0 − ½|."""
-    policy = "columns: {q: quasi-identifier, s: sensitive}\nprotect: [{t-closeness: {t: 0.5}}, {t-closeness: {t: 0.49}}]\n"
+    policy = (
+        "columns: {q: quasi-identifier, s: sensitive}\nprotect: [{t-closeness: {t: 0.5}}, {t-closeness: {t: 0.49}}]\n"
+    )
     counts = recount.recount(folder(tmp_path, policy, data=[["q", "s"], ["a", "x"], ["b", "y"]]))
     assert [(each.achieved["t"], each.reaches) for each in counts] == [(0.5, True), (0.5, False)]
 
@@ -120,7 +129,7 @@ def test_one_column_of_nothing(tmp_path: Path) -> None:
     assert "data.csv has 3 rows, the manifest says 1" in recount.disagreements(tmp_path, [])
 
 
-# -- claims -----------------------------------------------------------------------------------------------------------------------
+# -- claims ------------------------------------------------------------------------------------------------------------
 
 WAYS = """
 columns:
@@ -183,7 +192,7 @@ def test_a_policy_that_says_two_things_is_not_read(tmp_path: Path) -> None:
     assert recount.disagreements(tmp_path, []) == ["the floor cannot read the folder: policy.yaml cannot be read"]
 
 
-# -- anatomy ----------------------------------------------------------------------------------------------------------------------
+# -- anatomy -----------------------------------------------------------------------------------------------------------
 
 ANATOMY = "columns: {age: quasi-identifier, ill: sensitive}\nprotect:\n"
 
@@ -192,7 +201,9 @@ def test_anatomy_is_the_bucket_and_mixtures_of_buckets(tmp_path: Path) -> None:
     """Somebody of 30 stands in bucket 1 (a, b) or 2 (a, a, c): a has ½ + ⅔, b ½ and c ⅓ of two."""
     data = [["age", "bucket"], ["30", "1"], ["31", "1"], ["30", "2"], ["40", "2"], ["41", "2"]]
     listed = [["bucket", "value", "count"], ["1", "a", "1"], ["1", "b", "1"], ["2", "a", "2"], ["2", "c", "1"]]
-    policy = ANATOMY + "  - l-diversity: {l: 1.5, kind: frequency}\n  - p-sensitivity: {p: 2}\n  - k-anonymity: {k: 2}\n"
+    policy = (
+        ANATOMY + "  - l-diversity: {l: 1.5, kind: frequency}\n  - p-sensitivity: {p: 2}\n  - k-anonymity: {k: 2}\n"
+    )
     policy += "  - l-diversity: {l: 1, kind: recursive, c: 2}\n  - t-closeness: {t: 0.3}\n"
     counts = recount.recount(folder(tmp_path, policy, "anatomy", data=data, sensitive=listed))
     assert [each.achieved for each in counts[:4]] == [
@@ -206,12 +217,16 @@ def test_anatomy_is_the_bucket_and_mixtures_of_buckets(tmp_path: Path) -> None:
 
 
 def test_a_mixture_that_is_equal_is_not_less(tmp_path: Path) -> None:
-    """Nine rows of value a, and three rows that are b, c or d with ⅓ each: 9 < 3 · 3 fails, whatever thirds are in binary."""
+    """Nine rows of value a, and three rows that are b, c or d with ⅓ each: 9 < 3 · 3 fails, whatever thirds are in
+    binary."""
     data = [["age", "bucket"], *[["30", str(bucket)] for bucket in (1, 2, 3)], *[["30", "4"]] * 9]
     data += [[f"9{bucket}{other}", str(bucket)] for bucket in (1, 2, 3) for other in (1, 2)]
     listed = [["bucket", "value", "count"], ["4", "a", "9"]]
     listed += [[str(bucket), value, "1"] for bucket in (1, 2, 3) for value in ("b", "c", "d")]
-    claims = [f"  - {{given: age, hide: ill, by: {{l-diversity: {{l: 1, kind: recursive, c: {c}}}}}}}\n" for c in ("3", "3.001")]
+    claims = [
+        f"  - {{given: age, hide: ill, by: {{l-diversity: {{l: 1, kind: recursive, c: {c}}}}}}}\n"
+        for c in ("3", "3.001")
+    ]
     folder(tmp_path, ANATOMY + "".join(claims), "anatomy", data=data, sensitive=listed)
     assert [each["l"] for each in achieved(tmp_path)] == [1, 2]
 
@@ -223,24 +238,29 @@ def test_a_mixture_that_is_equal_is_not_less(tmp_path: Path) -> None:
 def test_buckets_that_do_not_add_up_reach_nothing(entry: list[str], why: str, tmp_path: Path) -> None:
     data = [["age", "bucket"], ["30", "1"], ["31", "1"]]
     listed = [["bucket", "value", "count"], ["1", "a", "1"], ["1", "b", "1"], entry]
-    (each,) = recount.recount(folder(tmp_path, ANATOMY + "  - p-sensitivity: {p: 1}\n", "anatomy", data=data, sensitive=listed))
+    (each,) = recount.recount(
+        folder(tmp_path, ANATOMY + "  - p-sensitivity: {p: 1}\n", "anatomy", data=data, sensitive=listed)
+    )
     assert each.reaches is False
     assert each.achieved == {}
     assert why in each.why or "bucket" in each.why
 
 
-# -- sub-tables -------------------------------------------------------------------------------------------------------------------
+# -- sub-tables --------------------------------------------------------------------------------------------------------
 
 TABLES = "columns: {a: other, b: other, c: other, d: {role: other, publish: false}}\n"
 
 
 def test_a_guardian_shows_its_buckets(tmp_path: Path) -> None:
-    """a = 1 stands in bucket 1 only, where x has two of three; whoever gets from a to b gets on to c, where b = x tells all."""
+    """a = 1 stands in bucket 1 only, where x has two of three; whoever gets from a to b gets on to c, where b = x tells
+    all."""
     first = [["a", "bucket"], ["1", "1"], ["1", "1"], ["2", "1"], ["2", "2"]]
     hidden = [["bucket", "value", "count", "column"], ["1", "x", "2", "b"], ["1", "y", "1", "b"], ["2", "z", "1", "b"]]
     second = [["c", "b"], ["u", "x"], ["u", "x"], ["v", "y"], ["v", "z"]]
     policy = TABLES + 'protect: ["a -> b : 1.5-diversity", "a -> d : 9-diversity", "a -> c : 1.2-diversity"]\n'
-    counts = recount.recount(folder(tmp_path, policy, "sub-tables", table_1=first, table_1_sensitive=hidden, table_2=second))
+    counts = recount.recount(
+        folder(tmp_path, policy, "sub-tables", table_1=first, table_1_sensitive=hidden, table_2=second)
+    )
     assert [each.achieved for each in counts] == [{"l": 1.5, "kind": "frequency"}, {"published": 0}, {}]
     assert [each.reaches for each in counts] == [True, True, False]
 
@@ -250,8 +270,13 @@ def test_one_guardian_alone(tmp_path: Path) -> None:
     hidden = [["bucket", "value", "count", "column"], ["1", "x", "2", "b"], ["1", "y", "1", "b"], ["2", "z", "1", "b"]]
     second = [["c"], *[[value] for value in "uuvvv"]]
     policy = TABLES + 'protect: ["a -> b : 1.5-diversity", "a, b -> c : 1.6-diversity"]\n'
-    counts = recount.recount(folder(tmp_path, policy, "sub-tables", table_1=first, table_1_sensitive=hidden, table_2=second))
-    assert counts[0].achieved == {"l": 1.5, "kind": "frequency"}  # a = 2 has ⅔ + ½ of x, ⅓ + ¼ of y, 1 + ¼ of z: 3 / 1¼ is more
+    counts = recount.recount(
+        folder(tmp_path, policy, "sub-tables", table_1=first, table_1_sensitive=hidden, table_2=second)
+    )
+    assert counts[0].achieved == {
+        "l": 1.5,
+        "kind": "frequency",
+    }  # a = 2 has ⅔ + ½ of x, ⅓ + ¼ of y, 1 + ¼ of z: 3 / 1¼ is more
     assert counts[1].achieved["l"] == pytest.approx(5 / 3)
     assert [each.reaches for each in counts] == [True, True]
 
@@ -261,20 +286,25 @@ def test_what_outsiders_know_joins_tables(tmp_path: Path) -> None:
     policy = TABLES + 'protect: ["a -> c : 2-diversity"]\n'
     (apart,) = recount.recount(folder(tmp_path, policy, "sub-tables", table_1=first, table_2=second))
     assert apart.achieved == {"l": 2.0, "kind": "frequency"}
-    (joined,) = recount.recount(folder(tmp_path, policy + 'knows: ["a -> b"]\n', "sub-tables", table_1=first, table_2=second))
+    (joined,) = recount.recount(
+        folder(tmp_path, policy + 'knows: ["a -> b"]\n', "sub-tables", table_1=first, table_2=second)
+    )
     assert joined.reaches is False
-    (given_away,) = recount.recount(folder(tmp_path, policy + 'knows: ["a -> c"]\n', "sub-tables", table_1=first, table_2=second))
+    (given_away,) = recount.recount(
+        folder(tmp_path, policy + 'knows: ["a -> c"]\n', "sub-tables", table_1=first, table_2=second)
+    )
     assert given_away.reaches is False
 
 
-# -- other forms ------------------------------------------------------------------------------------------------------------------
+# -- other forms -------------------------------------------------------------------------------------------------------
 
 
 def test_people_with_the_same_number_of_ties(tmp_path: Path) -> None:
     """A path of four and one alone: two have one tie, two have two, one has none."""
     edges = [["source", "target"], ["0", "1"], ["1", "2"], ["2", "3"]]
     policy = (
-        "data: {kind: graph}\nprotect: [{k-degree-anonymity: {k: 2}}, {structural-attack: {planted: 2, success_at_most: 0.1}}]\n"
+        "data: {kind: graph}\nprotect: [{k-degree-anonymity: {k: 2}}, {structural-attack: {planted: 2, success_at_most:"
+        " 0.1}}]\n"
     )
     ties, attack = recount.recount(folder(tmp_path, policy, "graph", {"nodes": 5}, edges=edges))
     assert (ties.achieved, ties.reaches) == ({"k": 1}, False)
@@ -286,7 +316,8 @@ def test_people_with_the_same_number_of_ties(tmp_path: Path) -> None:
 def test_replaced_columns_are_not_counted_and_kept_ones_are(tmp_path: Path) -> None:
     policy = "columns: {age: quasi-identifier, pay: {role: replaced, domain: {integers: [0, 9]}}, ill: sensitive}\n"
     policy += (
-        "protect: [{k-anonymity: {k: 2}}, {given: [age, pay], hide: ill, by: {l-diversity: {l: 2}}}, 'age -> pay : 2-diversity']\n"
+        "protect: [{k-anonymity: {k: 2}}, {given: [age, pay], hide: ill, by: {l-diversity: {l: 2}}}, 'age -> pay :"
+        " 2-diversity']\n"
     )
     rows = [["age", "pay", "ill"], ["30", "1", "a"], ["30", "2", "b"]]
     k, kept, replaced = recount.recount(folder(tmp_path, policy, "replaced table", data=rows))
@@ -309,15 +340,20 @@ def test_replaced_columns_are_not_counted_and_kept_ones_are(tmp_path: Path) -> N
 )
 def test_what_is_not_counted_says_why(policy: str, form: str, why: str, tmp_path: Path) -> None:
     rows = [["q", "s"], ["a", "x"]]
-    (each,) = recount.recount(folder(tmp_path, "columns: {q: quasi-identifier, s: sensitive}\n" + policy, form, data=rows))
+    (each,) = recount.recount(
+        folder(tmp_path, "columns: {q: quasi-identifier, s: sensitive}\n" + policy, form, data=rows)
+    )
     assert not each.counted
     assert why in each.why
     assert str(each).startswith(f"{each.model}: not counted: ")
 
 
-# -- a certificate beside the count ----------------------------------------------------------------------------------------------
+# -- a certificate beside the count ------------------------------------------------------------------------------------
 
-SIMPLE = "columns: {q: quasi-identifier, s: sensitive}\nprotect: [{k-anonymity: {k: 2}}, {l-diversity: {l: 1.5, kind: entropy}}]\n"
+SIMPLE = (
+    "columns: {q: quasi-identifier, s: sensitive}\nprotect: [{k-anonymity: {k: 2}}, {l-diversity: {l: 1.5, kind:"
+    " entropy}}]\n"
+)
 SIMPLE_ROWS = [["q", "s"], *[["a", value] for value in "xxy"]]
 K = {"model": "k-anonymity", "given": ["q"], "hide": [], "required": {"k": 2}, "achieved": {"k": 3}, "holds": True}
 ENTROPY = {
@@ -328,7 +364,14 @@ ENTROPY = {
     "achieved": {"l": 1.88988, "kind": "entropy"},
     "holds": True,
 }
-FILES = {"model": "files", "given": [], "hide": [], "required": {"damaged": 0}, "achieved": {"damaged": 0}, "holds": True}
+FILES = {
+    "model": "files",
+    "given": [],
+    "hide": [],
+    "required": {"damaged": 0},
+    "achieved": {"damaged": 0},
+    "holds": True,
+}
 
 
 @pytest.mark.parametrize(
@@ -338,7 +381,10 @@ FILES = {"model": "files", "given": [], "hide": [], "required": {"damaged": 0}, 
         ([K], ["claim 2, l-diversity: the certificate has no finding for it"]),
         (
             [ENTROPY, K],
-            ["claim 1, k-anonymity: the certificate has no finding", "claim 2, l-diversity: the certificate has no finding"],
+            [
+                "claim 1, k-anonymity: the certificate has no finding",
+                "claim 2, l-diversity: the certificate has no finding",
+            ],
         ),
         ([K, ENTROPY, FILES, K], ["speaks about k-anonymity, which the policy does not claim"]),
         ([K | {"achieved": {"k": 4}}, ENTROPY], ["k is 4 in the certificate and 3 in the files"]),

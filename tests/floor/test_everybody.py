@@ -1,4 +1,5 @@
-"""Claims about a population whose table is at hand: the floor reads it by itself, and defects of shared ground are seen there."""
+"""Claims about a population whose table is at hand: the floor reads it by itself, and defects of shared ground are seen
+there."""
 
 from __future__ import annotations
 
@@ -52,11 +53,21 @@ def world(folder: Path, separator: str = ",") -> dict[str, list[str]]:
     with (folder / "everybody.csv").open("w", newline="", encoding="utf-8") as file:
         csv.writer(file, delimiter=separator).writerows([["age", "city"], *people])
     chosen = rng.sample(people, 40)
-    return {"age": [age for age, _ in chosen], "city": [city for _, city in chosen], "ill": [rng.choice("xyz") for _ in chosen]}
+    return {
+        "age": [age for age, _ in chosen],
+        "city": [city for _, city in chosen],
+        "ill": [rng.choice("xyz") for _ in chosen],
+    }
 
 
 def policy(folder: Path, protect: list[Any], method: str) -> sf.Policy:
-    tree = {"version": 1, "columns": COLUMNS, "protect": protect, "method": method, "population": {"file": "everybody.csv"}}
+    tree = {
+        "version": 1,
+        "columns": COLUMNS,
+        "protect": protect,
+        "method": method,
+        "population": {"file": "everybody.csv"},
+    }
     return sf.Policy.parse({**tree, "utility": {"suppress_at_most": 0.3}}, base=folder)
 
 
@@ -100,11 +111,18 @@ MUTATIONS: list[Mutation] = [
         ATTACKERS[:1],
         "mondrian",
     ),
-    ("a label holds everybody", lambda patch: method(patch, Hierarchy, "interval", everything_below), ATTACKERS, "mondrian"),
+    (
+        "a label holds everybody",
+        lambda patch: method(patch, Hierarchy, "interval", everything_below),
+        ATTACKERS,
+        "mondrian",
+    ),
     ("the top lies lower than it says", lambda patch: method(patch, Coding, "coded", lower_top), ATTACKERS, "mondrian"),
     (
         "half of the rows are overlooked",
-        lambda patch: method(patch, delta_presence.DeltaPresence, "achieved", lambda old, self, link: halved(old(self, link))),
+        lambda patch: method(
+            patch, delta_presence.DeltaPresence, "achieved", lambda old, self, link: halved(old(self, link))
+        ),
         PRESENCE,
         "global",
     ),
@@ -157,7 +175,10 @@ SPECS: list[tuple[Any, list[str]]] = [
     ({"dates": ["week"]}, ["2021-01-02", "2020-12-31", "2021-01-04"]),
     ({"order": ["none", "mild", "hard", "worst", "all to one"]}, ["none", "mild", "hard", "worst", "all to one"]),
     (TREE, ["Bari", "Asti", "Turin", "bari", ""]),
-    ({"top": "90", "bottom": "18", "round": "5"}, ["3", "18", "19", "42", "43", "47", "62", "88", "89", "90", "93", ""]),
+    (
+        {"top": "90", "bottom": "18", "round": "5"},
+        ["3", "18", "19", "42", "43", "47", "62", "88", "89", "90", "93", ""],
+    ),
     ({"round": "2.5", "intervals": ["10"]}, ["-1", "1.25", "-1.25", "3.7", "12", "0"]),
     ({"recode": {"Bari": "bari", "Rome": ""}, **TREE}, ["Bari", "bari", "Asti", "Rome"]),
     ({"recode": {"NY": "East", "CA": "West"}}, ["NY", "CA", "TX", ""]),
@@ -169,7 +190,9 @@ def test_a_label_fits_the_same_values_on_both_sides(written: Any, values: list[s
     """Every label of the tree, and texts that are none, against every value."""
     domain = build_generalization(written, values, column="x")
     wide = [(lo, hi) for lo in range(domain.size) for hi in range(lo + 1, domain.size + 1)]
-    made = {domain.label(int(lo[0]), int(hi[0])) for lo, hi in (domain.close(np.array([a]), np.array([b])) for a, b in wide)}
+    made = {
+        domain.label(int(lo[0]), int(hi[0])) for lo, hi in (domain.close(np.array([a]), np.array([b])) for a, b in wide)
+    }
     labels = {*made, *values, "*", "7****", "nobody", "mild to nobody"}
     found = labels_for(written, tmp_path, values, labels)
     for value in values:

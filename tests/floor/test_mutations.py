@@ -1,8 +1,7 @@
 """Defects planted in the ground that methods and audit share: both are wrong together, and the floor says no.
 
-Each mutation changes one function of policy, data, models, decomposition, io or release while a small table is published. What the
-certificate says of itself (`release.honesty`) is switched off, so that the floor stands alone.
-"""
+Each mutation changes one function of policy, data, models, decomposition, io or release while a small table is
+published. What the certificate says of itself (`release.honesty`) is switched off, so that the floor stands alone."""
 
 from __future__ import annotations
 
@@ -104,7 +103,9 @@ def doubled_counts(old: Any, cls: Any, *given: Any) -> Linkage:
     return Linkage(link.people, link.candidates * 2, link.spread)
 
 
-def forgetful_group(columns: Any, *, rows: int | None = None, weights: Any = None) -> equivalence_classes.EquivalenceClasses:
+def forgetful_group(
+    columns: Any, *, rows: int | None = None, weights: Any = None
+) -> equivalence_classes.EquivalenceClasses:
     return GROUP(columns[:-1], rows=len(columns[-1])) if len(columns) > 1 else GROUP(columns, rows=rows)
 
 
@@ -185,11 +186,15 @@ MUTATIONS = [
     ),
     Mutation(
         "the largest share is the smallest",
-        lambda patch: patch.setattr(ValueDistribution, "largest", lambda self: np.minimum.reduceat(self.weight, self.start[:-1])),
+        lambda patch: patch.setattr(
+            ValueDistribution, "largest", lambda self: np.minimum.reduceat(self.weight, self.start[:-1])
+        ),
         FREQUENCY,
     ),
     Mutation(
-        "totals are doubled", lambda patch: method(patch, ValueDistribution, "total", lambda old, self: 2 * old(self)), FREQUENCY
+        "totals are doubled",
+        lambda patch: method(patch, ValueDistribution, "total", lambda old, self: 2 * old(self)),
+        FREQUENCY,
     ),
     Mutation(
         "spellings are merged when text is read",
@@ -210,7 +215,9 @@ MUTATIONS = [
         lambda patch: everywhere(patch, base.round_significant, lambda value: float(f"{value:.1g}")),
         [{"l-diversity": {"l": 1.5, "kind": "entropy"}}],
     ),
-    Mutation("a row is lost on the way to the file", lambda patch: everywhere(patch, release_folder.write_part, one_row_less)),
+    Mutation(
+        "a row is lost on the way to the file", lambda patch: everywhere(patch, release_folder.write_part, one_row_less)
+    ),
     Mutation(
         "cells are cut short in the file",
         lambda patch: everywhere(patch, release_folder.write_part, cut_short),
@@ -235,11 +242,15 @@ MUTATIONS = [
     Mutation(
         "shares may be larger by a fifth",
         lambda patch: patch.setattr(
-            AlphaK, "satisfied", lambda self, link: (link.candidates >= self.k) & _shares_at_most(link, self.alpha + 0.2)
+            AlphaK,
+            "satisfied",
+            lambda self, link: (link.candidates >= self.k) & _shares_at_most(link, self.alpha + 0.2),
         ),
         [{"alpha-k-anonymity": {"alpha": 0.6, "k": 3}}],
     ),
-    Mutation("frequent values count once", lambda patch: method(patch, ValueDistribution, "count", lost_tail), FREQUENCY),
+    Mutation(
+        "frequent values count once", lambda patch: method(patch, ValueDistribution, "count", lost_tail), FREQUENCY
+    ),
     Mutation(
         "chains of tables are not followed",
         lambda patch: everywhere(patch, guardian_normal_form.reachable_columns, lambda start, tables: frozenset(start)),

@@ -19,7 +19,11 @@ from tests.secret import secret
 @pytest.fixture
 def few_people(monkeypatch: pytest.MonkeyPatch) -> None:
     """Stories about a quarter of their people: the same commands, claims and releases."""
-    for story, drawn in ((tables, tables.discharges), (testdata, testdata.students), (tables, tables.versatile_discharges)):
+    for story, drawn in (
+        (tables, tables.discharges),
+        (testdata, testdata.students),
+        (tables, tables.versatile_discharges),
+    ):
         monkeypatch.setattr(story, drawn.__name__, lambda count, drawn=drawn: drawn(count // 4))
     quarters = {day: (first // 4, last // 4) for day, (first, last) in tables.QUARTERS.items()}
     monkeypatch.setattr(tables, "QUARTERS", quarters)
@@ -29,7 +33,8 @@ def counts(folder: Path) -> list[str]:
     findings = json.loads((folder / "certificate.json").read_text())["findings"]
     assert recount.disagreements(folder, findings) == []
     return [
-        "counted" if each.counted and each.exact else "at least" if each.achieved else "not" for each in recount.recount(folder)
+        "counted" if each.counted and each.exact else "at least" if each.achieved else "not"
+        for each in recount.recount(folder)
     ]
 
 

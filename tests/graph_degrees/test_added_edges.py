@@ -70,7 +70,8 @@ def test_graphs_with_hubs_stay_near_the_bound(nodes, k, seed):
 
 
 def test_an_odd_number_of_missing_ties_raises_no_crowd_for_nothing():
-    """Twenty people who all lack ties, and crowds of even size: raising these one after the other never makes the sum even."""
+    """Twenty people who all lack ties, and crowds of even size: raising these one after the other never makes the sum
+    even."""
     graph = Graph.from_networkx(nx.barabasi_albert_graph(109, 3, seed=1))
     found = grown(graph, 20)
     check_lawful(graph, 20, found)

@@ -162,7 +162,10 @@ def test_an_edge_moved_elsewhere_is_noticed_only_with_the_names(publication):
 )
 def test_false_figures_in_an_old_manifest_are_noticed(publication, name, step):
     """Earlier versions disclosed how many edges were added and needed."""
-    said = {"added_edges": publication.utility["added_edges"], "fewest_added_edges": publication.release.trace.fewest_added_edges}
+    said = {
+        "added_edges": publication.utility["added_edges"],
+        "fewest_added_edges": publication.release.trace.fewest_added_edges,
+    }
     old = Form.read("graph", {"nodes": 300, **said, "proof": "counting"})
     assert kept(evidence(publication, form=old, trace=Provenance())).holds
     lied = old.model_copy(update={name: said[name] + step})
@@ -174,7 +177,9 @@ def test_a_false_bound_in_the_trace_is_noticed(publication):
     assert not kept(evidence(publication, trace=replace(trace, fewest_added_edges=trace.fewest_added_edges + 1))).holds
 
 
-@pytest.mark.parametrize("public", [{"nodes": 300, "added_edges": 5}, {"nodes": 300, "added_edges": "x", "fewest_added_edges": 1}])
+@pytest.mark.parametrize(
+    "public", [{"nodes": 300, "added_edges": 5}, {"nodes": 300, "added_edges": "x", "fewest_added_edges": 1}]
+)
 def test_a_manifest_without_figures_is_refused(public):
     with pytest.raises(ReleaseError):
         Form.read("graph", public)

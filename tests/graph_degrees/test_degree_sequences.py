@@ -22,11 +22,14 @@ from sfumato.kinds.graphs.methods.degree_anonymity import (
     prefix_increases,
 )
 
-sequences = st.lists(st.integers(0, 4), min_size=4, max_size=6).map(lambda values: np.sort(np.array(values, dtype=np.int64))[::-1])
+sequences = st.lists(st.integers(0, 4), min_size=4, max_size=6).map(
+    lambda values: np.sort(np.array(values, dtype=np.int64))[::-1]
+)
 
 
 def rises(degrees, k, first=None):
-    """By brute force: the least rise (of the first people) over all anonymous sequences above, none higher than the largest."""
+    """By brute force: the least rise (of the first people) over all anonymous sequences above, none higher than the
+    largest."""
     top = int(degrees[0])
     above = product(*(range(degree, top + 1) for degree in degrees.tolist()))
     return min(sum(one[:first]) - int(degrees[:first].sum()) for one in above if anonymous(one, k))

@@ -38,7 +38,9 @@ CROWD = Graph.from_networkx(nx.powerlaw_cluster_graph(1500, 4, 0.4, seed=1))
 
 
 def planted(mu, seed, accounts=14, victims=30):
-    return plant_and_publish(CROWD, EdgeChannel.symmetric(mu), Randomness(seed=seed), accounts=accounts, victims=victims)
+    return plant_and_publish(
+        CROWD, EdgeChannel.symmetric(mu), Randomness(seed=seed), accounts=accounts, victims=victims
+    )
 
 
 @pytest.mark.twin(of=[walk_search, has_edge])

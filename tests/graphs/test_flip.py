@@ -1,4 +1,5 @@
-"""The flip: what it does to one edge, one degree and the number of edges, against enumeration and the paper's tables."""
+"""The flip: what it does to one edge, one degree and the number of edges, against enumeration and the paper's
+tables."""
 
 from __future__ import annotations
 
@@ -69,7 +70,9 @@ def test_the_corrected_error_and_interval_of_the_papers_example():
 def test_flips_compose():
     one, two = EdgeChannel(0.1, 0.02), EdgeChannel(0.3, 0.05)
     both = one.then(two)
-    kept = sum((0.9 if a else 0.1) * ((0.7 if b else 0.3) if a else (0.05 if b else 0.95)) for a, b in product((0, 1), (1,)))
+    kept = sum(
+        (0.9 if a else 0.1) * ((0.7 if b else 0.3) if a else (0.05 if b else 0.95)) for a, b in product((0, 1), (1,))
+    )
     assert 1 - both.delete == pytest.approx(kept)
     assert both.slope == pytest.approx(one.slope * two.slope)
 

@@ -47,7 +47,9 @@ def test_skipping_chooses_each_place_equally_often():
 @pytest.mark.parametrize("nodes", [2, 3, 7, 1000, 3_000_000])
 def test_pair_numbers_become_pairs_and_back(nodes):
     last = nodes * (nodes - 1) // 2 - 1
-    index = np.unique(np.concatenate([np.arange(min(last + 1, 2000)), np.linspace(0, last, 999).astype(np.int64), [last]]))
+    index = np.unique(
+        np.concatenate([np.arange(min(last + 1, 2000)), np.linspace(0, last, 999).astype(np.int64), [last]])
+    )
     low, high = np.divmod(pair_codes(index, nodes), nodes)
     assert (low < high).all()
     assert high.max() < nodes
@@ -71,6 +73,9 @@ def test_names_are_new_and_seeds_repeat():
     graph = Graph.from_pairs([0] * 30, range(1, 31), 40)
     one, again, other = (flip_edges(graph, EdgeChannel.symmetric(0.0), Randomness(seed=seed)) for seed in (1, 1, 2))
     assert (one.codes == again.codes).all()
-    hubs = {int(np.argmax(flip_edges(graph, EdgeChannel.symmetric(0.0), Randomness(seed=seed)).degrees)) for seed in range(20)}
+    hubs = {
+        int(np.argmax(flip_edges(graph, EdgeChannel.symmetric(0.0), Randomness(seed=seed)).degrees))
+        for seed in range(20)
+    }
     assert len(hubs) > 8
     assert other.size == one.size

@@ -28,7 +28,10 @@ def test_a_graph_is_what_networkx_makes_of_the_same_pairs(pairs):
     other.add_edges_from((a, b) for a, b in pairs if a != b)
     assert graph.size == other.number_of_edges()
     assert graph.degrees.tolist() == [other.degree(v) for v in range(10)]
-    assert all(sorted(graph.neighbours_of(v).tolist()) == graph.neighbours_of(v).tolist() == sorted(other[v]) for v in range(10))
+    assert all(
+        sorted(graph.neighbours_of(v).tolist()) == graph.neighbours_of(v).tolist() == sorted(other[v])
+        for v in range(10)
+    )
     loops = sum(a == b for a, b in pairs)
     assert graph.dropped == Dropped(loops, len(pairs) - loops - graph.size)
     assert nx.utils.graphs_equal(graph.to_networkx(), other)

@@ -17,7 +17,9 @@ TIES = [(f"p{i}", f"p{(i * i + 3) % 40}") for i in range(40)]
 
 
 def source(**data):
-    return Policy.parse({"version": 1, "data": {"kind": "graph"} | data, "method": {"edge-perturbation": {"mu": 0.1}}}).data
+    return Policy.parse(
+        {"version": 1, "data": {"kind": "graph"} | data, "method": {"edge-perturbation": {"mu": 0.1}}}
+    ).data
 
 
 @pytest.fixture
@@ -32,7 +34,9 @@ def database(tmp_path):
 def test_edges_of_a_table_are_those_of_the_list(database):
     graph = source(source=database, table="friends", ends=["one", "other"]).read()
     wanted = nx.Graph([tie for tie in TIES if tie[0] != tie[1]])
-    found = {frozenset((graph.labels[a], graph.labels[b])) for a, b in zip(*(e.tolist() for e in graph.edges()), strict=True)}
+    found = {
+        frozenset((graph.labels[a], graph.labels[b])) for a, b in zip(*(e.tolist() for e in graph.edges()), strict=True)
+    }
     assert found == {frozenset(tie) for tie in wanted.edges}
 
 
@@ -107,7 +111,10 @@ def test_weights_are_refused_unless_they_may_go(kind, tmp_path):
     with pytest.raises(DataError, match=r"carry '(weight|calls|column 3)'") as caught:
         source().read(given)
     assert "values: dropped" in str(caught.value)
-    assert source(values="dropped").read(given).size == nx.Graph([tie for tie in TIES if tie[0] != tie[1]]).number_of_edges()
+    assert (
+        source(values="dropped").read(given).size
+        == nx.Graph([tie for tie in TIES if tie[0] != tie[1]]).number_of_edges()
+    )
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -71,7 +71,8 @@ def test_one_person_changes_no_more_than_the_proof_says(limit: int) -> None:
 
 
 def test_the_noise_is_that_of_the_sensitivities() -> None:
-    """Numbers of ties from many draws, numbers of people from one draw with many of them; the mean of |noise| is exact."""
+    """Numbers of ties from many draws, numbers of people from one draw with many of them; the mean of |noise| is
+    exact."""
     shares, none = node_epsilon_shares(2.0), np.zeros(9, dtype=np.int64)
     ties = np.array([abs(noisy_figures(none, 9, 5, shares)[0]) for _ in range(300)])
     below = np.abs(noisy_figures(none, 9, 2000, shares)[1] - 9)
@@ -111,7 +112,9 @@ def test_a_release_holds_and_is_verified(tmp_path: Path) -> None:
     spent = replace(made.exhibit, form=made.release.form.with_public(epsilon_edges=1.9))
     assert not judge_claims(spent)[0].holds
     single = replace(made.exhibit, form=made.release.form.with_public(limit=None))
-    assert judge_claims(single)[0].achieved["epsilon"] == pytest.approx(2.0 * 419)  # one tie each: all of somebody's cost more
+    assert judge_claims(single)[0].achieved["epsilon"] == pytest.approx(
+        2.0 * 419
+    )  # one tie each: all of somebody's cost more
 
 
 @pytest.mark.parametrize("part", ["figures", "degrees"])
@@ -128,7 +131,9 @@ def test_edge_privacy_follows_and_nothing_else() -> None:
     town = nx.path_graph(30)
     assert sf.publish(policy(model="edge-privacy"), data=town, seed=secret(1)).certificate.holds
     tree = {"version": 1, "data": {"kind": "graph"}, "protect": [{"node-privacy": {"epsilon": 1.0}}]}
-    assert sf.publish(sf.Policy.parse(tree), data=town, seed=secret(1)).release.form.limit == 32  # the only one that can
+    assert (
+        sf.publish(sf.Policy.parse(tree), data=town, seed=secret(1)).release.form.limit == 32
+    )  # the only one that can
     with pytest.raises(PolicyError, match="node-private-figures"):
         sf.publish(sf.Policy.parse(tree | {"method": {"private-figures": {}}}), data=town)
     with pytest.raises(Infeasible, match="more than 10"):

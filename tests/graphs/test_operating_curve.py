@@ -18,7 +18,13 @@ from sfumato.core.randomness import Randomness
 from sfumato.data.edge_channel import EdgeChannel
 from sfumato.data.graph import Graph
 from sfumato.kinds.graphs.edge_flips import flip_edges_keeping_names
-from sfumato.kinds.graphs.methods.edge_perturbation import curve_lines, hub_chance, operating_curve, picture, recommend_point
+from sfumato.kinds.graphs.methods.edge_perturbation import (
+    curve_lines,
+    hub_chance,
+    operating_curve,
+    picture,
+    recommend_point,
+)
 from sfumato.kinds.graphs.planted_account_attacks import plant_and_publish, structural_attack
 from sfumato.models.degree_attack import DegreeAttack
 
@@ -93,8 +99,12 @@ def test_check_shows_the_curve_and_writes_the_picture(tmp_path: Path) -> None:
 def test_the_structural_attack_ends_at_every_flip() -> None:
     graph = village()
     for mu in (0.001, 0.2, 0.45):
-        world = plant_and_publish(graph, EdgeChannel.symmetric(mu), Randomness(secret(1)), accounts=12, victims=20, rho1=3, rho2=1)
+        world = plant_and_publish(
+            graph, EdgeChannel.symmetric(mu), Randomness(secret(1)), accounts=12, victims=20, rho1=3, rho2=1
+        )
         found = structural_attack(world, beam=20_000, budget=200_000)
         assert found.steps <= 200_000
-    easy = plant_and_publish(graph, EdgeChannel.symmetric(0.001), Randomness(secret(2)), accounts=12, victims=20, rho1=3, rho2=1)
+    easy = plant_and_publish(
+        graph, EdgeChannel.symmetric(0.001), Randomness(secret(2)), accounts=12, victims=20, rho1=3, rho2=1
+    )
     assert structural_attack(easy, beam=20_000).accounts

@@ -1,4 +1,5 @@
-"""degree-attack and neighbourhood against the best guess over all flips of small graphs, and on nodes drawn from real flips."""
+"""degree-attack and neighbourhood against the best guess over all flips of small graphs, and on nodes drawn from real
+flips."""
 
 from collections import defaultdict
 from itertools import combinations, product
@@ -18,7 +19,8 @@ from sfumato.policy.policy import Policy
 
 
 def best_guess(nodes, edges, mu, seen):
-    """Over all flips: nodes 0 and 1 are published in either order; the outsider sees what `seen` says and guesses the order."""
+    """Over all flips: nodes 0 and 1 are published in either order; the outsider sees what `seen` says and guesses the
+    order."""
     pairs = list(combinations(range(nodes), 2))
     law = defaultdict(lambda: [0.0, 0.0])
     for flips in product([0, 1], repeat=len(pairs)):
@@ -76,13 +78,16 @@ def test_several_publications_add_up_to_a_bound():
         law[x, y][0] += chance / 2
         law[y, x][1] += chance / 2
     exact = sum(max(both) for both in law.values())
-    bound = DegreeAttack(apart=1, success_at_most=0.99).success(EdgeChannel.symmetric(one), 3, [EdgeChannel.symmetric(two)])
+    bound = DegreeAttack(apart=1, success_at_most=0.99).success(
+        EdgeChannel.symmetric(one), 3, [EdgeChannel.symmetric(two)]
+    )
     assert exact <= bound + 1e-12
     assert bound < 1.0
 
 
 def test_guesses_on_flipped_graphs_come_out_as_promised():
-    """A hub with 30 ties beside one with 20, flipped a thousand times: as often as computed, within five standard errors."""
+    """A hub with 30 ties beside one with 20, flipped a thousand times: as often as computed, within five standard
+    errors."""
     pairs = [(0, other) for other in range(2, 32)] + [(1, other) for other in range(2, 22)]
     graph, flip = Graph.from_pairs(*map(np.array, zip(*pairs, strict=True))), EdgeChannel.symmetric(0.2)
     right = 0.0
@@ -101,7 +106,8 @@ def test_a_flip_in_one_direction_is_not_trusted():
 
 
 @pytest.mark.parametrize(
-    "model", [{"degree-attack": {"apart": 2, "success_at_most": 0.7}}, {"neighbourhood": {"known": 2, "success_at_most": 0.8}}]
+    "model",
+    [{"degree-attack": {"apart": 2, "success_at_most": 0.7}}, {"neighbourhood": {"known": 2, "success_at_most": 0.8}}],
 )
 def test_the_derived_flip_is_the_smallest_that_holds_and_is_certified(model):
     tree = {"version": 1, "data": {"kind": "graph"}, "protect": [model], "method": {"edge-perturbation": {}}}

@@ -24,7 +24,11 @@ from sfumato.models.structural_attack import (
     success_bound,
 )
 
-PLANTED = [Graph.from_pairs([0], [1], 2), Graph.from_pairs([0, 1], [1, 2], 3), Graph.from_pairs([0, 1, 0], [1, 2, 2], 3)]
+PLANTED = [
+    Graph.from_pairs([0], [1], 2),
+    Graph.from_pairs([0, 1], [1, 2], 3),
+    Graph.from_pairs([0, 1, 0], [1, 2, 2], 3),
+]
 
 
 def graphs(nodes):
@@ -35,7 +39,10 @@ def graphs(nodes):
 
 def published_law(place, planted, nodes, flip, density):
     """Pr(published graph | planted at `place`): background pairs are ties with chance `density`, all are flipped."""
-    where = {tuple(sorted((place[i], place[j]))): planted.has_edges([i], [j])[0] for i, j in combinations(range(planted.nodes), 2)}
+    where = {
+        tuple(sorted((place[i], place[j]))): planted.has_edges([i], [j])[0]
+        for i, j in combinations(range(planted.nodes), 2)
+    }
     for graph in graphs(nodes):
         chance = 1.0
         for pair, there in graph.items():
@@ -52,11 +59,17 @@ def test_the_posterior_is_bayes_by_enumeration_and_the_printed_one_is_not(plante
     laws = {place: [chance for _, chance in published_law(place, planted, nodes, flip, density)] for place in places}
     worst_printed = 0.0
     for number, graph in enumerate(graphs(nodes)):
-        drawn = Graph.from_pairs([a for (a, _), t in graph.items() if t], [b for (_, b), t in graph.items() if t], nodes)
+        drawn = Graph.from_pairs(
+            [a for (a, _), t in graph.items() if t], [b for (_, b), t in graph.items() if t], nodes
+        )
         total = sum(laws[place][number] for place in places)
         ours = posterior(drawn, planted, flip, density)
-        assert [ours[place] for place in places] == pytest.approx([laws[place][number] / total for place in places], abs=1e-12)
-        worst_printed = max(worst_printed, abs(_printed(drawn, planted, flip, places[0]) - laws[places[0]][number] / total))
+        assert [ours[place] for place in places] == pytest.approx(
+            [laws[place][number] / total for place in places], abs=1e-12
+        )
+        worst_printed = max(
+            worst_printed, abs(_printed(drawn, planted, flip, places[0]) - laws[places[0]][number] / total)
+        )
     assert worst_printed > 0.005
 
 
@@ -88,11 +101,14 @@ def test_no_guess_beats_the_bound(planted, mu, density):
 @pytest.mark.parametrize("size", [1e-3, 0.04, 0.3, 0.9])
 @pytest.mark.parametrize(("chance", "background"), [(0.8, 0.2), (0.95, 0.01), (0.6, 0.4)])
 def test_the_power_is_that_of_the_best_test(size, chance, background):
-    """Against a linear program over every outcome of four pairs: the most power any randomized test of this size has."""
+    """Against a linear program over every outcome of four pairs: the most power any randomized test of this size
+    has."""
     from scipy.optimize import linprog
 
     outcomes = list(product((0, 1), repeat=4))
-    hit, noise = (np.array([math.prod(p if bit else 1 - p for bit in bits) for bits in outcomes]) for p in (chance, background))
+    hit, noise = (
+        np.array([math.prod(p if bit else 1 - p for bit in bits) for bits in outcomes]) for p in (chance, background)
+    )
     best = linprog(-hit, A_ub=noise[None, :], b_ub=[size], bounds=(0, 1))
     assert _power([4], [chance], [background], -math.log(size)) == pytest.approx(-best.fun, rel=1e-6)
 
@@ -111,7 +127,9 @@ def test_equation_4_20_and_what_the_ties_ask_for():
     both = needed_flip(20, 0.05, 7115)
     assert both > 0.1459
     assert (
-        success_bound(EdgeChannel.symmetric(both), 20, 7115) <= 0.05 < success_bound(EdgeChannel.symmetric(both - 2e-4), 20, 7115)
+        success_bound(EdgeChannel.symmetric(both), 20, 7115)
+        <= 0.05
+        < success_bound(EdgeChannel.symmetric(both - 2e-4), 20, 7115)
     )
     assert needed_flip(5, 0.05, 7115) == 0.5
     assert needed_flip(5, 0.05, 7115, against="ties") < 0.05

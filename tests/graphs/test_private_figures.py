@@ -1,4 +1,5 @@
-"""Private figures: noise by its law, the ladder by its definition on neighbouring graphs, and the release in the house."""
+"""Private figures: noise by its law, the ladder by its definition on neighbouring graphs, and the release in the
+house."""
 
 from __future__ import annotations
 
@@ -33,7 +34,8 @@ def policy(epsilon: float, **method: object) -> sf.Policy:
 
 
 def test_one_tie_changes_the_ladder_by_one_rung() -> None:
-    """On all neighbours of small graphs: the bound changes by at most one and covers what one tie changes in the triangles."""
+    """On all neighbours of small graphs: the bound changes by at most one and covers what one tie changes in the
+    triangles."""
     for seed in range(4):
         before = nx.gnp_random_graph(9, 0.4, seed=seed)
         for u, v in combinations(range(9), 2):

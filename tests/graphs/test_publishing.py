@@ -89,7 +89,8 @@ def test_the_folder_verifies_and_holds_nothing_of_the_original(publication, tmp_
 
 def test_mu_depends_on_the_number_of_people_alone():
     sparse, dense = (
-        sf.publish(policy({}, ATTACK), data=g, seed=secret(1)) for g in (nx.path_graph(200), nx.gnp_random_graph(200, 0.4))
+        sf.publish(policy({}, ATTACK), data=g, seed=secret(1))
+        for g in (nx.path_graph(200), nx.gnp_random_graph(200, 0.4))
     )
     assert sparse.release.form.to_public() == dense.release.form.to_public()
 
@@ -176,7 +177,10 @@ def test_neither_mu_nor_a_claim_is_refused():
 
 def test_predictions_are_what_happens():
     flip = EdgeChannel.symmetric(0.02)
-    runs = [sf.publish(policy({"mu": 0.02}), data=CLUB, seed=secret(s)).certificate.utility["recovered"] for s in range(100, 125)]
+    runs = [
+        sf.publish(policy({"mu": 0.02}), data=CLUB, seed=secret(s)).certificate.utility["recovered"]
+        for s in range(100, 125)
+    ]
     for name in ("edges", "triangles", "transitivity"):
         spread = np.std([run[name]["estimate"] for run in runs], ddof=1)
         assert predicted(GRAPH, flip)[name].standard_error == pytest.approx(spread, rel=0.5)

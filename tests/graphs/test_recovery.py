@@ -28,7 +28,8 @@ FLIPS = [EdgeChannel.symmetric(0.2), EdgeChannel(0.3, 0.1)]
 
 @cache
 def every_graph():
-    """All 1024 graphs on five nodes, alike ones together: which pairs are tied in each, and the patterns in the first of them."""
+    """All 1024 graphs on five nodes, alike ones together: which pairs are tied in each, and the patterns in the first
+    of them."""
     outcomes = np.array(list(product((False, True), repeat=len(PAIRS))))
     place = {pair: number for number, pair in enumerate(PAIRS)}
     renamed = [[place[min(p[a], p[b]), max(p[a], p[b])] for a, b in PAIRS] for p in permutations(range(NODES))]
@@ -62,7 +63,9 @@ def test_patterns_are_counted_alike_in_graphs_that_are_alike():
 @pytest.fixture(scope="module", params=FLIPS, ids=["symmetric", "asymmetric"])
 def publications(request):
     """The flip, and of every graph its probability and what is found out from it."""
-    return request.param, [(chance, Unflipped(counts, request.param)) for chance, counts in every_publication(request.param)]
+    return request.param, [
+        (chance, Unflipped(counts, request.param)) for chance, counts in every_publication(request.param)
+    ]
 
 
 def test_every_pattern_is_recovered_without_bias(publications):
@@ -105,7 +108,18 @@ def test_the_papers_triangle_and_triad_equations_are_the_same_estimates():
     sizes = [nx.subgraph(drawn, three).size() for three in combinations(range(12), 3)]
     d, i, x, t = (sizes.count(number) for number in range(4))
     scale = -1 / (-1 + 2 * mu) ** 3
-    tri = i * mu**2 - d * mu**3 - i * mu**3 + t - 3 * mu * t + 3 * mu**2 * t - mu**3 * t - mu * x + 2 * mu**2 * x - mu**3 * x
+    tri = (
+        i * mu**2
+        - d * mu**3
+        - i * mu**3
+        + t
+        - 3 * mu * t
+        + 3 * mu**2 * t
+        - mu**3 * t
+        - mu * x
+        + 2 * mu**2 * x
+        - mu**3 * x
+    )
     tri *= scale
     opened = -2 * i * mu + 3 * d * mu**2 + 4 * i * mu**2 - 3 * d * mu**3 - 3 * i * mu**3
     opened += -3 * mu * t + 6 * mu**2 * t - 3 * mu**3 * t + x - 3 * mu * x + 5 * mu**2 * x - 3 * mu**3 * x

@@ -29,7 +29,11 @@ def copies(graph: nx.Graph, pattern: SubgraphPattern) -> float:
 @pytest.mark.parametrize("name", LARGER)
 def test_without_a_flip_drawn_copies_are_those_counted(name: str) -> None:
     found = sampled_copies(
-        Graph.from_networkx(GRAPH), SubgraphPattern.named(name), EdgeChannel.symmetric(0.0), np.random.default_rng(1), 30_000
+        Graph.from_networkx(GRAPH),
+        SubgraphPattern.named(name),
+        EdgeChannel.symmetric(0.0),
+        np.random.default_rng(1),
+        30_000,
     )
     assert abs(found.copies - copies(GRAPH, SubgraphPattern.named(name))) < 4.5 * found.error + 1e-9
     assert found.error < 0.1 * max(found.copies, 1)
@@ -54,7 +58,9 @@ def test_a_flip_is_undone_on_average() -> None:
     pattern = SubgraphPattern.named("pentagon")
     truth = sampled_copies(town, pattern, EdgeChannel.symmetric(0.0), np.random.default_rng(0), 30_000)
     found = [
-        sampled_copies(flip_edges(town, flip, Randomness(seed=n)), pattern, flip, np.random.default_rng(n), 6_000).copies
+        sampled_copies(
+            flip_edges(town, flip, Randomness(seed=n)), pattern, flip, np.random.default_rng(n), 6_000
+        ).copies
         for n in range(120)
     ]
     assert abs(np.mean(found) - truth.copies) < 4.5 * np.std(found) / np.sqrt(120) + 4.5 * truth.error
@@ -63,7 +69,9 @@ def test_a_flip_is_undone_on_average() -> None:
 def test_recover_tells_larger_patterns_with_errors_that_cover() -> None:
     town, flip = Graph.from_networkx(nx.powerlaw_cluster_graph(60, 4, 0.6, seed=2)), EdgeChannel.symmetric(0.02)
     truth = sf.recover(town, 0.0, distribution=False, patterns=["bow-tie"])["bow-tie"]
-    found = sf.recover(flip_edges(town, flip, Randomness(seed=3)), flip, distribution=False, patterns=["bow-tie", "square"])
+    found = sf.recover(
+        flip_edges(town, flip, Randomness(seed=3)), flip, distribution=False, patterns=["bow-tie", "square"]
+    )
     assert abs(found["bow-tie"].estimate - truth.estimate) < 5 * found["bow-tie"].standard_error
     assert found["square"].standard_error > 0
 
@@ -71,5 +79,8 @@ def test_recover_tells_larger_patterns_with_errors_that_cover() -> None:
 def test_too_few_people_have_no_pattern() -> None:
     small = Graph.from_pairs([0, 1], [1, 2], 3)
     assert (
-        sampled_copies(small, SubgraphPattern.named("pentagon"), EdgeChannel.symmetric(0.1), np.random.default_rng(1)).copies == 0
+        sampled_copies(
+            small, SubgraphPattern.named("pentagon"), EdgeChannel.symmetric(0.1), np.random.default_rng(1)
+        ).copies
+        == 0
     )

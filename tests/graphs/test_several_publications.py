@@ -1,4 +1,5 @@
-"""A graph that is published again and again: the law of all flips together, by listing every outcome, and what is refused."""
+"""A graph that is published again and again: the law of all flips together, by listing every outcome, and what is
+refused."""
 
 from __future__ import annotations
 
@@ -52,7 +53,8 @@ def test_the_odds_of_a_tie_change_by_exactly_what_is_said(flips):
 
 @pytest.mark.parametrize("density", [0.1, 0.5])
 def test_the_best_guess_of_planted_accounts_stays_below_the_bound(density):
-    """Even for whoever knows who is who in both: the pairs of both releases are one observation with four outcomes each."""
+    """Even for whoever knows who is who in both: the pairs of both releases are one observation with four outcomes
+    each."""
     nodes, accounts, ties = 4, 3, [(0, 1), (1, 2)]
     flips = FLIPS[0]
     pairs = list(combinations(range(nodes), 2))
@@ -61,7 +63,9 @@ def test_the_best_guess_of_planted_accounts_stays_below_the_bound(density):
     assert both.sum(axis=1) == pytest.approx(np.ones(len(places)))
     best = both.max(axis=0).sum() / len(places)
     assert best <= success_bound(flips[0], accounts, nodes, flips[1:]) + 1e-12
-    alone = max(np.array([_seen(place, ties, pairs, [flip], density) for place in places]).max(axis=0).sum() for flip in flips)
+    alone = max(
+        np.array([_seen(place, ties, pairs, [flip], density) for place in places]).max(axis=0).sum() for flip in flips
+    )
     assert best > 1.05 * alone / len(places)  # two publications do say more than one
 
 
@@ -71,10 +75,12 @@ def _tied(place, ties, pair):
 
 
 def _seen(place, ties, pairs, flips, density):
-    """The chance of everything that can be seen; pairs outside the accounts are tied by chance, the same in all publications."""
+    """The chance of everything that can be seen; pairs outside the accounts are tied by chance, the same in all
+    publications."""
     outcomes = list(product((False, True), repeat=len(flips)))
     law = {
-        t: np.array([math.prod(chance(f, t, one) for f, one in zip(flips, seen, strict=True)) for seen in outcomes]) for t in (0, 1)
+        t: np.array([math.prod(chance(f, t, one) for f, one in zip(flips, seen, strict=True)) for seen in outcomes])
+        for t in (0, 1)
     }
     found = np.ones(1)
     for pair in pairs:
@@ -159,7 +165,14 @@ def test_what_cannot_go_on_is_refused_before_data_moves(tmp_path):
 @pytest.mark.parametrize(("attack", "more"), [(Structural, {"beam": 500}), (Walk, {})])
 def test_the_attack_on_two_publications_stays_within_what_the_certificate_says(attack, more, tmp_path):
     nx.write_edgelist(CLUB, tmp_path / "club.tsv", data=False, delimiter="\t")
-    played = {"target": str(tmp_path / "club.tsv"), "planted": 10, "victims": 4, "trials": 8, "seed": 7, "releases": 2} | more
+    played = {
+        "target": str(tmp_path / "club.tsv"),
+        "planted": 10,
+        "victims": 4,
+        "trials": 8,
+        "seed": 7,
+        "releases": 2,
+    } | more
     loud = attack(mu=0.002, **played).run()
     assert loud["success_rate"] > 0.5  # the adversary can find what is hardly hidden
     flip = EdgeChannel.symmetric(0.36)

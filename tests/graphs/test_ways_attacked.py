@@ -42,7 +42,8 @@ def test_known_ties_tell_as_much_as_expected_and_no_more_than_promised(town, mu,
 
 @pytest.mark.parametrize("differ", [0, 1, 2, 3])
 def test_the_expected_chance_of_a_pair_by_listing_all_flips(differ):
-    """Two people who differ in so many known ties: every way to flip the 2 · differ pairs, most votes win, or a coin."""
+    """Two people who differ in so many known ties: every way to flip the 2 · differ pairs, most votes win, or a
+    coin."""
     mu, right = 0.2, 0.0
     for flips in product((0, 1), repeat=2 * differ):
         votes = sum(1 - 2 * flip for flip in flips)

@@ -1,4 +1,5 @@
-"""A checker written from the definitions: plain Python over rows, no code of the product but the parsed policy's numbers."""
+"""A checker written from the definitions: plain Python over rows, no code of the product but the parsed policy's
+numbers."""
 
 from __future__ import annotations
 
@@ -34,7 +35,9 @@ def chain_of(value: str, hierarchy: Tree) -> tuple[str, ...] | None:
         return None
     if hierarchy is None or value == "":
         root = (
-            next(iter(hierarchy)) if isinstance(hierarchy, dict) and not set(hierarchy) & {"intervals", "prefix", "dates"} else "*"
+            next(iter(hierarchy))
+            if isinstance(hierarchy, dict) and not set(hierarchy) & {"intervals", "prefix", "dates"}
+            else "*"
         )
         return (value, root)
     if "intervals" in hierarchy:
@@ -42,7 +45,11 @@ def chain_of(value: str, hierarchy: Tree) -> tuple[str, ...] | None:
         return (value, *(f"{low}-{low + width - 1}" for low, width in bins), "*")
     if "prefix" in hierarchy:
         shortest = len(value) - min(hierarchy["prefix"], len(value))
-        return (value, *(value[:keep] + "*" * (len(value) - keep) for keep in range(len(value) - 1, max(shortest, 0), -1)), "*")
+        return (
+            value,
+            *(value[:keep] + "*" * (len(value) - keep) for keep in range(len(value) - 1, max(shortest, 0), -1)),
+            "*",
+        )
     if "dates" in hierarchy:
         return (value, *(value[: {"month": 7, "year": 4}[unit]] for unit in hierarchy["dates"]), "*")
     return paths(hierarchy)[value]
@@ -111,7 +118,8 @@ def satisfies(group: list[Row], everything: list[Row], hide: list[str], model: s
 
 
 def believed(size: int, counts: list[Weights], whole: list[Weights], model: str, level: dict[str, Any]) -> bool:
-    """Whether a model holds for somebody among `size` candidates whose hidden values are spread so, column by column."""
+    """Whether a model holds for somebody among `size` candidates whose hidden values are spread so, column by
+    column."""
     if model == "k-anonymity":
         return size >= level["k"]
     if model == "p-sensitivity":
@@ -127,14 +135,18 @@ def believed(size: int, counts: list[Weights], whole: list[Weights], model: str,
     if model == "beta-likeness":
         return all(q <= p or likely(p, q, level) for p, q in beside(counts, whole))
     if model == "entropy-diversity":
-        return all(estimated(count, level.get("estimator", "shannon")) >= math.log(level["l"]) - 1e-9 for count in counts)
+        return all(
+            estimated(count, level.get("estimator", "shannon")) >= math.log(level["l"]) - 1e-9 for count in counts
+        )
     if model == "delta-disclosure":
         return all(q > 0 and abs(math.log(q / p)) < level["delta"] for p, q in beside(counts, whole))
     if model == "profitability":
         return level["gain"] <= level["cost"] * size or level["loss"] / size <= level["benefit"] + 1e-12
     if model == "t-closeness":
         kind, tree = level.get("distance", "equal"), level.get("tree")
-        return all(distance(count, all_, kind, tree) <= level["t"] + 1e-9 for count, all_ in zip(counts, whole, strict=True))
+        return all(
+            distance(count, all_, kind, tree) <= level["t"] + 1e-9 for count, all_ in zip(counts, whole, strict=True)
+        )
     raise AssertionError(model)
 
 
@@ -171,7 +183,8 @@ def diverse(count: Weights, level: dict[str, Any]) -> bool:
 
 
 def through(tree: Tree, gap: Mapping[str, Fraction]) -> float:
-    """What is moved through a node of a tree goes down to values of other children, and costs its height over the tree's."""
+    """What is moved through a node of a tree goes down to values of other children, and costs its height over the
+    tree's."""
     chain = paths(tree)
     (root,) = tree
     deep = max(len(labels) for labels in chain.values()) - 1
@@ -194,8 +207,8 @@ def through(tree: Tree, gap: Mapping[str, Fraction]) -> float:
 
 
 def estimated(count: Weights, estimator: str) -> float:
-    """Shannon's entropy of counts; or Grassberger's, with digamma and the alternating sum of 1/n, 1/(n + 1), …, of no more values
-    than there are."""
+    """Shannon's entropy of counts; or Grassberger's, with digamma and the alternating sum of 1/n, 1/(n + 1), …, of no
+    more values than there are."""
     total = sum(count.values())
     if estimator == "shannon":
         return -sum(n / total * math.log(n / total) for n in count.values())
@@ -247,7 +260,9 @@ def claim_of(claim: Any, columns: dict[str, dict[str, Any]]) -> tuple[list[str],
         model, key, more = SHORT[word]
         return given, hide, model, {key: float(number) if "." in number else int(number), **more}
     ((model, level),) = claim.get("by", claim).items()
-    given, hide = ([side] if isinstance(side, str) else side for side in (claim.get("given", quasi), claim.get("hide", sensitive)))
+    given, hide = (
+        [side] if isinstance(side, str) else side for side in (claim.get("given", quasi), claim.get("hide", sensitive))
+    )
     return quasi if model in JOINT else given, hide, model, level
 
 
@@ -275,7 +290,8 @@ def violations(published: list[Row], records: list[Row], policy: dict[str, Any])
 
 
 def savable(records: list[Row], policy: dict[str, Any]) -> int:
-    """How many records generalization alone can publish for claims on numbers and distinct values [boundaries Prop. 5, 6]."""
+    """How many records generalization alone can publish for claims on numbers and distinct values [boundaries Prop. 5,
+    6]."""
     columns = columns_of(policy)
     hide = published_names(columns, "sensitive")
     quasi = published_names(columns, "quasi-identifier")

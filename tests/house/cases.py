@@ -1,4 +1,5 @@
-"""Random small tables, hierarchies, boundaries and claims; and every way in which a method that recodes can be asked to."""
+"""Random small tables, hierarchies, boundaries and claims; and every way in which a method that recodes can be asked
+to."""
 
 from __future__ import annotations
 
@@ -82,7 +83,9 @@ def random_claims(rng: random.Random, models: list[str]) -> list[dict[str, Any]]
         elif model == "beta-likeness":
             claims.append({model: {"beta": rng.choice([0.5, 1, 2]), "kind": rng.choice(["basic", "enhanced"])}})
         elif model == "entropy-diversity":
-            claims.append({model: {"l": rng.choice([1.2, 1.8, 2.4]), "estimator": rng.choice(["shannon", "grassberger"])}})
+            claims.append(
+                {model: {"l": rng.choice([1.2, 1.8, 2.4]), "estimator": rng.choice(["shannon", "grassberger"])}}
+            )
         elif model == "delta-disclosure":
             claims.append({model: {"delta": rng.choice([0.5, 1, 2])}})
         elif model == "average-risk":
@@ -127,7 +130,10 @@ def random_case(seed: int, models: list[str] | None = None) -> tuple[dict[str, A
         columns["note"] = "other"
         values["note"] = ["x", "y"]
     records = [
-        {"id": str(i), **{name: rng.choice(options[: rng.randint(1, len(options))]) for name, options in values.items()}}
+        {
+            "id": str(i),
+            **{name: rng.choice(options[: rng.randint(1, len(options))]) for name, options in values.items()},
+        }
         for i in range(rng.randint(1, 14))
     ]
     chosen = models if models is not None else rng.sample(MODELS, rng.randint(1, 2))

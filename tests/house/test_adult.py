@@ -27,7 +27,8 @@ SENSITIVE = ("education-num", "education", "occupation")
 
 
 def regions_of(shared: Path) -> list[list[dict[str, str]]]:
-    """Records that share their maximum allowed generalization values, straight from the boundary maps; no code of the product."""
+    """Records that share their maximum allowed generalization values, straight from the boundary maps; no code of the
+    product."""
     maps = json.loads((shared / "data/adult/boundaries.json").read_text())
     ranges, countries = maps["age"]["magval_ranges"], maps["native_country"]["magval"]
     with gzip.open(shared / "data/adult/adult_45222.csv.gz", "rt") as file:
@@ -75,7 +76,9 @@ def test_publishing_suppresses_exactly_those(shared: Path, regions: list[list[di
         assert publication.certificate.holds
 
 
-def test_the_policy_file_works_verbatim(shared: Path, is_public: bool, regions: list[list[dict[str, str]]], tmp_path: Path) -> None:
+def test_the_policy_file_works_verbatim(
+    shared: Path, is_public: bool, regions: list[list[dict[str, str]]], tmp_path: Path
+) -> None:
     publication = sf.publish(shared / "policies/adult-boundaries.yaml")
     assert publication.certificate.records.suppressed == counted(regions, 8, 4)
     publication.write(tmp_path / "out", report=not is_public)
@@ -90,7 +93,8 @@ def test_mondrian_is_well_below_global_recoding(shared: Path, is_public: bool) -
 
 
 def test_refined_publishes_everybody_at_a_loss_of_at_most_0_0282(shared: Path, is_public: bool, tmp_path: Path) -> None:
-    """After a second and a half of search; the default of fifteen reaches 0.0261. The made-up people need none to speak of."""
+    """After a second and a half of search; the default of fifteen reaches 0.0261. The made-up people need none to speak
+    of."""
     seconds = 1.5 if is_public else 0.2
     policy = replace(sf.Policy.read(shared / "policies/adult-arx.yaml"), method=Choice("refined", {"seconds": seconds}))
     publication = sf.publish(policy)

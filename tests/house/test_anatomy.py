@@ -35,7 +35,8 @@ def people(seed: int) -> dict[str, list[str]]:
 
 
 def posterior(parts: dict[str, list[dict[str, str]]]) -> Fraction:
-    """The largest probability of one value for anybody: rows with the same quasi-identifiers are a mixture of their buckets."""
+    """The largest probability of one value for anybody: rows with the same quasi-identifiers are a mixture of their
+    buckets."""
     counts: dict[str, Counter[str]] = defaultdict(Counter)
     for row in parts["sensitive"]:
         counts[str(row["bucket"])][row["value"]] += int(row["count"])
@@ -58,7 +59,10 @@ def test_nobody_is_guessed_with_more_than_one_half(seed: int) -> None:
         with pytest.raises(sf.Infeasible):
             sf.publish(sf.Policy.parse(POLICY), data=data)
         return
-    parts = {name: part.table.to_pylist() for name, part in sf.publish(sf.Policy.parse(POLICY), data=data).release.parts.items()}
+    parts = {
+        name: part.table.to_pylist()
+        for name, part in sf.publish(sf.Policy.parse(POLICY), data=data).release.parts.items()
+    }
     assert posterior(parts) <= Fraction(1, 2)
     assert sorted(row["age"] + row["sex"] for row in parts["data"]) == sorted(
         map("".join, zip(data["age"], data["sex"], strict=True))
@@ -85,7 +89,10 @@ def test_several_sensitive_columns_and_the_folder(tmp_path: Path) -> None:
     columns = {**POLICY["columns"], "job": "sensitive"}
     publication = sf.publish(sf.Policy.parse({**POLICY, "columns": columns}), data=data)
     publication.write(tmp_path / "out")
-    assert {file.name for file in (tmp_path / "out").glob("sensitive*")} == {"sensitive-illness.csv", "sensitive-job.csv"}
+    assert {file.name for file in (tmp_path / "out").glob("sensitive*")} == {
+        "sensitive-illness.csv",
+        "sensitive-job.csv",
+    }
     assert sf.verify(tmp_path / "out", original=data).holds
 
 
@@ -107,6 +114,8 @@ def test_a_column_beside_the_bucket_is_not_read_as_what_the_bucket_hides() -> No
     (finding,) = judge_claims(ReleaseView(AnatomyForm(), {"data": data, "sensitive": listed}, policy))
     assert not finding.holds
     assert finding.achieved == {"p": 1}
-    both = sf.Policy.parse({"version": 1, "columns": columns | {"pay": "sensitive"}, "protect": [{"p-sensitivity": {"p": 2}}]})
+    both = sf.Policy.parse(
+        {"version": 1, "columns": columns | {"pay": "sensitive"}, "protect": [{"p-sensitivity": {"p": 2}}]}
+    )
     (finding,) = judge_claims(ReleaseView(AnatomyForm(), {"data": data, "sensitive": listed}, both))
     assert finding.reason == "no part lists the values of 'illness'"

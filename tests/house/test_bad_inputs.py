@@ -38,7 +38,10 @@ def domain(text: str) -> str:
 
 
 def keep(text: str) -> str:
-    return HEAD + f"columns: {{name: identifier, age: {{role: replaced, domain: {{integers: [1, 99]}}}}}}\nkeep: ['{text}']\n"
+    return (
+        HEAD
+        + f"columns: {{name: identifier, age: {{role: replaced, domain: {{integers: [1, 99]}}}}}}\nkeep: ['{text}']\n"
+    )
 
 
 def data(text: str) -> str:
@@ -82,7 +85,11 @@ POLICIES: dict[str, tuple[str, int, str]] = {
     "unknown database": (data('{kind: table, source: "oracle://x/y", table: t}'), 3, ""),
     "no table named": (data('{kind: table, source: "sqlite:///shop.db"}'), 3, "table"),
     "no sqlite file": (data('{kind: table, source: "sqlite:///nobody.db", table: t}'), 3, "SQLite"),
-    "server that is not there": (data('{kind: table, source: "postgresql://u:p@127.0.0.1:1/x", table: t}'), 3, "no server listens"),
+    "server that is not there": (
+        data('{kind: table, source: "postgresql://u:p@127.0.0.1:1/x", table: t}'),
+        3,
+        "no server listens",
+    ),
     "baskets from nothing": (
         "version: 1\ndata: {kind: baskets, source: nobody.dat}\nprotect: [k-anonymity: {k: 2}]\n",
         3,
@@ -118,7 +125,11 @@ POLICIES: dict[str, tuple[str, int, str]] = {
     "column number": (column("5"), 2, "role"),
     "column list": (column("[quasi-identifier]"), 2, "named parameters"),
     "publish wrong": (column("{role: quasi-identifier, publish: perhaps}"), 2, "publish"),
-    "column not there": (HEAD + "columns: {agee: quasi-identifier, illness: sensitive}\n" + CLAIM, 3, "did you mean 'age'"),
+    "column not there": (
+        HEAD + "columns: {agee: quasi-identifier, illness: sensitive}\n" + CLAIM,
+        3,
+        "did you mean 'age'",
+    ),
     "constant without person": (column("{role: quasi-identifier, constant: true}"), 2, "person"),
     "dates without person": (column("{role: other, dates: {shift: 30}}"), 2, "person"),
     # hierarchies
@@ -143,13 +154,25 @@ POLICIES: dict[str, tuple[str, int, str]] = {
         3,
         "illness",
     ),
-    "ranges on words": (HEAD + "columns: {illness: {role: quasi-identifier, hierarchy: ranges}}\n" + CLAIM, 3, "illness"),
+    "ranges on words": (
+        HEAD + "columns: {illness: {role: quasi-identifier, hierarchy: ranges}}\n" + CLAIM,
+        3,
+        "illness",
+    ),
     # boundaries
     "boundary alone": (column("{role: quasi-identifier, boundary: [a]}"), 2, "boundary"),
     "boundary node": (column("{role: quasi-identifier, hierarchy: {intervals: [5]}, boundary: [nowhere]}"), 2, ""),
     "boundary key": (column("{role: quasi-identifier, hierarchy: {intervals: [5]}, boundary: {levl: 1}}"), 2, "level"),
-    "boundary below": (column("{role: quasi-identifier, hierarchy: {intervals: [5]}, boundary: {level: -1}}"), 2, "boundary"),
-    "boundary text": (column("{role: quasi-identifier, hierarchy: {intervals: [5]}, boundary: {level: top}}"), 2, "boundary"),
+    "boundary below": (
+        column("{role: quasi-identifier, hierarchy: {intervals: [5]}, boundary: {level: -1}}"),
+        2,
+        "boundary",
+    ),
+    "boundary text": (
+        column("{role: quasi-identifier, hierarchy: {intervals: [5]}, boundary: {level: top}}"),
+        2,
+        "boundary",
+    ),
     # claims
     "protect mapping": (HEAD + COLUMNS + "protect: {k-anonymity: {k: 3}}\n", 2, "list"),
     "protect word": (HEAD + COLUMNS + "protect: all\n", 2, "list"),
@@ -249,9 +272,15 @@ POLICIES: dict[str, tuple[str, int, str]] = {
     "rule deep": (keep("(" * 80 + "age" + ")" * 80 + " < 5"), 2, ""),
     "rule impossible": (keep("age > 200"), 4, ""),
     "rule twice impossible": (keep("mean(age) = 500"), 4, ""),
-    "too few values": (HEAD + "columns: {age: {role: replaced, domain: {integers: [1, 9]}}}\nkeep: ['unique(age)']\n", 4, ""),
+    "too few values": (
+        HEAD + "columns: {age: {role: replaced, domain: {integers: [1, 9]}}}\nkeep: ['unique(age)']\n",
+        4,
+        "",
+    ),
     "knows nonsense": (
-        HEAD + COLUMNS.replace("quasi-identifier", "other") + "protect: ['age -> illness : 2-diversity']\nknows: ['zip']\n",
+        HEAD
+        + COLUMNS.replace("quasi-identifier", "other")
+        + "protect: ['age -> illness : 2-diversity']\nknows: ['zip']\n",
         2,
         "",
     ),
@@ -299,7 +328,11 @@ COMMANDS: dict[str, tuple[tuple[str, ...], int, str]] = {
     "out is a file": (("publish", "good.yaml", "--out", "people.csv"), 3, "exists already"),
     "out below a file": (("publish", "good.yaml", "--out", "people.csv/x"), 8, "folder"),
     "out nowhere": (("publish", "good.yaml", "--out", "/proc/x"), 8, "written"),
-    "ledger nowhere": (("publish", "good.yaml", "--out", "x", "--ledger", "/proc/x.ledger", "--new-ledger"), 8, "written"),
+    "ledger nowhere": (
+        ("publish", "good.yaml", "--out", "x", "--ledger", "/proc/x.ledger", "--new-ledger"),
+        8,
+        "written",
+    ),
     "ledger is a table": (("publish", "keyed.yaml", "--out", "x", "--ledger", "people.csv"), 6, ""),
     "verify nothing": (("verify", "nobody"), 8, "no such folder"),
     "verify a file": (("verify", "people.csv"), 8, "folder"),

@@ -1,4 +1,5 @@
-"""Charts of the reports: nothing is written over anything else, nothing is cut off, whatever the numbers and labels are."""
+"""Charts of the reports: nothing is written over anything else, nothing is cut off, whatever the numbers and labels
+are."""
 
 from __future__ import annotations
 
@@ -16,7 +17,11 @@ TEXT = re.compile(r'<text x="([\d.]+)" y="([\d.]+)"(?: text-anchor="(\w+)")? cla
 SIZES = [5 * 2**n for n in range(14)]
 MANY = [(f"{low:,}–{low * 2:,}", 280_000 / low, f"{280_000 // low:,}") for low in SIZES]
 FEW = [("5–6", 1_550.0, "1,550"), ("7–9", 889.0, "889"), ("10–21", 3.0, "3")]
-LONG = [("a label that is longer than its place can ever be", 1.0, "100.0%"), ("short", 1e-9, "0.0%"), ("W" * 18, 0.5, "50.0%")]
+LONG = [
+    ("a label that is longer than its place can ever be", 1.0, "100.0%"),
+    ("short", 1e-9, "0.0%"),
+    ("W" * 18, 0.5, "50.0%"),
+]
 
 
 def boxes(chart: Markup) -> list[tuple[float, float, float, float, str]]:
@@ -61,7 +66,9 @@ def test_crowded_columns_become_bars() -> None:
 def test_steps_of_a_scatter_keep_apart(count: int) -> None:
     steps = [f"k = {5 * place}, l = 2" for place in range(count)]
     marks = [
-        Mark(place, 0.01 * place, name, True, "", place) for place in range(count) for name in ("mondrian", "clustering", "x", "y")
+        Mark(place, 0.01 * place, name, True, "", place)
+        for place in range(count)
+        for name in ("mondrian", "clustering", "x", "y")
     ]
     placed = boxes(scatter(marks, steps, title="t"))
     for one, two in combinations(placed, 2):

@@ -28,7 +28,9 @@ protect:
 
 def process(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
     """The program by itself, as nobody has warmed it up."""
-    return subprocess.run([sys.executable, "-m", "sfumato", *arguments], cwd=cwd, capture_output=True, text=True, check=False)
+    return subprocess.run(
+        [sys.executable, "-m", "sfumato", *arguments], cwd=cwd, capture_output=True, text=True, check=False
+    )
 
 
 @pytest.fixture
@@ -210,11 +212,15 @@ def test_sql_source(desk: Path) -> None:
     with sqlite3.connect(desk / "people.db") as db:
         db.execute("create table people (name text, age integer, sex text, illness text)")
         db.executemany("insert into people values (?, ?, ?, ?)", rows[1:])
-    (desk / "policy.yaml").write_text(POLICY.replace("source: people.csv", f"source: 'sqlite:///{desk}/people.db', table: people"))
+    (desk / "policy.yaml").write_text(
+        POLICY.replace("source: people.csv", f"source: 'sqlite:///{desk}/people.db', table: people")
+    )
     assert run("publish", "policy.yaml", "--out", "out", cwd=desk).returncode == 0
     assert run("verify", "out", "--original", "people.csv", cwd=desk).returncode == 0
     assert "sqlite" not in (desk / "out" / "policy.yaml").read_text()
-    (desk / "policy.yaml").write_text(POLICY.replace("source: people.csv", f"source: 'sqlite:///{desk}/people.db', table: poeple"))
+    (desk / "policy.yaml").write_text(
+        POLICY.replace("source: people.csv", f"source: 'sqlite:///{desk}/people.db', table: poeple")
+    )
     assert "no table" in error_of(run("publish", "policy.yaml", "--out", "other", cwd=desk), 3)
 
 

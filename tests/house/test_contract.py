@@ -1,8 +1,7 @@
 """The contract suite: what every entry of the catalogue owes the house. Entries are found, not listed.
 
-A model declares examples: parameters, something that satisfies them and something that does not. A method keeps whatever it says it
-enforces, judged by the audit, for every model of its kind of data.
-"""
+A model declares examples: parameters, something that satisfies them and something that does not. A method keeps
+whatever it says it enforces, judged by the audit, for every model of its kind of data."""
 
 from __future__ import annotations
 
@@ -38,7 +37,9 @@ METHODS = catalogue("methods", Method)
 @pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
 def test_a_model_tells_examples_apart(model: type[Model]) -> None:
     """A model without examples is not tested by anybody; one that is always satisfied, or never, is none."""
-    assert model.examples, f"{model.name} declares no examples: parameters, something that holds and something that fails"
+    assert model.examples, (
+        f"{model.name} declares no examples: parameters, something that holds and something that fails"
+    )
     for each in model.examples:
         chosen = model(**each.level)
         assert chosen.satisfied(each.holds).all()
@@ -69,7 +70,10 @@ def test_groups_that_satisfy_a_monotone_model_satisfy_it_together(model: type[Mo
             fine = np.flatnonzero(chosen.satisfied(seen))
             if len(fine) > 1:
                 rest = [word for place, word in enumerate(groups) if place not in fine[:2]]
-                assert chosen.satisfied(example_classes(groups[fine[0]] + groups[fine[1]], *rest))[0], (each.level, groups)
+                assert chosen.satisfied(example_classes(groups[fine[0]] + groups[fine[1]], *rest))[0], (
+                    each.level,
+                    groups,
+                )
                 joined += 1
         assert joined > 10, each.level
 
@@ -151,12 +155,15 @@ def declared(kind: str, model: str, level: str, bounded: bool = True) -> sf.Poli
     if MODELS[model](**asked).of_population:
         tree["population"] = {"file": str(everybody())}
     if not bounded:
-        tree["columns"] = {name: {**c, "boundary": None} if isinstance(c, dict) else c for name, c in tree["columns"].items()}
+        tree["columns"] = {
+            name: {**c, "boundary": None} if isinstance(c, dict) else c for name, c in tree["columns"].items()
+        }
     return sf.Policy.parse(tree)
 
 
 def pairs() -> list[Pair]:
-    """Wherever a method accepts a policy with that one claim: at a level that few were asked for so far, in `make slow` at all."""
+    """Wherever a method accepts a policy with that one claim: at a level that few were asked for so far, in `make slow`
+    at all."""
     found: list[Pair] = []
     tried: Counter[str] = Counter()
     for method in METHODS.values():
@@ -178,7 +185,9 @@ def accepts(method: Method, policy: sf.Policy) -> bool:
 PAIRS = pairs()
 
 
-@pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: f"{pair.method}-{pair.model}-{'-'.join(map(str, pair.level.values()))}")
+@pytest.mark.parametrize(
+    "pair", PAIRS, ids=lambda pair: f"{pair.method}-{pair.model}-{'-'.join(map(str, pair.level.values()))}"
+)
 def test_a_method_keeps_what_it_says_it_enforces(pair: Pair, tmp_path: Path) -> None:
     given, policy = case(pair.kind), pair.policy
     assert given is not None
@@ -197,7 +206,9 @@ def test_every_model_has_a_method_that_enforces_it() -> None:
 
 def test_methods_need_no_parameters() -> None:
     """Else nothing above would try them, and a policy could not name them alone."""
-    assert [name for name, cls in METHODS.items() if any(field.is_required() for field in cls.model_fields.values())] == []
+    assert [
+        name for name, cls in METHODS.items() if any(field.is_required() for field in cls.model_fields.values())
+    ] == []
 
 
 def test_every_kind_of_data_that_models_speak_about_is_tried() -> None:
@@ -218,7 +229,9 @@ def test_every_entry_explains_itself(room: str, base: Any) -> None:
 
 def test_the_planner_says_why() -> None:
     policy = sf.Policy.parse({"version": 1, "columns": COLUMNS, "protect": [{"k-anonymity": {"k": 3}}]})
-    assert {plan(policy, records=size).method.name for size in (1_000, 2_000_000)} == {"refined"}  # one default for all sizes
+    assert {plan(policy, records=size).method.name for size in (1_000, 2_000_000)} == {
+        "refined"
+    }  # one default for all sizes
     assert "because" in plan(policy).reasons[0]
 
 

@@ -25,7 +25,11 @@ def test_queries_are_understood(text, columns, accepted, refused):
 
 
 def test_values_asked_for_by_name_are_told_apart():
-    assert [condition.named for condition in parse("a = 30-39 and b in (x, 'y z') and c != d")] == [{"30-39"}, {"x", "y z"}, set()]
+    assert [condition.named for condition in parse("a = 30-39 and b in (x, 'y z') and c != d")] == [
+        {"30-39"},
+        {"x", "y z"},
+        set(),
+    ]
 
 
 @pytest.mark.parametrize("text", ["", "count", "count where", "COUNT"])

@@ -23,7 +23,9 @@ from sfumato.io.hierarchy_files import build_generalization, load_hierarchy
 from sfumato.release.folder import read_folder
 
 
-@pytest.mark.parametrize("family", ["hierarchies_arx", "hierarchies_anjana", "hierarchies_boundaries", "hierarchies_gong"])
+@pytest.mark.parametrize(
+    "family", ["hierarchies_arx", "hierarchies_anjana", "hierarchies_boundaries", "hierarchies_gong"]
+)
 def test_the_fields_files_load_unchanged(shared: Path, family: str) -> None:
     files = sorted((shared / "data/adult" / family).iterdir())
     assert files
@@ -42,7 +44,12 @@ def test_a_value_with_two_parents_is_refused_by_name(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("text", "message"),
-    [("a;x\nb;y\n", "2 roots"), ("", "empty"), ("a;g;*\ng;*\n", "both a value and a group"), ("a;b;*\nb;c;*\n", "two parents")],
+    [
+        ("a;x\nb;y\n", "2 roots"),
+        ("", "empty"),
+        ("a;g;*\ng;*\n", "both a value and a group"),
+        ("a;b;*\nb;c;*\n", "two parents"),
+    ],
 )
 def test_what_is_not_a_tree_is_refused(tmp_path: Path, text: str, message: str) -> None:
     (tmp_path / "h.csv").write_text(text)
@@ -90,7 +97,9 @@ def test_intervals_and_common_ancestors_agree_with_sets(seed: int) -> None:
 
 
 def test_boundaries_at_mixed_depths_and_levels() -> None:
-    tree = Hierarchy.from_tree({"World": {"Europe": {"Italy": ["Rome", "Milan"], "France": ["Paris"]}, "Asia": ["Kyoto"]}})
+    tree = Hierarchy.from_tree(
+        {"World": {"Europe": {"Italy": ["Rome", "Milan"], "France": ["Paris"]}, "Asia": ["Kyoto"]}}
+    )
     lo, hi = tree.bounded(["Italy", "Europe"]).ceiling()
     spans = {leaf: set(tree.leaves[lo[i] : hi[i]]) for i, leaf in enumerate(tree.leaves)}
     assert spans["Rome"] == {"Rome", "Milan"}
@@ -156,9 +165,21 @@ def test_parquet_in_and_out(tmp_path: Path) -> None:
 
 def test_missing_values_are_a_value_of_their_own(tmp_path: Path) -> None:
     columns = {"sex": ["F", "M", "", "", "F", "M", None], "illness": list("abababa")}
-    policy = {"version": 1, "columns": {"sex": "quasi-identifier", "illness": "sensitive"}, "protect": [{"k-anonymity": {"k": 2}}]}
+    policy = {
+        "version": 1,
+        "columns": {"sex": "quasi-identifier", "illness": "sensitive"},
+        "protect": [{"k-anonymity": {"k": 2}}],
+    }
     publication = sf.publish(sf.Policy.parse({**policy, "method": {"mondrian": {}}}), data=columns)
-    assert sorted(v or "" for v in publication.release.parts["data"]["sex"].to_pylist()) == ["", "", "", "F", "F", "M", "M"]
+    assert sorted(v or "" for v in publication.release.parts["data"]["sex"].to_pylist()) == [
+        "",
+        "",
+        "",
+        "F",
+        "F",
+        "M",
+        "M",
+    ]
     publication.write(tmp_path / "out")
     assert sf.verify(tmp_path / "out", original=columns).holds
 

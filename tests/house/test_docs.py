@@ -55,7 +55,8 @@ def entries() -> dict[str, str]:
 
 @cache
 def written() -> list[tuple[str, str]]:
-    """(file, text) of every docstring of the product, and of the ``paper`` a class declares, in brackets like a citation."""
+    """(file, text) of every docstring of the product, and of the ``paper`` a class declares, in brackets like a
+    citation."""
     found = []
     for sheet in sheets():
         for node in nodes(sheet.tree):

@@ -40,7 +40,8 @@ for arguments in {commands}:
 DISTRIBUTIONS = {"sklearn": "scikit-learn", "python_calamine": "python-calamine"}
 """Packages that are installed under another name than they are imported by."""
 ROOMS = {"ui/studio": "studio", "core/compiled/translate.py": "compiler"}
-"""What as a whole belongs to an extra: whoever loads it (`ui/cli/studio.py`, `core/compiled/build.py`) asks for it first."""
+"""What as a whole belongs to an extra: whoever loads it (`ui/cli/studio.py`, `core/compiled/build.py`) asks for it
+first."""
 
 
 def run_without(absent: set[str], *commands: list[str]) -> subprocess.CompletedProcess[str]:
@@ -57,7 +58,9 @@ def names(requirements: list[str]) -> set[str]:
 def test_the_extra_brings_the_package(package: str, extra: str) -> None:
     extras = PROJECT["optional-dependencies"]
     if not extra:
-        assert package not in {name for listed in (extras[one] for one in extras if one != "dev") for name in names(listed)}
+        assert package not in {
+            name for listed in (extras[one] for one in extras if one != "dev") for name in names(listed)
+        }
         return
     assert DISTRIBUTIONS.get(package, package) in names(extras[extra]), f"sfumato[{extra}] does not install {package}"
 
@@ -97,7 +100,9 @@ def test_nothing_of_an_extra_is_imported_at_the_top_of_a_file() -> None:
         ({"sqlalchemy", "psycopg", "sqlglot"}, ["demo", "--scenario", "database", "--out", "{tmp}/demo"], "sql"),
     ],
 )
-def test_a_missing_extra_is_named_with_its_command(absent: set[str], arguments: list[str], extra: str, tmp_path: Path) -> None:
+def test_a_missing_extra_is_named_with_its_command(
+    absent: set[str], arguments: list[str], extra: str, tmp_path: Path
+) -> None:
     done = run_without(absent, [argument.format(tmp=tmp_path) for argument in arguments])
     assert done.returncode == 7, done.stderr
     assert f"pip install 'sfumato[{extra}]'" in done.stderr
@@ -105,9 +110,13 @@ def test_a_missing_extra_is_named_with_its_command(absent: set[str], arguments: 
 
 
 def test_tables_need_no_extra(tmp_path: Path) -> None:
-    (tmp_path / "d.csv").write_text("age,ill\n" + "\n".join(f"{20 + i % 9},{i % 3}" for i in range(60)), encoding="utf-8")
+    (tmp_path / "d.csv").write_text(
+        "age,ill\n" + "\n".join(f"{20 + i % 9},{i % 3}" for i in range(60)), encoding="utf-8"
+    )
     policy = "version: 1\ndata: {kind: table, source: d.csv}\ncolumns: {age: quasi-identifier, ill: sensitive}\n"
-    (tmp_path / "p.yaml").write_text(policy + "protect: [k-anonymity: {k: 2}]\nmethod: {mondrian: {}}\n", encoding="utf-8")
+    (tmp_path / "p.yaml").write_text(
+        policy + "protect: [k-anonymity: {k: 2}]\nmethod: {mondrian: {}}\n", encoding="utf-8"
+    )
     publish = ["publish", str(tmp_path / "p.yaml"), "--out", str(tmp_path / "out")]
     done = run_without(set(EXTRAS), publish, ["verify", str(tmp_path / "out"), "--original", str(tmp_path / "d.csv")])
     assert done.returncode == 0, done.stderr

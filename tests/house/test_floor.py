@@ -1,4 +1,5 @@
-"""The recount shares no code with the audit: it imports errors, limits, the standard library, YAML, and pyarrow for Parquet."""
+"""The recount shares no code with the audit: it imports errors, limits, the standard library, YAML, and pyarrow for
+Parquet."""
 
 from __future__ import annotations
 
@@ -36,7 +37,9 @@ def test_the_floor_imports_no_shared_ground(path: Path) -> None:
     for name in imported(path):
         top = name.split(".")[0]
         if top == "sfumato":
-            assert name in ("sfumato.core.errors", "sfumato.core.limits") or name.startswith(OWN), f"{path.name} imports {name}"
+            assert name in ("sfumato.core.errors", "sfumato.core.limits") or name.startswith(OWN), (
+                f"{path.name} imports {name}"
+            )
         else:
             assert top in sys.stdlib_module_names or path.name in LIBRARIES.get(top, ()), f"{path.name} imports {name}"
 
@@ -60,7 +63,8 @@ def test_the_walk_sees_imports(tmp_path: Path) -> None:
 
 
 def test_what_the_floor_defines_is_what_the_catalogue_declares() -> None:
-    """Two definitions of one model speak of the same parameters; a model that is not defined here is *not counted*, and says so."""
+    """Two definitions of one model speak of the same parameters; a model that is not defined here is *not counted*, and
+    says so."""
     from sfumato.audit.recount.definitions import DEFINITIONS
     from sfumato.core.registry import catalogue
     from sfumato.models.base import Model

@@ -22,7 +22,9 @@ PAPER = {"any": {"lungs": ["flu", "pneumonia", "bronchitis"], "stomach": ["ulcer
 def linkage(groups: list[list[str]]) -> Linkage:
     labels = tuple(dict.fromkeys(value for group in groups for value in group))
     codes = np.array([labels.index(value) for group in groups for value in group], dtype=np.int64)
-    return Linkage.of_groups(np.repeat(np.arange(len(groups)), [len(group) for group in groups]), {"ill": (codes, labels)})
+    return Linkage.of_groups(
+        np.repeat(np.arange(len(groups)), [len(group) for group in groups]), {"ill": (codes, labels)}
+    )
 
 
 def chains(tree: Any, above: tuple[str, ...] = ()) -> dict[str, tuple[str, ...]]:
@@ -61,9 +63,13 @@ def test_a_group_of_one_branch_is_farther_than_one_of_both() -> None:
     """Similarity: three illnesses of the stomach say more than three of anywhere, whatever their number."""
     mixed = [["flu", "ulcer", "pneumonia"], ["gastritis", "cancer", "bronchitis"]]
     alike = [["ulcer", "gastritis", "cancer"], ["flu", "pneumonia", "bronchitis"]]
-    near, far = (TCloseness(t=1, distance="hierarchical", tree=PAPER).achieved(linkage(each))["t"] for each in (mixed, alike))
+    near, far = (
+        TCloseness(t=1, distance="hierarchical", tree=PAPER).achieved(linkage(each))["t"] for each in (mixed, alike)
+    )
     assert far == pytest.approx(0.5)  # half of the people move through the root, at height 2 of 2
-    assert near == pytest.approx(2 / 6 * 1 / 2 + 1 / 6)  # a sixth through the root, two sixths inside of a branch at height 1 of 2
+    assert near == pytest.approx(
+        2 / 6 * 1 / 2 + 1 / 6
+    )  # a sixth through the root, two sixths inside of a branch at height 1 of 2
     assert TCloseness(t=1).achieved(linkage(mixed))["t"] == TCloseness(t=1).achieved(linkage(alike))["t"] == 0.5
 
 
@@ -72,7 +78,9 @@ def test_model_and_floor_solve_the_transport_problem() -> None:
     for _ in range(40):
         values = [f"v{i}" for i in range(rng.randint(2, 6))]
         tree = random_tree(rng, list(values), "any")
-        groups = [[rng.choice([*values, "stranger", ""]) for _ in range(rng.randint(1, 5))] for _ in range(rng.randint(1, 4))]
+        groups = [
+            [rng.choice([*values, "stranger", ""]) for _ in range(rng.randint(1, 5))] for _ in range(rng.randint(1, 4))
+        ]
         whole = Counter(value for group in groups for value in group)
         expected = max(transported(Counter(group), whole, tree) for group in groups)
         assert TCloseness(t=1, distance="hierarchical", tree=tree).achieved(linkage(groups))["t"] == pytest.approx(
@@ -83,7 +91,12 @@ def test_model_and_floor_solve_the_transport_problem() -> None:
 
 @pytest.mark.parametrize(
     "level",
-    [{"distance": "hierarchical"}, {"tree": PAPER}, {"distance": "hierarchical", "tree": {"a": ["x"], "b": ["y"]}}, {"tree": 3}],
+    [
+        {"distance": "hierarchical"},
+        {"tree": PAPER},
+        {"distance": "hierarchical", "tree": {"a": ["x"], "b": ["y"]}},
+        {"tree": 3},
+    ],
 )
 def test_a_distance_without_its_tree_is_refused(level: dict[str, Any]) -> None:
     tree = {

@@ -1,4 +1,5 @@
-"""A certificate that says more than its figures do cannot be made, and one that was written so is caught when it is read."""
+"""A certificate that says more than its figures do cannot be made, and one that was written so is caught when it is
+read."""
 
 from __future__ import annotations
 
@@ -45,7 +46,11 @@ HONEST: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
     ("l-diversity", {"l": 2.3333333, "kind": "frequency"}, {"l": 2.33333, "kind": "frequency"}),
     ("t-closeness", {"t": 0.12345678, "distance": "equal"}, {"t": 0.123457, "distance": "equal"}),
     ("t-closeness", {"t": 0.0, "distance": "equal"}, {"t": 1e-17, "distance": "equal"}),
-    ("structural-attack", {"planted": 9, "success_at_most": 0.05, "against": "any"}, {"planted": 9, "success_at_most": 0.04}),
+    (
+        "structural-attack",
+        {"planted": 9, "success_at_most": 0.05, "against": "any"},
+        {"planted": 9, "success_at_most": 0.04},
+    ),
     ("suppression", {"suppress_at_most": 0.02}, {"suppress_at_most": 0.02, "suppressed": 2, "input": 100}),
     ("suppression", {}, {"suppressed": 3, "input": 100}),
     ("truthfulness", {"rows": 0}, {"rows": 0}),
@@ -54,7 +59,9 @@ HONEST: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
 
 
 @pytest.mark.parametrize(("model", "required", "achieved"), DISHONEST)
-def test_a_finding_that_its_figures_deny_cannot_be_made(model: str, required: dict[str, Any], achieved: dict[str, Any]) -> None:
+def test_a_finding_that_its_figures_deny_cannot_be_made(
+    model: str, required: dict[str, Any], achieved: dict[str, Any]
+) -> None:
     with pytest.raises(AuditRefused, match="cannot be said to hold"):
         Finding(model, True, required, achieved)
     for grade in ("bound (at least this much)", "estimate ± 0.05 at 0.95"):

@@ -1,4 +1,5 @@
-"""Rules under ``keep`` with methods that recode: kept where records stay as they are, refused where they might break."""
+"""Rules under ``keep`` with methods that recode: kept where records stay as they are, refused where they might
+break."""
 
 from __future__ import annotations
 
@@ -15,7 +16,12 @@ COLUMNS: dict[str, Any] = {
     "discharged": "other",
     "illness": "sensitive",
 }
-POLICY: dict[str, Any] = {"version": 1, "columns": COLUMNS, "protect": [{"k-anonymity": {"k": 2}}], "method": {"mondrian": {}}}
+POLICY: dict[str, Any] = {
+    "version": 1,
+    "columns": COLUMNS,
+    "protect": [{"k-anonymity": {"k": 2}}],
+    "method": {"mondrian": {}},
+}
 DATA = {
     "age": ["31", "32", "47", "48"],
     "admitted": ["2024-01-01", "2024-01-05", "2024-02-01", "2024-03-01"],

@@ -1,7 +1,7 @@
 """Every compiled loop that another file calls is compared with a plain twin by a test that says so.
 
-A test says so with ``@pytest.mark.twin(of=[kernel, …])`` and uses something whose name begins with ``plain_`` (or ``Plain``).
-"""
+A test says so with ``@pytest.mark.twin(of=[kernel, …])`` and uses something whose name begins with ``plain_`` (or
+``Plain``)."""
 
 from __future__ import annotations
 
@@ -50,11 +50,16 @@ def known_as(tree: ast.Module) -> dict[str, str]:
 
 @cache
 def entries(*, from_outside: bool = False) -> set[str]:
-    """Compiled functions of the kernel modules that another module of the product calls; or one that is no kernel itself."""
+    """Compiled functions of the kernel modules that another module of the product calls; or one that is no kernel
+    itself."""
     compiled = set()
     for sheet in kernel_modules():
         members = vars(importlib.import_module(module_of(sheet)))
-        own = [name for name, found in members.items() if getattr(found, "py_func", None) and found.__module__ == module_of(sheet)]
+        own = [
+            name
+            for name, found in members.items()
+            if getattr(found, "py_func", None) and found.__module__ == module_of(sheet)
+        ]
         compiled |= {f"{module_of(sheet)}.{name}" for name in own}
     called = {
         name
@@ -118,7 +123,8 @@ def test_the_library_has_an_entry_for_every_kernel_that_is_called_and_for_no_oth
 
 
 def test_kernels_import_nothing_that_the_build_does_not_look_at() -> None:
-    """The object file of a kernel module is kept under a digest of the kernel modules that it imports, and of nothing else."""
+    """The object file of a kernel module is kept under a digest of the kernel modules that it imports, and of nothing
+    else."""
     harmless = {"__future__", "typing", "numpy", "numpy.typing", "collections.abc", "itertools", "functools"}
     own = {"sfumato.core.arrays", "sfumato.core.compiled", *map(module_of, kernel_modules())}
     found = {

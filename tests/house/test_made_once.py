@@ -1,4 +1,5 @@
-"""Nothing twice: in one run each hierarchy, schema, bound policy and published part is made once, whoever looks at it."""
+"""Nothing twice: in one run each hierarchy, schema, bound policy and published part is made once, whoever looks at
+it."""
 
 from __future__ import annotations
 
@@ -64,7 +65,9 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> Counter[Any]:
     watch("sfumato.data.table", "as_text", lambda column, name: name)
     watch("sfumato.io.table_files", "read_csv", lambda path, *rest, **more: Path(path).name)
     watch("sfumato.kinds.baskets.form", "from_table", lambda *given, **more: "")
-    watch("sfumato.policy.database_policy:BoundPolicy", "__init__", lambda self, policy, schema: (id(policy), id(schema)))
+    watch(
+        "sfumato.policy.database_policy:BoundPolicy", "__init__", lambda self, policy, schema: (id(policy), id(schema))
+    )
     watch("sfumato.io.sql.schema_reading", "schema_of", lambda link: "")
     return found
 
@@ -75,14 +78,16 @@ def test_a_published_table(counted: Counter[Any], tmp_path: Path) -> None:
     assert hierarchies == {"age": 1, "zip": 1, "sex": 1}
     assert counted["read_csv", "data.csv"] == 1
     encoded = {about: count for (name, about), count in counted.items() if name == "as_text"}
-    assert {name: encoded[name] for name in ("age", "zip", "sex", "ill")} == dict.fromkeys(("age", "zip", "sex", "ill"), 2), (
-        "once as it came, once as it was published"
-    )
+    assert {name: encoded[name] for name in ("age", "zip", "sex", "ill")} == dict.fromkeys(
+        ("age", "zip", "sex", "ill"), 2
+    ), "once as it came, once as it was published"
 
 
 def test_published_baskets(counted: Counter[Any], tmp_path: Path) -> None:
     rng = np.random.default_rng(3)
-    rows = [{"items": " ".join(sorted({f"i{v}" for v in rng.integers(0, 12, 5)})), "label": "xyz"[i % 3]} for i in range(60)]
+    rows = [
+        {"items": " ".join(sorted({f"i{v}" for v in rng.integers(0, 12, 5)})), "label": "xyz"[i % 3]} for i in range(60)
+    ]
     policy = {
         "version": 1,
         "data": {"kind": "baskets", "items": "items"},

@@ -1,7 +1,8 @@
-"""Adding something is one file: a metric, a form with its reading, a graph attack; and a model that the contract sees through.
+"""Adding something is one file: a metric, a form with its reading, a graph attack; and a model that the contract sees
+through.
 
-Models and recoding methods that nobody has thought of are in tests/models/test_plug_in.py and tests/recoding/test_full_domain.py.
-"""
+Models and recoding methods that nobody has thought of are in tests/models/test_plug_in.py and
+tests/recoding/test_full_domain.py."""
 
 from __future__ import annotations
 

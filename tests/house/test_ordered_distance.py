@@ -23,7 +23,9 @@ CASES = 150 if SLOW else 60
 def linkage(groups: list[list[str]]) -> Linkage:
     labels = tuple(dict.fromkeys(value for group in groups for value in group))
     codes = np.array([labels.index(value) for group in groups for value in group], dtype=np.int64)
-    return Linkage.of_groups(np.repeat(np.arange(len(groups)), [len(group) for group in groups]), {"pay": (codes, labels)})
+    return Linkage.of_groups(
+        np.repeat(np.arange(len(groups)), [len(group) for group in groups]), {"pay": (codes, labels)}
+    )
 
 
 def ordered(*groups: list[str], order: tuple[str, ...] | None = None) -> float:
@@ -95,7 +97,10 @@ def test_text_without_an_order_is_an_error_of_the_data() -> None:
     claim = {"t-closeness": {"t": 0.5, "distance": "ordered"}}
     people = {"age": ["1", "2", "3", "4"], "illness": ["flu", "gout", "flu", "gout"]}
     with pytest.raises(DataError, match="needs an order"):
-        sf.publish(sf.Policy.parse({"version": 1, "columns": columns, "protect": [claim], "method": {"mondrian": {}}}), data=people)
+        sf.publish(
+            sf.Policy.parse({"version": 1, "columns": columns, "protect": [claim], "method": {"mondrian": {}}}),
+            data=people,
+        )
 
 
 def test_never_below_the_earth_movers_distance_and_equal_to_it_where_nothing_is_missing() -> None:

@@ -1,4 +1,5 @@
-"""Full disks, folders that cannot be written, interruptions: plain words, an exit code of their own, and nothing left behind."""
+"""Full disks, folders that cannot be written, interruptions: plain words, an exit code of their own, and nothing left
+behind."""
 
 from __future__ import annotations
 
@@ -47,7 +48,9 @@ def test_a_disk_without_room_is_refused_before_the_run(place: Path, monkeypatch:
         (errno.EDQUOT, "share of the disk"),
     ],
 )
-def test_trouble_while_writing_is_told_plainly(number: int, words: str, place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_trouble_while_writing_is_told_plainly(
+    number: int, words: str, place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     before = names(place)
 
     def fails(*_: object, **__: object) -> None:

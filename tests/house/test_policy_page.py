@@ -41,7 +41,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_every_example_is_published_and_verified(name: str, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_example_is_published_and_verified(
+    name: str, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(folder)
     policy = sf.Policy.read(name)
     publication = sf.publish(policy)
@@ -59,7 +61,9 @@ def test_the_schema_knows_every_example(name: str) -> None:
 def test_the_page_shows_every_example_and_every_key() -> None:
     page = policy_page()
     shown = [text for text in page.split("```")[1::2] if text.startswith("yaml\nversion: 1")]
-    assert sorted(text.removeprefix("yaml\n") for text in shown) == sorted((EXAMPLES / name).read_text() for name in FILES)
+    assert sorted(text.removeprefix("yaml\n") for text in shown) == sorted(
+        (EXAMPLES / name).read_text() for name in FILES
+    )
     assert set(KEYS) == set(_KEYS) == set(schema().schema["properties"])
 
 

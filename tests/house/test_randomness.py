@@ -24,7 +24,8 @@ def accepted(bound, kind):
 
 
 def whole_blocks(seed, name, counts):
-    """The plain twin of a stream: whole blocks of at least 2¹⁶ bytes, one after the other, cut into what is asked for."""
+    """The plain twin of a stream: whole blocks of at least 2¹⁶ bytes, one after the other, cut into what is asked
+    for."""
     ready, number, drawn = b"", 0, []
     for count in counts:
         while len(ready) < count:
@@ -39,7 +40,10 @@ def whole_blocks(seed, name, counts):
 def test_a_stream_made_piece_by_piece_is_the_stream_made_whole():
     rng = random.Random(5)
     for seed in range(60):
-        sizes = [rng.choice((0, 1, 8, 511, 512, 513, 4096, 65_535, 65_536, 65_537, 150_000)) for _ in range(rng.randint(1, 12))]
+        sizes = [
+            rng.choice((0, 1, 8, 511, 512, 513, 4096, 65_535, 65_536, 65_537, 150_000))
+            for _ in range(rng.randint(1, 12))
+        ]
         stream = Randomness(seed).child("name")
         assert [stream.bytes(size) for size in sizes] == whole_blocks(seed, "name", sizes), (seed, sizes)
 
@@ -63,7 +67,9 @@ def test_the_exact_limits_of_the_words_in_use(bound):
     for word in edges:
         drawn = []
         found = reduce_to_bounds(
-            np.array([word], np.uint64), bound, lambda late, turn, drawn=drawn: drawn.append(turn) or np.array([5], np.uint64)
+            np.array([word], np.uint64),
+            bound,
+            lambda late, turn, drawn=drawn: drawn.append(turn) or np.array([5], np.uint64),
         )
         assert (found.tolist(), bool(drawn)) == (([word % bound], False) if word < rounds else ([5 % bound], True))
 

@@ -6,7 +6,12 @@ import pytest
 from tests.record import BEFORE, Record, summed, used
 
 SPENT = Counter(
-    {"tests/a/test_x.py::one": 1.0, "tests/a/test_x.py::two[a/b]": 2.0, "tests/a/test_y.py::one": 4.0, "src/b/c.py::c": 8.0}
+    {
+        "tests/a/test_x.py::one": 1.0,
+        "tests/a/test_x.py::two[a/b]": 2.0,
+        "tests/a/test_y.py::one": 4.0,
+        "src/b/c.py::c": 8.0,
+    }
 )
 
 

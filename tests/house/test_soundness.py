@@ -1,8 +1,8 @@
-"""Random small tables, every method that recodes, every model: a checker written from the definitions finds no violation.
+"""Random small tables, every method that recodes, every model: a checker written from the definitions finds no
+violation.
 
-Methods are found, not listed: each with its defaults, and once more for every other word that one of its parameters may be and
-for every switch.
-"""
+Methods are found, not listed: each with its defaults, and once more for every other word that one of its parameters may
+be and for every switch."""
 
 from __future__ import annotations
 
@@ -28,7 +28,9 @@ DEAR = {"optimal": 5}
 
 
 METHODS = list(recoding_variants(SECONDS))
-NAMES = ["-".join((name, *(f"{key}-{value}" for key, value in level.items() if key != "seconds"))) for name, level in METHODS]
+NAMES = [
+    "-".join((name, *(f"{key}-{value}" for key, value in level.items() if key != "seconds"))) for name, level in METHODS
+]
 
 
 def test_methods_that_recode_are_found() -> None:
@@ -40,7 +42,9 @@ def columns_of(records: list[dict[str, str]]) -> dict[str, list[str]]:
     return {name: [record[name] for record in records] for name in records[0]}
 
 
-def published(method: tuple[str, Any], policy: dict[str, Any], records: list[dict[str, str]]) -> list[dict[str, str]] | None:
+def published(
+    method: tuple[str, Any], policy: dict[str, Any], records: list[dict[str, str]]
+) -> list[dict[str, str]] | None:
     """The published rows, ``None`` when the method says that nothing can be published."""
     try:
         publication = sf.publish(sf.Policy.parse({**policy, "method": dict([method])}), data=columns_of(records))
@@ -83,7 +87,9 @@ def test_suppression_is_minimal_for_numbers_and_distinct_values(method: tuple[st
 
 def test_every_model_of_tables_is_drawn() -> None:
     """A new model needs its definition in `brute` and its levels in `cases`; others stand in tests of their own."""
-    of_tables = {name for name, model in catalogue("models", Model).items() if "table" in model.kinds and model.judges is Linkage}
+    of_tables = {
+        name for name, model in catalogue("models", Model).items() if "table" in model.kinds and model.judges is Linkage
+    }
     assert of_tables - {"subset-anonymity", "k-map", "delta-presence"} == set(MODELS) - {*DIVERSITIES, *DISTANCES} | {
         "l-diversity",
         "t-closeness",

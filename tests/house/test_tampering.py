@@ -20,7 +20,11 @@ POLICY = {
     "version": 1,
     "columns": {
         "name": "identifier",
-        "age": {"role": "quasi-identifier", "hierarchy": AGES, "boundary": ["0-19", "20-39", "40-59", "60-79", "80-99"]},
+        "age": {
+            "role": "quasi-identifier",
+            "hierarchy": AGES,
+            "boundary": ["0-19", "20-39", "40-59", "60-79", "80-99"],
+        },
         "sex": "quasi-identifier",
         "ward": "other",
         "diagnosis": "sensitive",
@@ -78,7 +82,8 @@ def forge(target: Path, rows: int) -> None:
 
 
 def broken(folder: Path, original: Path | None = None) -> set[str]:
-    """What is violated, but for the certificate and the form: both contradict every folder that was changed in such a way."""
+    """What is violated, but for the certificate and the form: both contradict every folder that was changed in such a
+    way."""
     verdict = sf.verify(folder, original=original)
     assert verdict.violated == any(not finding.holds for finding in verdict.findings)
     assert "certificate" in {finding.model for finding in verdict.findings if not finding.holds}
@@ -98,7 +103,9 @@ def test_one_generalized_value_replaced_by_a_sibling(release: Path, original: Pa
 
     def change(rows: list[Row]) -> list[Row]:
         labels = [label for label in {row["age"] for row in rows} if "-" in label]
-        mine = next((label for label in labels if len({row["sex"] for row in rows if row["age"] == label}) == 1), labels[0])
+        mine = next(
+            (label for label in labels if len({row["sex"] for row in rows if row["age"] == label}) == 1), labels[0]
+        )
         other = next(label for label in AGES["any age"] if label != mine)
         return [{**row, "age": other} if row["age"] == mine else row for row in rows]
 
@@ -175,7 +182,9 @@ def test_more_records_suppressed_than_the_certificate_says(release: Path, tmp_pa
     assert broken(rewrite(release, tmp_path / "out", change)) == {"suppression"}
 
 
-def test_a_certificate_that_hides_suppression_is_found_with_the_original(release: Path, original: Path, tmp_path: Path) -> None:
+def test_a_certificate_that_hides_suppression_is_found_with_the_original(
+    release: Path, original: Path, tmp_path: Path
+) -> None:
     rows = len((release / "data.csv").read_text().splitlines()) - 1
 
     def change(all_rows: list[Row]) -> list[Row]:

@@ -78,7 +78,10 @@ def test_a_room_imports_only_earlier_lines() -> None:
 
 def test_nothing_is_imported_relatively() -> None:
     relative = [
-        sheet.place for sheet in sheets() for node in nodes(sheet.tree) if isinstance(node, ast.ImportFrom) and node.level > 0
+        sheet.place
+        for sheet in sheets()
+        for node in nodes(sheet.tree)
+        if isinstance(node, ast.ImportFrom) and node.level > 0
     ]
     assert relative == []
 
@@ -105,7 +108,9 @@ def test_the_audit_side_of_every_slice_imports_no_method() -> None:
 def test_a_heavy_dependency_has_one_home(library: str) -> None:
     used = {sheet.place for sheet in sheets() if any(name.split(".")[0] == library for name in imports(sheet.tree))}
     assert used, f"nothing imports {library}: it needs no home"
-    strays = [place for place in used if not any(place == home or place.startswith(f"{home}/") for home in HOMES[library])]
+    strays = [
+        place for place in used if not any(place == home or place.startswith(f"{home}/") for home in HOMES[library])
+    ]
     assert strays == []
     assert [home for home in HOMES[library] if not (SOURCE / home).exists()] == []
 
@@ -118,7 +123,9 @@ def test_the_product_knows_neither_tests_nor_benchmarks() -> None:
 def test_importing_the_package_loads_nothing_heavy() -> None:
     heavy = ("numpy", "numba", "polars", "pyarrow", "scipy", "yaml", "pydantic", "sqlglot", "sqlalchemy")
     code = f"import sfumato, sys; print([m for m in {heavy} if m in sys.modules])"
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == "[]"
+    assert (
+        subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == "[]"
+    )
 
 
 def test_help_imports_no_command() -> None:

@@ -1,9 +1,9 @@
 """A judge of several releases about the same people: it counts every possible world, from the published files alone.
 
-A world gives every published row to a person. The rows of one person agree: in every column they have a value in common, and the
-values of the columns that the adversary knows of the person. `HistoryJudge` counts the worlds exactly, person by person, because
-equal rows can be exchanged: so it knows every row and every sensitive value that somebody can have, and in which share of the
-worlds. Nothing here imports a method, a model or the audit of the product.
+A world gives every published row to a person. The rows of one person agree: in every column they have a value in
+common, and the values of the columns that the adversary knows of the person. `HistoryJudge` counts the worlds exactly,
+person by person, because equal rows can be exchanged: so it knows every row and every sensitive value that somebody can
+have, and in which share of the worlds. Nothing here imports a method, a model or the audit of the product.
 
 The adversary knows `given` of everybody in the population, and
     cohorts known      who is in which release
@@ -68,7 +68,7 @@ class HistoryJudge:
         self.tables = [table for release in self.releases for table in release.tables]
         self.full = tuple(table.counts for table in self.tables)
 
-    # -- worlds -----------------------------------------------------------------------------------------------------------
+    # -- worlds --------------------------------------------------------------------------------------------------------
 
     def presence(self, person: int, release: int) -> str:
         """Whether somebody has a row in a release, as far as the adversary knows."""
@@ -80,7 +80,8 @@ class HistoryJudge:
         return MAY if self.releases[release].counterfeits and before else NEVER
 
     def choices(self, person: int, inside: int | None = None) -> list[tuple[int, ...]]:
-        """Every consistent set of rows of a person, one per table (−1: none); in a release that they are known to be `inside`."""
+        """Every consistent set of rows of a person, one per table (−1: none); in a release that they are known to be
+        `inside`."""
         found = []
         for pattern in self._patterns(person, inside):
             found += [tuple(rows) for rows in self._extend(person, pattern, 0, {}, [])]
@@ -150,7 +151,7 @@ class HistoryJudge:
                 found[chosen] = count
         return found
 
-    # -- what the adversary learns -----------------------------------------------------------------------------------------
+    # -- what the adversary learns -------------------------------------------------------------------------------------
 
     def values(self, person: int, column: str, inside: int | None = None) -> dict[str | None, Fraction]:
         """Per value of a column that somebody can have, its share of all worlds; None stands for "not published"."""
@@ -177,7 +178,8 @@ class HistoryJudge:
         return max(found)
 
     def classes_are_apart(self) -> bool:
-        """Whether no row of a joint class, people with equal rows in what the adversary knows, fits anybody of another one.
+        """Whether no row of a joint class, people with equal rows in what the adversary knows, fits anybody of another
+        one.
 
         Taken literally from what is published: each person's sets of rows name the joint classes that they fit.
         """
@@ -185,7 +187,8 @@ class HistoryJudge:
         fits = {}
         for person in range(len(self.people)):
             looks = {
-                tuple(known[place][row] if row >= 0 else None for place, row in enumerate(rows)) for rows in self.choices(person)
+                tuple(known[place][row] if row >= 0 else None for place, row in enumerate(rows))
+                for rows in self.choices(person)
             }
             fits[person] = looks
         if any(len(looks) > 1 for looks in fits.values()):
@@ -240,11 +243,14 @@ def _taken(left: tuple[tuple[int, ...], ...], chosen: tuple[int, ...]) -> tuple[
     return many, tuple(rest)
 
 
-# -- reading folders --------------------------------------------------------------------------------------------------------
+# -- reading folders ---------------------------------------------------------------------------------------------------
 
 
-def read_release(folder: Path, number: int, covers: Mapping[str, Mapping[str, frozenset[str]]]) -> tuple[PublishedTable, ...]:
-    """The tables of a folder: recoded, anatomy or sub-tables. `covers` has the values below every label of a hierarchy."""
+def read_release(
+    folder: Path, number: int, covers: Mapping[str, Mapping[str, frozenset[str]]]
+) -> tuple[PublishedTable, ...]:
+    """The tables of a folder: recoded, anatomy or sub-tables. `covers` has the values below every label of a
+    hierarchy."""
     found = []
     for file in sorted(folder.glob("*.csv")):
         if file.stem.startswith("sensitive") or file.stem.endswith("-sensitive"):

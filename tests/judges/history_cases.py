@@ -23,7 +23,17 @@ COVERS = {
 }
 KNOWN = frozenset({"a", "b"})
 RECODING = ("mondrian", "clustering", "refined", "global")
-METHODS = ("mondrian", "mondrian", "clustering", "refined", "global", "anatomy", "single-attribute", "utility-aware", "guardian")
+METHODS = (
+    "mondrian",
+    "mondrian",
+    "clustering",
+    "refined",
+    "global",
+    "anatomy",
+    "single-attribute",
+    "utility-aware",
+    "guardian",
+)
 
 
 @dataclass
@@ -44,11 +54,23 @@ class HistoryCase:
         many = rng.randint(4, 7)
         few = rng.random() < 0.5
         people = [
-            {"id": f"p{i}", "a": f"a{rng.randrange(2 if few else 4)}", "b": f"b{rng.randrange(2)}", "s": f"s{rng.randrange(3)}"}
+            {
+                "id": f"p{i}",
+                "a": f"a{rng.randrange(2 if few else 4)}",
+                "b": f"b{rng.randrange(2)}",
+                "s": f"s{rng.randrange(3)}",
+            }
             | {"o": f"o{i}" if rng.random() < 0.7 else f"o{rng.randrange(2)}"}
             for i in range(many)
         ]
-        case = cls(people, [], rng.choice(["known", "unknown"]), 2, rng.choice(["distinct", "distinct", "frequency"]), "withhold")
+        case = cls(
+            people,
+            [],
+            rng.choice(["known", "unknown"]),
+            2,
+            rng.choice(["distinct", "distinct", "frequency"]),
+            "withhold",
+        )
         case.leaving = rng.choice(["withhold", "withhold", "counterfeits"])
         stays, method = rng.choice([0.6, 0.8, 1.0]), rng.choice(methods)
         for _ in range(rng.randint(2, 3)):
@@ -72,7 +94,14 @@ class HistoryCase:
         protect: list[dict[str, Any]] = [{"k-anonymity": {"k": 2}}] if recoded else []
         protect += [{"l-diversity": {"l": self.level, "kind": self.kind}}] if "s" in told else []
         series = {"cohorts": self.cohorts, "leaving": self.leaving}
-        return {"version": 1, "key": "id", "columns": columns, "protect": protect, "series": series, "method": release["method"]}
+        return {
+            "version": 1,
+            "key": "id",
+            "columns": columns,
+            "protect": protect,
+            "series": series,
+            "method": release["method"],
+        }
 
     def table(self, here: list[int]) -> dict[str, list[str]]:
         """The original of one release."""
@@ -107,7 +136,11 @@ def play(
     for number, release in enumerate(case.releases):
         figures.counts["tried"] += 1
         ledger = place / ("book.ledger" if together else f"book-{number}.ledger")
-        options: dict[str, Any] = {"ledger": ledger, "new_ledger": not ledger.exists(), "seed": secret(rng.getrandbits(60))}
+        options: dict[str, Any] = {
+            "ledger": ledger,
+            "new_ledger": not ledger.exists(),
+            "seed": secret(rng.getrandbits(60)),
+        }
         try:
             publication = sf.publish(sf.Policy.parse(case.policy(release)), case.table(release["here"]), **options)
         except sf.Infeasible:
@@ -148,5 +181,9 @@ def _published(publication: sf.Publication, folder: Path, number: int) -> Releas
     there = [bool(row >= 0) for row in memory.rows]
     if memory.places:
         there = [any(rows[i] >= 0 for rows in memory.places.values()) for i in range(len(memory.keys))]
-    real = [int(key[1:]) for key, fake, shown in zip(memory.keys, memory.counterfeit, there, strict=True) if shown and not fake]
+    real = [
+        int(key[1:])
+        for key, fake, shown in zip(memory.keys, memory.counterfeit, there, strict=True)
+        if shown and not fake
+    ]
     return Release(read_release(folder, number, COVERS), frozenset(real), int(memory.counterfeit.sum()))

@@ -1,8 +1,8 @@
 """A judge of sub-tables and anatomies by possible worlds.
 
-A world says which row of every published table, and which listed value of its bucket, belongs to which person. All worlds in which
-the tables agree on the columns that they share are equally likely. An adversary who knows columns of a person believes a hidden
-combination with its share among all pairs of a world and a person with these known values.
+A world says which row of every published table, and which listed value of its bucket, belongs to which person. All
+worlds in which the tables agree on the columns that they share are equally likely. An adversary who knows columns of a
+person believes a hidden combination with its share among all pairs of a world and a person with these known values.
 
 Everything is read from the published files and counted in whole numbers; nothing of `sfumato` is imported.
 
@@ -41,7 +41,8 @@ class Sheet:
     bucket: tuple[str, ...] = ()
     """The bucket of every row, where there are buckets."""
     lists: tuple[tuple[tuple[str, ...], Mapping[str, Counter[Row]]], ...] = field(default=())
-    """Hidden columns, and per bucket their values with counts; lists of one table are dealt independently of each other."""
+    """Hidden columns, and per bucket their values with counts; lists of one table are dealt independently of each
+    other."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,11 @@ def read_release(folder: Path, sensitive: str = "") -> list[Sheet]:
     `sensitive` names the column that the one list of an anatomy does not name itself.
     """
     files = {file.stem: file for file in sorted(folder.glob("*.csv"))}
-    names = [name for name in files if name == "data" or (name.startswith("table-") and name.removeprefix("table-").isdigit())]
+    names = [
+        name
+        for name in files
+        if name == "data" or (name.startswith("table-") and name.removeprefix("table-").isdigit())
+    ]
     return [_sheet(name, files, sensitive) for name in names]
 
 
@@ -69,11 +74,15 @@ def _sheet(name: str, files: Mapping[str, Path], sensitive: str) -> Sheet:
     at = header.index("bucket")
     shown = tuple(place for place in range(len(header)) if place != at)
     beside = [other for other in files if other.startswith("sensitive" if name == "data" else f"{name}-sensitive")]
-    lists = tuple(_list(sensitive if other == "sensitive" else other.removeprefix("sensitive-"), files[other]) for other in beside)
+    lists = tuple(
+        _list(sensitive if other == "sensitive" else other.removeprefix("sensitive-"), files[other]) for other in beside
+    )
     bucket = tuple(row[at] for row in rows)
     if "*" in bucket:
         raise Unjudged("hidden values are withheld")
-    return Sheet(tuple(header[place] for place in shown), tuple(tuple(row[p] for p in shown) for row in rows), bucket, lists)
+    return Sheet(
+        tuple(header[place] for place in shown), tuple(tuple(row[p] for p in shown) for row in rows), bucket, lists
+    )
 
 
 def _list(name: str, file: Path) -> tuple[tuple[str, ...], dict[str, Counter[Row]]]:
@@ -100,7 +109,8 @@ def beliefs(sheets: Sequence[Sheet], given: Sequence[str], hidden: Sequence[str]
 
 
 def records_in_worlds(sheets: Sequence[Sheet], most: int = MOST_WORLDS) -> Counter[tuple[tuple[str, str], ...]]:
-    """How often a person has each record, over all worlds and people; raises `Unjudged` when there are more than `most` worlds."""
+    """How often a person has each record, over all worlds and people; raises `Unjudged` when there are more than `most`
+    worlds."""
     found: Counter[tuple[tuple[str, str], ...]] = Counter()
     for many, people in enumerate(worlds(sheets)):
         if many >= most:
@@ -109,7 +119,9 @@ def records_in_worlds(sheets: Sequence[Sheet], most: int = MOST_WORLDS) -> Count
     return found
 
 
-def beliefs_of(records: Mapping[tuple[tuple[str, str], ...], int], given: Sequence[str], hidden: Sequence[str]) -> Beliefs:
+def beliefs_of(
+    records: Mapping[tuple[tuple[str, str], ...], int], given: Sequence[str], hidden: Sequence[str]
+) -> Beliefs:
     """What is believed of hidden columns by whoever knows the given ones; a column in no table tells nothing."""
     of: dict[Row, Counter[Row]] = defaultdict(Counter)
     everybody: Counter[Row] = Counter()
@@ -126,7 +138,8 @@ def _shares(counted: Counter[Row]) -> dict[Row, Fraction]:
 
 
 def worlds(sheets: Sequence[Sheet]) -> Iterator[list[dict[str, str]]]:
-    """Every world, as the records of all people; equal rows are not told apart, which leaves all worlds equally likely."""
+    """Every world, as the records of all people; equal rows are not told apart, which leaves all worlds equally
+    likely."""
     people: list[dict[str, str]] = [{} for _ in sheets[0].rows]
     return _dealt(people, [_deals(sheet, place) for place, sheet in enumerate(sheets)])
 
@@ -155,7 +168,9 @@ def _deals(sheet: Sheet, place: int) -> list[Deal]:
     rows = Counter((*row, *([bucket] if sheet.bucket else [])) for row, bucket in zip(sheet.rows, buckets, strict=True))
     steps: list[Deal] = [lambda people: _deal(people, 0, names, rows)]
     for hidden, listed in sheet.lists:
-        entries = Counter({(*value, bucket): many for bucket, values in listed.items() for value, many in values.items()})
+        entries = Counter(
+            {(*value, bucket): many for bucket, values in listed.items() for value, many in values.items()}
+        )
         steps.append(lambda people, hidden=hidden, entries=entries: _deal(people, 0, (*hidden, key), entries))
     return steps
 
@@ -200,20 +215,26 @@ def _diversity(level: Mapping[str, Any], belief: Distribution, everybody: Distri
 
 
 def _closeness(level: Mapping[str, Any], belief: Distribution, everybody: Distribution) -> bool:
-    return sum(abs(belief.get(value, Fraction(0)) - share) for value, share in everybody.items()) / 2 <= Fraction(str(level["t"]))
+    return sum(abs(belief.get(value, Fraction(0)) - share) for value, share in everybody.items()) / 2 <= Fraction(
+        str(level["t"])
+    )
 
 
 def _likeness(level: Mapping[str, Any], belief: Distribution, everybody: Distribution) -> bool:
     beta = Fraction(str(level["beta"]))
     for value, share in belief.items():
         gain = share / everybody[value] - 1
-        if gain > beta or (level.get("kind") == "enhanced" and gain > 0 and float(gain) > -math.log(everybody[value]) + 1e-9):
+        if gain > beta or (
+            level.get("kind") == "enhanced" and gain > 0 and float(gain) > -math.log(everybody[value]) + 1e-9
+        ):
             return False
     return True
 
 
 def _disclosure(level: Mapping[str, Any], belief: Distribution, everybody: Distribution) -> bool:
-    return all(value in belief and abs(math.log(belief[value] / share)) < level["delta"] for value, share in everybody.items())
+    return all(
+        value in belief and abs(math.log(belief[value] / share)) < level["delta"] for value, share in everybody.items()
+    )
 
 
 DEFINITIONS: Mapping[str, Callable[[Mapping[str, Any], Distribution, Distribution], bool]] = {

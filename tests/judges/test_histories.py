@@ -1,4 +1,5 @@
-"""Releases of one ledger, held against all possible worlds: columns and people come and go, cohorts are known or unknown."""
+"""Releases of one ledger, held against all possible worlds: columns and people come and go, cohorts are known or
+unknown."""
 
 from __future__ import annotations
 
@@ -26,8 +27,19 @@ ROWS = {
 
 
 def policy(publish: bool, protect: dict[str, object], cohorts: str = "unknown", **series: object) -> sf.Policy:
-    columns = {"id": "identifier", "age": "quasi-identifier", "ward": "other", "disease": {"role": "sensitive", "publish": publish}}
-    tree = {"version": 1, "key": "id", "series": {"cohorts": cohorts, **series}, "method": "mondrian", "columns": columns}
+    columns = {
+        "id": "identifier",
+        "age": "quasi-identifier",
+        "ward": "other",
+        "disease": {"role": "sensitive", "publish": publish},
+    }
+    tree = {
+        "version": 1,
+        "key": "id",
+        "series": {"cohorts": cohorts, **series},
+        "method": "mondrian",
+        "columns": columns,
+    }
     return sf.Policy.parse({**tree, "protect": [protect]})
 
 
@@ -42,12 +54,16 @@ def judged(place: Path, tables: list[dict[str, list[str]]], known: bool = False)
     for number, table in enumerate(tables):
         rows = read_release(place / f"release-{number + 1}", number, {})
         shown = {dict(row)["ward"] for published in rows for row in published.rows}  # every ward is that of one person
-        present = frozenset(int(key) for key, ward in zip(table["id"], table["ward"], strict=True) if frozenset({ward}) in shown)
+        present = frozenset(
+            int(key) for key, ward in zip(table["id"], table["ward"], strict=True) if frozenset({ward}) in shown
+        )
         made.append(Release(rows, present))
     return HistoryJudge(people, made, frozenset({"age"}), known).broken([("l-diversity", "disease", 2)], len(made) - 1)
 
 
-def publish_both(place: Path, first: dict[str, list[str]], second: dict[str, list[str]], told: tuple[bool, bool]) -> None:
+def publish_both(
+    place: Path, first: dict[str, list[str]], second: dict[str, list[str]], told: tuple[bool, bool]
+) -> None:
     claims = [{"l-diversity": {"l": 2}} if each else {"k-anonymity": {"k": 2}} for each in told]
     book = place / "x.ledger"
     one = sf.publish(policy(told[0], claims[0]), first, ledger=book, new_ledger=True)
@@ -65,7 +81,8 @@ def test_members_of_a_table_without_the_sensitive_column_keep_what_was_promised(
 
 
 def test_the_sensitive_column_may_come_after_the_table_that_links_to_it(tmp_path):
-    """The first release has no sensitive column; the second publishes it of two people of age 30 only, who both have flu."""
+    """The first release has no sensitive column; the second publishes it of two people of age 30 only, who both have
+    flu."""
     left = without((2, 3))
     publish_both(tmp_path, ROWS, left, (False, True))
     assert judged(tmp_path, [ROWS, left]) == []
@@ -73,8 +90,8 @@ def test_the_sensitive_column_may_come_after_the_table_that_links_to_it(tmp_path
 
 @pytest.mark.parametrize("audit_too", [False, True])
 def test_the_defect_is_found_where_it_is_planted(tmp_path, monkeypatch, audit_too):
-    """The method does not look at tables without the sensitive column: the audit has both left out, and the judge finds them if
-    the audit does not look either."""
+    """The method does not look at tables without the sensitive column: the audit has both left out, and the judge finds
+    them if the audit does not look either."""
     monkeypatch.setattr(unknown_membership, "values_from_other_tables", lambda *_: iter(()))
     if audit_too:
         monkeypatch.setattr(persistent_classes, "values_from_other_tables", lambda *_: iter(()))
@@ -84,7 +101,8 @@ def test_the_defect_is_found_where_it_is_planted(tmp_path, monkeypatch, audit_to
 
 
 def test_rows_of_several_tables_are_not_traded_without_the_rest_of_their_release(tmp_path):
-    """Who is absent from a release is absent from all its tables: p2 alone left, and the ages of the second release say so."""
+    """Who is absent from a release is absent from all its tables: p2 alone left, and the ages of the second release say
+    so."""
     first = {"id": ["1", "2", "5"], "a": ["a1", "a3", "a0"], "s": ["s0", "s1", "s1"], "o": ["o1", "o2", "o5"]}
     second = {
         "id": ["0", "1", "4", "5"],
@@ -93,7 +111,13 @@ def test_rows_of_several_tables_are_not_traded_without_the_rest_of_their_release
         "o": ["o0", "o1", "o4", "o5"],
     }
     columns = {"id": "identifier", "a": "quasi-identifier", "s": "sensitive", "o": "other"}
-    tree = {"version": 1, "key": "id", "columns": columns, "protect": [{"l-diversity": {"l": 2}}], "series": {"cohorts": "unknown"}}
+    tree = {
+        "version": 1,
+        "key": "id",
+        "columns": columns,
+        "protect": [{"l-diversity": {"l": 2}}],
+        "series": {"cohorts": "unknown"},
+    }
     book = tmp_path / "x.ledger"
     sf.publish(sf.Policy.parse({**tree, "method": "guardian"}), first, ledger=book, new_ledger=True).write(
         tmp_path / "r1", report=False
@@ -137,12 +161,15 @@ def test_releases_that_were_each_judged_alone_are_found(tmp_path):
 def test_the_judge_imports_nothing_of_what_it_judges():
     tree = ast.parse((Path(__file__).parent / "histories.py").read_text(encoding="utf-8"))
     imported = [node for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom)]
-    names = {alias.name for node in imported for alias in node.names} | {getattr(node, "module", None) or "" for node in imported}
+    names = {alias.name for node in imported for alias in node.names} | {
+        getattr(node, "module", None) or "" for node in imported
+    }
     assert not any(name.startswith("sfumato") for name in names)
 
 
 def highest_beliefs(method: str, cases: int, place: Path) -> list[tuple[bool, Fraction]]:
-    """Per judged release whether joint classes are apart from each other, and the highest share of all worlds of one value."""
+    """Per judged release whether joint classes are apart from each other, and the highest share of all worlds of one
+    value."""
     found: list[tuple[bool, Fraction]] = []
     for number in range(cases):
         rng = random.Random(f"beliefs:{number}")
@@ -160,8 +187,8 @@ def highest_beliefs(method: str, cases: int, place: Path) -> list[tuple[bool, Fr
 
 
 def test_equal_weight_of_all_worlds_is_bounded_where_joint_classes_are_apart(tmp_path):
-    """Where a row of a joint class fits somebody of another one, an adversary who weighs all ways of linking alike may believe
-    more than 1/l; where none does, shares of worlds are shares in the class."""
+    """Where a row of a joint class fits somebody of another one, an adversary who weighs all ways of linking alike may
+    believe more than 1/l; where none does, shares of worlds are shares in the class."""
     found = highest_beliefs("global", 60, tmp_path) + highest_beliefs("mondrian", 60, tmp_path)
     apart = [share for is_apart, share in found if is_apart]
     assert len(apart) > 30

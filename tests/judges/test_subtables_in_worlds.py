@@ -1,4 +1,5 @@
-"""Random small tables and rules, published as sub-tables and anatomies: every certificate that holds is true in all worlds."""
+"""Random small tables and rules, published as sub-tables and anatomies: every certificate that holds is true in all
+worlds."""
 
 from __future__ import annotations
 
@@ -26,7 +27,8 @@ MODELS = [
 
 
 def case(chance: random.Random, method: str) -> tuple[dict, list[dict]]:
-    """A table of four columns and four to six rows, and one to three rules; of an anatomy one or two sensitive columns."""
+    """A table of four columns and four to six rows, and one to three rules; of an anatomy one or two sensitive
+    columns."""
     rows = chance.randint(4, 6 if SLOW else 5)
     data = {name: [f"{name}{chance.randrange(chance.choice([2, 3]))}" for _ in range(rows)] for name in "abcd"}
     if method == "anatomy":
@@ -45,7 +47,10 @@ def case(chance: random.Random, method: str) -> tuple[dict, list[dict]]:
 
 def publish(data: dict, rules: list[dict], method: str, seed: int) -> sf.Publication:
     hidden = {rule["hide"] for rule in rules} if method == "anatomy" else set()
-    roles = {name: ("sensitive" if name in hidden else "quasi-identifier") if method == "anatomy" else "other" for name in data}
+    roles = {
+        name: ("sensitive" if name in hidden else "quasi-identifier") if method == "anatomy" else "other"
+        for name in data
+    }
     return sf.publish(
         sf.Policy.parse({"version": 1, "columns": roles, "protect": rules, "method": method}),
         data=pa.table(data),
@@ -93,7 +98,11 @@ def test_the_judge_finds_buckets_that_are_split_by_value(tmp_path: Path) -> None
         shown = [(f"{place}",) for place in range(4)]
         values = [chance.choice("xy") for _ in shown]
         buckets = tuple("1" if value == "x" else "2" for value in values)
-        lists = {number: Counter({(value,): values.count(value)}) for number, value in (("1", "x"), ("2", "y")) if value in values}
+        lists = {
+            number: Counter({(value,): values.count(value)})
+            for number, value in (("1", "x"), ("2", "y"))
+            if value in values
+        }
         sheet = Sheet(("a",), tuple(shown), buckets, ((("d",), lists),))
         found += not satisfied("l-diversity", {"l": 2}, beliefs([sheet], ["a"], ["d"]))
     assert found == 40
@@ -101,7 +110,12 @@ def test_the_judge_finds_buckets_that_are_split_by_value(tmp_path: Path) -> None
 
 def test_the_judge_finds_a_column_beside_what_is_known(tmp_path: Path) -> None:
     """The planted defect of a published folder: the hidden column is written into the table of the known one."""
-    data = {"a": ["a0", "a0", "a1", "a1"], "b": ["b0", "b1", "b0", "b1"], "c": ["c0", "c1", "c2", "c3"], "d": ["d0"] * 4}
+    data = {
+        "a": ["a0", "a0", "a1", "a1"],
+        "b": ["b0", "b1", "b0", "b1"],
+        "c": ["c0", "c1", "c2", "c3"],
+        "d": ["d0"] * 4,
+    }
     rules = [{"given": ["a"], "hide": "b", "by": {"l-diversity": {"l": 2, "kind": "frequency"}}}]
     folder = publish(data, rules, "single-attribute", 1).write(tmp_path / "out")
     assert judged(folder, rules) == [True]

@@ -1,8 +1,7 @@
 """Small calls of every entry of the library of compiled kernels, recorded while tests ran on data of our own making.
 
-``python -m tests.kernels.recorded tests/… tests/…`` records them anew into ``calls.npz``: of every entry the smallest call and the
-largest one that is still small. Entries that those tests do not call keep the calls that are there.
-"""
+``python -m tests.kernels.recorded tests/… tests/…`` records them anew into ``calls.npz``: of every entry the smallest
+call and the largest one that is still small. Entries that those tests do not call keep the calls that are there."""
 
 from __future__ import annotations
 
@@ -48,7 +47,10 @@ def calls(module: str = "") -> Iterator[tuple[Signature, str, tuple[Any, ...]]]:
         for signature in [one for one in signatures() if module in ("", one[0])]:
             for which in ("smallest", "largest"):
                 name = f"{symbol(signature)}-{which}"
-                parts = [stored[f"{name}-{number}"] for number in range(sum(key.startswith(f"{name}-") for key in stored.files))]
+                parts = [
+                    stored[f"{name}-{number}"]
+                    for number in range(sum(key.startswith(f"{name}-") for key in stored.files))
+                ]
                 if parts:
                     yield signature, which, rebuilt(argument_types(signature[2]), iter(parts))
 

@@ -171,7 +171,10 @@ class Tricky:
             ("swapped", (rng.integers(-9, 9, 11),)),
             ("swapped", (np.arange(12)[::3],)),
             ("in_order", (np.zeros(1, np.int64),)),
-            *[("mixed", (pair, np.zeros(4, np.int32), single, 0.3, flag, np.uint64(2**64 - 5))) for flag in (True, False)],
+            *[
+                ("mixed", (pair, np.zeros(4, np.int32), single, 0.3, flag, np.uint64(2**64 - 5)))
+                for flag in (True, False)
+            ],
             ("arrays", (rng.integers(-9, 9, 11), 4)),
             ("walked", (chain,)),
             ("whole", (1, 0)),
@@ -204,11 +207,17 @@ def test_every_construct_means_what_it_means_in_python(tricky: Tricky) -> None:
 
 
 @needs_tools
-@pytest.mark.parametrize(("name", "error"), [("whole", ZeroDivisionError), ("negative", ValueError), ("mismatched", ValueError)])
+@pytest.mark.parametrize(
+    ("name", "error"), [("whole", ZeroDivisionError), ("negative", ValueError), ("mismatched", ValueError)]
+)
 def test_an_error_in_a_kernel_is_the_same_error_in_python(tricky: Tricky, name: str, error: type[Exception]) -> None:
     (given,) = (given for called, given in tricky.calls[-3:] if called == name)
     with pytest.raises(error):
-        interpreted.call(getattr(tricky.module, name), given) if name != "whole" else tricky.module.whole.py_func(*given)
+        (
+            interpreted.call(getattr(tricky.module, name), given)
+            if name != "whole"
+            else tricky.module.whole.py_func(*given)
+        )
     with pytest.raises(error):
         tricky.call(name, given)
 
@@ -285,7 +294,9 @@ print(release.certificate.holds)
 @pytest.mark.parametrize("method", ["refined", "clustering"])
 def test_a_publish_imports_no_numba_and_starts_no_compiler(method: str) -> None:
     settings = {**os.environ, "PYTHONPATH": str(ROOT / "src"), "SFUMATO_LOOPS": ""}
-    done = subprocess.run([sys.executable, "-c", PUBLISH, method], env=settings, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", PUBLISH, method], env=settings, capture_output=True, text=True, check=False
+    )
     assert (done.stdout.strip(), done.stderr[-2000:]) == ("True", "")
 
 

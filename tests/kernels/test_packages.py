@@ -23,7 +23,12 @@ pytestmark = pytest.mark.slow
 
 def run(*command: object, **settings: str) -> str:
     done = subprocess.run(
-        [str(one) for one in command], env={**os.environ, **settings}, capture_output=True, text=True, check=False, cwd="/"
+        [str(one) for one in command],
+        env={**os.environ, **settings},
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd="/",
     )
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-4000:]
     return done.stdout
@@ -54,7 +59,11 @@ def test_the_sdist_has_what_a_build_needs_and_no_library(folder: Path) -> None:
     (sdist,) = folder.glob("*.tar.gz")
     with tarfile.open(sdist) as packed:
         names = {name.partition("/")[2] for name in packed.getnames()}
-    assert {"hatch_build.py", "src/sfumato/core/compiled/runtime.c", "src/sfumato/core/compiled/signatures.txt"} <= names
+    assert {
+        "hatch_build.py",
+        "src/sfumato/core/compiled/runtime.c",
+        "src/sfumato/core/compiled/signatures.txt",
+    } <= names
     assert not [name for name in names if name.endswith(".so")]
 
 
@@ -66,7 +75,9 @@ def test_an_installed_wheel_needs_neither_numba_nor_a_compiler(folder: Path) -> 
     run(sys.executable, "-m", "pip", "--python", python, "install", "--quiet", "--no-deps", wheel)
     site = next((folder / "venv" / "lib").glob("python*")) / "site-packages"
     (site / "libraries.pth").write_text(f"{distribution('numpy').locate_file('')}\n")
-    code = "import sys; sys.modules['numba'] = sys.modules['llvmlite'] = None; import sfumato; print(sfumato.__file__)\n"
+    code = (
+        "import sys; sys.modules['numba'] = sys.modules['llvmlite'] = None; import sfumato; print(sfumato.__file__)\n"
+    )
     code += "from sfumato.ui.cli import main; sys.argv[1:1] = ['demo', '--out']; main()"
     nowhere = str(folder / "source" / "README.md")
     settings = {
@@ -82,4 +93,6 @@ def test_an_installed_wheel_needs_neither_numba_nor_a_compiler(folder: Path) -> 
 
 
 def test_numba_is_no_requirement_of_an_ordinary_installation() -> None:
-    assert not [one for one in requires("sfumato") or [] if one.startswith(("numba", "llvmlite")) and "extra" not in one]
+    assert not [
+        one for one in requires("sfumato") or [] if one.startswith(("numba", "llvmlite")) and "extra" not in one
+    ]

@@ -23,7 +23,12 @@ def test_keys_are_sorted_with_their_places(bits: int) -> None:
     keys = draw.integers(0, 1 << bits, 300)
     keys[draw.integers(0, 300, 100)] = keys[0]
     keys[5] = (1 << bits) - 1
-    asked, places, room, other = keys.copy(), np.arange(300), np.zeros(300, dtype=np.int64), np.zeros(300, dtype=np.int64)
+    asked, places, room, other = (
+        keys.copy(),
+        np.arange(300),
+        np.zeros(300, dtype=np.int64),
+        np.zeros(300, dtype=np.int64),
+    )
     found = (room, other) if sort_by_digits(asked, places, room, other, bits) else (asked, places)
     expected = plain_order(keys.tolist())
     assert found[1].tolist() == expected

@@ -49,7 +49,8 @@ def values_of(annotation: Any) -> Iterator[Any]:
 
 
 def variants(cls: type[Model] | type[Method], settings: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The settings, and each with every other value of every field that the class takes; a field also together with another."""
+    """The settings, and each with every other value of every field that the class takes; a field also together with
+    another."""
     found = list(settings)
     for start in settings:
         for key, field in cls.model_fields.items():
@@ -133,9 +134,13 @@ TABLE_LEVELS = [
 ]
 
 
-@pytest.mark.parametrize(("name", "level"), TABLE_LEVELS, ids=lambda part: part if isinstance(part, str) else json.dumps(part))
+@pytest.mark.parametrize(
+    ("name", "level"), TABLE_LEVELS, ids=lambda part: part if isinstance(part, str) else json.dumps(part)
+)
 @pytest.mark.parametrize("method", ["mondrian", "anatomy"])
-def test_an_honest_release_is_verified_at_every_level(name: str, level: dict[str, Any], method: str, tmp_path: Path) -> None:
+def test_an_honest_release_is_verified_at_every_level(
+    name: str, level: dict[str, Any], method: str, tmp_path: Path
+) -> None:
     """Whatever can be published is verified, with the original and without."""
     columns = {"age": {"role": "quasi-identifier", "hierarchy": {"intervals": [5, 10]}}, "pay": "sensitive"}
     tree = {"version": 1, "columns": columns, "protect": [{name: level}], "method": method}

@@ -123,13 +123,21 @@ def written(path: Path) -> tuple[list[ast.Call], list[ast.Compare]]:
 def asking(path: Path, classes: set[str]) -> list[str]:
     """Places of a file that ask with `isinstance` whether something is one of these classes."""
     asked, _ = written(path)
-    return [f"{path.name}:{call.lineno}" for call in asked if classes & {p.id for p in ast.walk(call) if isinstance(p, ast.Name)}]
+    return [
+        f"{path.name}:{call.lineno}"
+        for call in asked
+        if classes & {p.id for p in ast.walk(call) if isinstance(p, ast.Name)}
+    ]
 
 
 def comparing(path: Path, names: set[str]) -> list[str]:
     """Places of a file that compare something with one of these texts."""
     _, compared = written(path)
-    return [f"{path.name}:{c.lineno}" for c in compared if names & {p.value for p in ast.walk(c) if isinstance(p, ast.Constant)}]
+    return [
+        f"{path.name}:{c.lineno}"
+        for c in compared
+        if names & {p.value for p in ast.walk(c) if isinstance(p, ast.Constant)}
+    ]
 
 
 @pytest.fixture(scope="module")  # so that the tests of this file run in one process, which reads the house once
@@ -143,10 +151,18 @@ def outside(files: list[Path], *rooms: str) -> list[Path]:
 
 
 def test_nobody_outside_looks_at_the_class_of_a_model(files: list[Path]) -> None:
-    """No `isinstance` on a model, one of the catalogue or a kind of them, and no comparison with its name, outside models/."""
-    kinds = {base.__name__ for cls in MODELS.values() for base in cls.__mro__ if issubclass(base, Model) and base is not Model}
+    """No `isinstance` on a model, one of the catalogue or a kind of them, and no comparison with its name, outside
+    models/."""
+    kinds = {
+        base.__name__
+        for cls in MODELS.values()
+        for base in cls.__mro__
+        if issubclass(base, Model) and base is not Model
+    }
     assert "ChannelModel" in kinds
-    found = [place for path in outside(files, "models") for place in (*asking(path, kinds), *comparing(path, set(MODELS)))]
+    found = [
+        place for path in outside(files, "models") for place in (*asking(path, kinds), *comparing(path, set(MODELS)))
+    ]
     assert not found
 
 

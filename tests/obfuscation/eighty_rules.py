@@ -1,9 +1,9 @@
-"""Eighty rules that testers of a bank, a shop and a hospital write, each with a judge written from its meaning on plain rows.
+"""Eighty rules that testers of a bank, a shop and a hospital write, each with a judge written from its meaning on plain
+rows.
 
-A case has the domains of the columns it replaces, its rules, and a judge that takes the new rows (and the old ones, in the same
-order) and says whether the rule, as somebody would read it, is true of them. `refused` are rules that nothing makes: they must be
-refused with a reason, and before anything is drawn.
-"""
+A case has the domains of the columns it replaces, its rules, and a judge that takes the new rows (and the old ones, in
+the same order) and says whether the rule, as somebody would read it, is true of them. `refused` are rules that nothing
+makes: they must be refused with a reason, and before anything is drawn."""
 
 from __future__ import annotations
 
@@ -48,8 +48,10 @@ def table(count: int) -> Rows:
                 "email": f"a{n}@home.test", "amount": f"{n % 500}.25", "balance": "0.00",
                 "fee": f"{n % 7}.10", "quantity": str(n % 9 + 1),
                 "opened": opened.isoformat(), "closed": "" if n % 7 == 0 else (opened + timedelta(days=30)).isoformat(),
-                "born": date(1950 + n % 50, n % 12 + 1, n % 28 + 1).isoformat(), "iban": f"X{n}", "card": f"C{n}", "code": f"K{n}",
-                "status": "open" if n % 7 == 0 else "closed", "grade": str(n % 5 + 1), "points": str(n % 100), "kept": str(n % 40),
+                "born": date(1950 + n % 50, n % 12 + 1, n % 28 + 1).isoformat(), "iban": f"X{n}", "card": f"C{n}",
+                "code": f"K{n}",
+                "status": "open" if n % 7 == 0 else "closed", "grade": str(n % 5 + 1), "points": str(n % 100),
+                "kept": str(n % 40),
             }
         )  # fmt: skip
     return rows
@@ -97,7 +99,11 @@ def next_month(one: date) -> date:
 def reaches(values: list[int], share: Decimal, aim: int) -> bool:
     """Whether the quantile is `aim`: at least that share is not above it, and less than that share is below it."""
     wanted = share * len(values)
-    return sum(value <= aim for value in values) >= wanted and sum(value < aim for value in values) < wanted and aim in values
+    return (
+        sum(value <= aim for value in values) >= wanted
+        and sum(value < aim for value in values) < wanted
+        and aim in values
+    )
 
 
 def points(rows: Rows) -> list[int]:
@@ -164,7 +170,9 @@ CASES: dict[str, Case] = {
         every(lambda r: mod97(r["iban"]) and len(r["iban"]) == 22),
     ),
     "iban of another country": Case(
-        {"iban": {"numbers": "iban", "country": "NL"}}, (), every(lambda r: mod97(r["iban"]) and r["iban"].startswith("NL"))
+        {"iban": {"numbers": "iban", "country": "NL"}},
+        (),
+        every(lambda r: mod97(r["iban"]) and r["iban"].startswith("NL")),
     ),
     "unique iban": Case(
         {"iban": {"numbers": "iban", "country": "FR"}},
@@ -181,20 +189,32 @@ CASES: dict[str, Case] = {
         (),
         every(lambda r: luhn(r["card"]) and r["card"][:2] in ("34", "37") and len(r["card"]) == 15),
     ),
-    "ean": Case({"code": {"numbers": "ean"}}, ("valid(ean, code)",), every(lambda r: ean(r["code"]) and len(r["code"]) == 13)),
-    "isbn": Case({"code": {"numbers": "isbn"}}, (), every(lambda r: ean(r["code"]) and r["code"][:3] in ("978", "979"))),
+    "ean": Case(
+        {"code": {"numbers": "ean"}}, ("valid(ean, code)",), every(lambda r: ean(r["code"]) and len(r["code"]) == 13)
+    ),
+    "isbn": Case(
+        {"code": {"numbers": "isbn"}}, (), every(lambda r: ean(r["code"]) and r["code"][:3] in ("978", "979"))
+    ),
     "dutch citizens": Case(
         {"code": {"numbers": "bsn"}},
         ("unique(code)",),
-        every(lambda r: sum(int(s) * w for s, w in zip(r["code"], (9, 8, 7, 6, 5, 4, 3, 2, -1), strict=True)) % 11 == 0),
+        every(
+            lambda r: sum(int(s) * w for s, w in zip(r["code"], (9, 8, 7, 6, 5, 4, 3, 2, -1), strict=True)) % 11 == 0
+        ),
     ),
     "pesel": Case(
         {"code": {"numbers": "pesel"}},
         (),
-        every(lambda r: sum(int(s) * w for s, w in zip(r["code"], (1, 3, 7, 9, 1, 3, 7, 9, 1, 3, 1), strict=True)) % 10 == 0),
+        every(
+            lambda r: (
+                sum(int(s) * w for s, w in zip(r["code"], (1, 3, 7, 9, 1, 3, 7, 9, 1, 3, 1), strict=True)) % 10 == 0
+            )
+        ),
     ),
     "spanish identity": Case(
-        {"code": {"numbers": "dni"}}, (), every(lambda r: "TRWAGMYFPDXBNJZSQVHLCKE"[int(r["code"][:8]) % 23] == r["code"][8])
+        {"code": {"numbers": "dni"}},
+        (),
+        every(lambda r: "TRWAGMYFPDXBNJZSQVHLCKE"[int(r["code"][:8]) % 23] == r["code"][8]),
     ),
     "dutch mobiles": Case(
         {"code": {"numbers": "phone", "country": "NL"}},
@@ -205,8 +225,12 @@ CASES: dict[str, Case] = {
         ),
     ),
     "a phone of no country": Case({"code": {"numbers": "phone"}}, (), every(lambda r: True), refused=True),
-    "luhn by a rule": Case({"card": {"pattern": "[1-9][0-9]{9}"}}, ("valid(luhn, card)",), every(lambda r: luhn(r["card"]))),
-    "unknown system": Case({"card": {"pattern": "[0-9]{9}"}}, ("valid(moon, card)",), every(lambda r: True), refused=True),
+    "luhn by a rule": Case(
+        {"card": {"pattern": "[1-9][0-9]{9}"}}, ("valid(luhn, card)",), every(lambda r: luhn(r["card"]))
+    ),
+    "unknown system": Case(
+        {"card": {"pattern": "[0-9]{9}"}}, ("valid(moon, card)",), every(lambda r: True), refused=True
+    ),
     # nulls
     "nulls stay": Case(
         FULL,
@@ -234,7 +258,9 @@ CASES: dict[str, Case] = {
     ),
     "emptied": Case({"email": {"empty": True}}, (), every(lambda r: r["email"] == "")),
     # days
-    "working days only": Case({"opened": DAYS}, ("weekday(opened) <= 5",), every(lambda r: day(r["opened"]).weekday() < 5)),
+    "working days only": Case(
+        {"opened": DAYS}, ("weekday(opened) <= 5",), every(lambda r: day(r["opened"]).weekday() < 5)
+    ),
     "fridays": Case({"opened": DAYS}, ("weekday(opened) = 5",), every(lambda r: day(r["opened"]).weekday() == 4)),
     "end of month": Case(
         {"opened": DAYS},
@@ -255,14 +281,20 @@ CASES: dict[str, Case] = {
     "working days between": Case(
         {"closed": DAYS},
         ("workdays(opened, closed) <= 10", "closed >= opened"),
-        every(lambda r: not r["closed"] or (r["closed"] >= r["opened"] and workdays(day(r["opened"]), day(r["closed"])) <= 10)),
+        every(
+            lambda r: (
+                not r["closed"] or (r["closed"] >= r["opened"] and workdays(day(r["opened"]), day(r["closed"])) <= 10)
+            )
+        ),
     ),
     "at most thirty days": Case(
         FULL,
         ("0 <= closed - opened <= 30",),
         every(lambda r: not r["closed"] or 0 <= (day(r["closed"]) - day(r["opened"])).days <= 30),
     ),
-    "second quarter": Case({"opened": DAYS}, ("4 <= month(opened) <= 6",), every(lambda r: 4 <= day(r["opened"]).month <= 6)),
+    "second quarter": Case(
+        {"opened": DAYS}, ("4 <= month(opened) <= 6",), every(lambda r: 4 <= day(r["opened"]).month <= 6)
+    ),
     "same year": Case(
         FULL,
         ("year(opened) = year(closed)", "opened <= closed"),
@@ -292,21 +324,35 @@ CASES: dict[str, Case] = {
         ("code = initials(first)",),
         every(lambda r: r["code"] == "".join(word[0] for word in r["first"].split())),
     ),
-    "upper case": Case({"code": {"pattern": "[A-Za-z]{4}"}}, ("code = upper(code)",), every(lambda r: r["code"].isupper())),
-    "prefix": Case(
-        {"code": {"pattern": "[A-Z]{2}[0-9]{4}"}}, ('starts_with(code, "DE")',), every(lambda r: r["code"].startswith("DE"))
+    "upper case": Case(
+        {"code": {"pattern": "[A-Za-z]{4}"}}, ("code = upper(code)",), every(lambda r: r["code"].isupper())
     ),
-    "suffix": Case({"code": {"pattern": "[A-Z]{2}[0-9]{4}"}}, ('ends_with(code, "7")',), every(lambda r: r["code"].endswith("7"))),
-    "contains": Case({"code": {"pattern": "[a-c]{6}"}}, ('contains(code, "abc")',), every(lambda r: "abc" in r["code"])),
-    "length": Case({"code": {"pattern": "[a-z]+", "longest": 9}}, ("length(code) = 7",), every(lambda r: len(r["code"]) == 7)),
+    "prefix": Case(
+        {"code": {"pattern": "[A-Z]{2}[0-9]{4}"}},
+        ('starts_with(code, "DE")',),
+        every(lambda r: r["code"].startswith("DE")),
+    ),
+    "suffix": Case(
+        {"code": {"pattern": "[A-Z]{2}[0-9]{4}"}}, ('ends_with(code, "7")',), every(lambda r: r["code"].endswith("7"))
+    ),
+    "contains": Case(
+        {"code": {"pattern": "[a-c]{6}"}}, ('contains(code, "abc")',), every(lambda r: "abc" in r["code"])
+    ),
+    "length": Case(
+        {"code": {"pattern": "[a-z]+", "longest": 9}}, ("length(code) = 7",), every(lambda r: len(r["code"]) == 7)
+    ),
     "length between": Case(
-        {"code": {"pattern": "[a-z]+", "longest": 9}}, ("5 <= length(code) <= 6",), every(lambda r: 5 <= len(r["code"]) <= 6)
+        {"code": {"pattern": "[a-z]+", "longest": 9}},
+        ("5 <= length(code) <= 6",),
+        every(lambda r: 5 <= len(r["code"]) <= 6),
     ),
     "code of branch and number": Case(
         {"code": COMPUTED}, ('code = branch + "-" + id',), every(lambda r: r["code"] == f"{r['branch']}-{r['id']}")
     ),
     "left part kept": Case(
-        {"code": {"pattern": "B[0-9]-[A-Z]{3}"}}, ("left(code, 2) = branch",), every(lambda r: r["code"][:2] == r["branch"])
+        {"code": {"pattern": "B[0-9]-[A-Z]{3}"}},
+        ("left(code, 2) = branch",),
+        every(lambda r: r["code"][:2] == r["branch"]),
     ),
     "slug": Case(
         {"first": {"fakes": "name"}, "code": COMPUTED},
@@ -319,9 +365,15 @@ CASES: dict[str, Case] = {
         every(lambda r: r["status"] != "open" or r["code"].startswith("OP")),
     ),
     # numbers
-    "multiples": Case({"points": {"integers": [0, 999]}}, ("points % 25 = 0",), every(lambda r: int(r["points"]) % 25 == 0)),
-    "odd numbers": Case({"points": {"integers": [0, 999]}}, ("points % 2 = 1",), every(lambda r: int(r["points"]) % 2 == 1)),
-    "prices end with ninety-nine": Case({"amount": MONEY}, ("amount % 1 = 0.99",), every(lambda r: r["amount"].endswith(".99"))),
+    "multiples": Case(
+        {"points": {"integers": [0, 999]}}, ("points % 25 = 0",), every(lambda r: int(r["points"]) % 25 == 0)
+    ),
+    "odd numbers": Case(
+        {"points": {"integers": [0, 999]}}, ("points % 2 = 1",), every(lambda r: int(r["points"]) % 2 == 1)
+    ),
+    "prices end with ninety-nine": Case(
+        {"amount": MONEY}, ("amount % 1 = 0.99",), every(lambda r: r["amount"].endswith(".99"))
+    ),
     "rounded to five cents": Case(
         {"amount": MONEY}, ("amount % 0.05 = 0",), every(lambda r: int(Decimal(r["amount"]) * 100) % 5 == 0)
     ),
@@ -353,14 +405,18 @@ CASES: dict[str, Case] = {
             for now, was in zip(new, old, strict=True)
         ),
     ),
-    "mostly cheap": Case({"amount": MONEY}, ("mean(amount) = 100",), lambda new, old: money(new, "amount") == 100 * len(new)),
+    "mostly cheap": Case(
+        {"amount": MONEY}, ("mean(amount) = 100",), lambda new, old: money(new, "amount") == 100 * len(new)
+    ),
     "median": Case(
         {"points": {"integers": [0, 99]}},
         ("median(points) = 40",),
         lambda new, old: statistics.median(int(r["points"]) for r in new) == 40,
     ),
     "a number of values": Case(
-        {"grade": {"integers": [1, 500]}}, ("distinct(grade) = 12",), lambda new, old: len({r["grade"] for r in new}) == 12
+        {"grade": {"integers": [1, 500]}},
+        ("distinct(grade) = 12",),
+        lambda new, old: len({r["grade"] for r in new}) == 12,
     ),
     "correlation": Case(
         {"points": {"integers": [0, 999]}, "quantity": {"integers": [0, 999]}},
@@ -389,22 +445,30 @@ CASES: dict[str, Case] = {
         {"amount": MONEY, "fee": MONEY}, ("histogram(amount, 50)", "fee <= amount"), every(lambda r: True), refused=True
     ),
     "two statistics": Case(
-        {"points": {"integers": [0, 99]}}, ("median(points) = 40", "distinct(points) = 12"), every(lambda r: True), refused=True
+        {"points": {"integers": [0, 99]}},
+        ("median(points) = 40", "distinct(points) = 12"),
+        every(lambda r: True),
+        refused=True,
     ),
     "sum of quantities at kept prices": Case(
         {"quantity": {"integers": [0, 100]}},
         ("sum(quantity * kept) = sum(original.quantity * kept)",),
         lambda new, old: (
-            sum(int(r["quantity"]) * int(r["kept"]) for r in new) == sum(int(r["quantity"]) * int(r["kept"]) for r in old)
+            sum(int(r["quantity"]) * int(r["kept"]) for r in new)
+            == sum(int(r["quantity"]) * int(r["kept"]) for r in old)
         ),
     ),
     "smallest per account": Case(
         {"points": {"integers": [0, 100]}}, ("min(points by account) >= 20",), every(lambda r: int(r["points"]) >= 20)
     ),
-    "unlike the kept name": Case({"code": {"fakes": "name"}}, ("code != first",), every(lambda r: r["code"] != r["first"])),
+    "unlike the kept name": Case(
+        {"code": {"fakes": "name"}}, ("code != first",), every(lambda r: r["code"] != r["first"])
+    ),
     # whole columns and groups
     "unique": Case(
-        {"code": {"pattern": "[A-Z]{3}[0-9]{3}"}}, ("unique(code)",), lambda new, old: len({r["code"] for r in new}) == len(new)
+        {"code": {"pattern": "[A-Z]{3}[0-9]{3}"}},
+        ("unique(code)",),
+        lambda new, old: len({r["code"] for r in new}) == len(new),
     ),
     "unique pair beside unique": Case(
         {"code": {"pattern": "[A-Z]{3}[0-9]{3}"}},
@@ -442,7 +506,9 @@ CASES: dict[str, Case] = {
         lambda new, old: all(len({r["grade"] for r in own}) == 1 for own in groups(new, "code").values()),
     ),
     "days in order": Case(
-        {"opened": DAYS}, ("increasing(opened by account along seq)",), lambda new, old: rising(new, "opened", "account")
+        {"opened": DAYS},
+        ("increasing(opened by account along seq)",),
+        lambda new, old: rising(new, "opened", "account"),
     ),
     "working days in order": Case(
         {"opened": DAYS},
@@ -476,7 +542,9 @@ CASES: dict[str, Case] = {
         {"points": {"integers": [0, 100]}, "grade": COMPUTED},
         ("grade = max(points by account)",),
         lambda new, old: all(
-            int(r["grade"]) == max(int(s["points"]) for s in own) for own in groups(new, "account").values() for r in own
+            int(r["grade"]) == max(int(s["points"]) for s in own)
+            for own in groups(new, "account").values()
+            for r in own
         ),
     ),
     "share of the open": Case(
@@ -485,7 +553,9 @@ CASES: dict[str, Case] = {
         lambda new, old: sum(r["status"] == "open" for r in new) == 30,
     ),
     "largest of all": Case(
-        {"points": {"integers": [0, 100]}}, ("max(points) = 90",), lambda new, old: max(int(r["points"]) for r in new) == 90
+        {"points": {"integers": [0, 100]}},
+        ("max(points) = 90",),
+        lambda new, old: max(int(r["points"]) for r in new) == 90,
     ),
     "median per group": Case(
         {"points": {"integers": [0, 100]}},
@@ -538,10 +608,15 @@ CASES: dict[str, Case] = {
         every(lambda r: int(r["grade"]) < 4 or int(r["points"]) >= 50 or r["status"] == "open"),
     ),
     "not this one": Case({"code": {"pattern": "[A-D]{2}"}}, ('not code = "AA"',), every(lambda r: r["code"] != "AA")),
-    "contradiction": Case({"points": {"integers": [0, 100]}}, ("points > 50", "points < 20"), every(lambda r: True), refused=True),
+    "contradiction": Case(
+        {"points": {"integers": [0, 100]}}, ("points > 50", "points < 20"), every(lambda r: True), refused=True
+    ),
     "too few values": Case({"grade": {"integers": [1, 5]}}, ("unique(grade)",), every(lambda r: True), refused=True),
     "circle": Case(
-        {"amount": COMPUTED, "fee": COMPUTED}, ("amount = fee + 1", "fee = amount - 1"), every(lambda r: True), refused=True
+        {"amount": COMPUTED, "fee": COMPUTED},
+        ("amount = fee + 1", "fee = amount - 1"),
+        every(lambda r: True),
+        refused=True,
     ),
     "nobody computes it": Case({"amount": COMPUTED}, (), every(lambda r: True), refused=True),
 }

@@ -111,7 +111,12 @@ def test_records_in_other_bins_break_a_histogram() -> None:
 def test_tables_that_refer_to_each_other(text, broken):
     """The rows that a rule is about are those that it groups; else those of the table whose reference comes first."""
     city = {"name": ["A", "B"], "main": ["a1", "b1"], "people": ["5", "4"]}
-    street = {"name": ["a1", "a2", "b1"], "city": ["A", "A", "B"], "people": ["2", "3", "4"], "city_people": ["5", "5", "4"]}
+    street = {
+        "name": ["a1", "a2", "b1"],
+        "city": ["A", "A", "B"],
+        "people": ["2", "3", "4"],
+        "city_people": ["5", "5", "4"],
+    }
     links = [parse("street.city references city.name").body, parse("city.main references street.name").body]
     assert ConstraintEvaluator({"city": city, "street": street}, references=links).broken(parse(text)) == broken
 

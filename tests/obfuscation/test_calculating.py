@@ -1,4 +1,5 @@
-"""Rules that calculate, beside domains of texts and of numbers: a release that keeps them, or a refusal in our own words."""
+"""Rules that calculate, beside domains of texts and of numbers: a release that keeps them, or a refusal in our own
+words."""
 
 from __future__ import annotations
 
@@ -27,7 +28,14 @@ CALCULATING = (
     "x - y = 3",
     "x[1] < x[2]",
 )
-OTHERS = ("histogram(x, 10)", "increasing(x along number)", "max(x) = 30", "x = max(y by group)", "count(x > 20) = 12", "unique(x)")
+OTHERS = (
+    "histogram(x, 10)",
+    "increasing(x along number)",
+    "max(x) = 30",
+    "x = max(y by group)",
+    "count(x > 20) = 12",
+    "unique(x)",
+)
 
 
 def published(domain: dict[str, Any], rule: str) -> sf.Publication:

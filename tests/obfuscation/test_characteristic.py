@@ -11,7 +11,12 @@ from tests.secret import SEED
 
 from sfumato.core.randomness import Randomness
 from sfumato.kinds.testdata.methods.sampling import sum_distribution
-from sfumato.kinds.testdata.methods.sampling.sum_distribution import Characteristic, SumDistribution, TotalSampler, sequences
+from sfumato.kinds.testdata.methods.sampling.sum_distribution import (
+    Characteristic,
+    SumDistribution,
+    TotalSampler,
+    sequences,
+)
 
 
 def law(size: int, rate: float, centre: int) -> tuple[np.ndarray, np.ndarray]:
@@ -20,7 +25,9 @@ def law(size: int, rate: float, centre: int) -> tuple[np.ndarray, np.ndarray]:
     return values[:, None], weights / weights.sum()
 
 
-@pytest.mark.parametrize(("size", "rate", "centre"), [(1000, 0.0, 480), (1000, -0.01, 90), (200, 0.3, 190), (20_000, -6e-4, 1600)])
+@pytest.mark.parametrize(
+    ("size", "rate", "centre"), [(1000, 0.0, 480), (1000, -0.01, 90), (200, 0.3, 190), (20_000, -6e-4, 1600)]
+)
 def test_a_series_is_the_sum_of_its_terms(size: int, rate: float, centre: int) -> None:
     values, weights = law(size, rate, centre)
     series = Characteristic(values, weights)
@@ -70,7 +77,8 @@ def test_a_few_terms_of_a_wide_range_are_counted_and_agree_with_the_transform(
 
 
 def test_one_mean_over_a_wide_range_is_reached() -> None:
-    """Three thousand numbers up to a million: every halving down to the last record, some by transform and some by counting."""
+    """Three thousand numbers up to a million: every halving down to the last record, some by transform and some by
+    counting."""
     size = 1_000_001
     sampler = TotalSampler([np.arange(size)[:, None]], [np.ones(size)], np.zeros(3_000, dtype=np.int64))
     drawn = sampler.draw(np.array([490_944 * 3_000]), Randomness(seed=SEED))

@@ -47,7 +47,8 @@ def eager(monkeypatch):
 
 @pytest.fixture
 def loaded(monkeypatch):
-    """Children are copies of one fresh interpreter that has loaded all they need; elsewhere each of them loads it itself."""
+    """Children are copies of one fresh interpreter that has loaded all they need; elsewhere each of them loads it
+    itself."""
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload([solver_blocks.__name__])
     begun = {"mp_context": context, "initializer": crews._begin}
@@ -139,7 +140,8 @@ def test_which_blocks_are_independent(rules, apart):
 
 
 def test_keys_drawn_side_by_side_that_clash_are_drawn_again(monkeypatch):
-    """Blocks of three values each out of seven, as if that were plenty: the law must be that of one block after the other."""
+    """Blocks of three values each out of seven, as if that were plenty: the law must be that of one block after the
+    other."""
     monkeypatch.setattr("sfumato.kinds.testdata.methods.sampling.solver_constraints._ROOM", 0)
     asked = problem({"a": {"integers": [0, 6]}}, ["unique(a)"], 6)
     found = blocked(asked, "IG", 3)

@@ -1,4 +1,5 @@
-"""Totals over a table in shares: dealt to shares and drawn share by share, all tables that have them are equally likely."""
+"""Totals over a table in shares: dealt to shares and drawn share by share, all tables that have them are equally
+likely."""
 
 from __future__ import annotations
 
@@ -20,15 +21,24 @@ from sfumato.core.errors import Infeasible, PolicyError
 from sfumato.core.randomness import Randomness
 from sfumato.data.table import Table
 from sfumato.engines.protocol import COUNT, NUMBER
-from sfumato.kinds.testdata.methods.remote_shares import IndependentDraws, dealt_totals, reason_records_are_tied, title_of
+from sfumato.kinds.testdata.methods.remote_shares import (
+    IndependentDraws,
+    dealt_totals,
+    reason_records_are_tied,
+    title_of,
+)
 from sfumato.kinds.testdata.methods.sampling.sum_distribution import TotalSampler
 
 DRAWS, TABLES = (3_000, 4_000) if SLOW else (1_000, 150)
 
 
 def _asked(keep: list[str], **domains: list[int]) -> sf.Policy:
-    columns: dict[str, Any] = {name: {"role": "replaced", "domain": {"integers": ends}} for name, ends in domains.items()}
-    return sf.Policy.parse({"version": 1, "columns": columns | {"age": "other"}, "keep": keep, "method": {"obfuscation": {}}})
+    columns: dict[str, Any] = {
+        name: {"role": "replaced", "domain": {"integers": ends}} for name, ends in domains.items()
+    }
+    return sf.Policy.parse(
+        {"version": 1, "columns": columns | {"age": "other"}, "keep": keep, "method": {"obfuscation": {}}}
+    )
 
 
 def _maker(policy: sf.Policy, ages: list[str]) -> IndependentDraws:
@@ -42,7 +52,9 @@ def _maker(policy: sf.Policy, ages: list[str]) -> IndependentDraws:
     return make
 
 
-def _drawn(make: IndependentDraws, ages: list[str], cuts: list[int], counted: pa.Table, number: int) -> tuple[tuple[str, ...], ...]:
+def _drawn(
+    make: IndependentDraws, ages: list[str], cuts: list[int], counted: pa.Table, number: int
+) -> tuple[tuple[str, ...], ...]:
     """A whole table from shares that begin at the cuts, each made by itself, the last one first."""
     make = replace(make, secret=number.to_bytes(32)).with_totals(counted)
     names, rows = make.policy.with_role("replaced"), []
@@ -76,7 +88,9 @@ CASES: dict[str, tuple[sf.Policy, list[str], list[int], Any]] = {
         _asked(["mean(a) = 1", "count(b >= 2) = 1", "a <= b"], a=[0, 2], b=[0, 2]),
         ["1"] * 3,
         [0, 1],
-        lambda rows, ages: sum(a for a, _ in rows) == 3 and sum(b >= 2 for _, b in rows) == 1 and all(a <= b for a, b in rows),
+        lambda rows, ages: (
+            sum(a for a, _ in rows) == 3 and sum(b >= 2 for _, b in rows) == 1 and all(a <= b for a, b in rows)
+        ),
     ),
     "weighed with kept values, a kept total on the other side": (
         _asked(["sum(a * age) = sum(age) + 1"], a=[0, 3]),
@@ -123,7 +137,10 @@ def test_every_legal_table_is_equally_likely(case: str) -> None:
     """By enumeration of all tables: exactly the legal ones come, and chi-squared finds no difference between them."""
     policy, ages, cuts, legal = CASES[case]
     names, given = policy.with_role("replaced"), [int(age) for age in ages]
-    domains = [range(policy.columns[name].domain["integers"][0], policy.columns[name].domain["integers"][1] + 1) for name in names]
+    domains = [
+        range(policy.columns[name].domain["integers"][0], policy.columns[name].domain["integers"][1] + 1)
+        for name in names
+    ]
     records = list(product(*domains))
     expected = {rows for rows in product(records, repeat=len(ages)) if legal(rows, given)}
     make = _maker(policy, ages)
@@ -138,7 +155,10 @@ def test_every_legal_table_is_equally_likely(case: str) -> None:
 
 def test_shares_add_what_they_add_in_one_piece() -> None:
     """The law of what shares add, by enumeration, for two totals at once and two kinds of records."""
-    values, weights = [np.array([[0, 0], [1, 1], [2, 1]]), np.array([[0, 1], [1, 0]])], [np.array([1.0, 2, 1]), np.array([3.0, 1])]
+    values, weights = (
+        [np.array([[0, 0], [1, 1], [2, 1]]), np.array([[0, 1], [1, 0]])],
+        [np.array([1.0, 2, 1]), np.array([3.0, 1])],
+    )
     counts, total = np.array([[1, 1], [1, 0], [0, 2]]), (3, 3)
     kinds = [0, 1, 0, 1, 1]  # of the records, share by share
     of = [0, 0, 1, 2, 2]
@@ -154,7 +174,9 @@ def test_shares_add_what_they_add_in_one_piece() -> None:
     assert len(law) > 3
     sampler = TotalSampler(values, weights, np.zeros(0, dtype=np.int64), counts.sum(axis=0))
     random = Randomness(seed=11)
-    found = Counter(tuple(map(tuple, dealt_totals(sampler, np.array(total), counts, random).tolist())) for _ in range(DRAWS))
+    found = Counter(
+        tuple(map(tuple, dealt_totals(sampler, np.array(total), counts, random).tolist())) for _ in range(DRAWS)
+    )
     assert set(found) <= set(law)
     whole = sum(law.values())
     for added, weight in law.items():
@@ -179,5 +201,11 @@ def test_what_cannot_be_dealt_is_said() -> None:
     keyed = IndependentDraws(_asked(["sum(a) = 50", "unique(a)"], a=[0, 30]), b"", 4)
     with pytest.raises(PolicyError, match="cannot be dealt to shares"):
         keyed.planned(pa.table({"age": ["1"]}), pa.table({COUNT: [4]}))
-    for rule in ("median(a) = 2", "sum(a by age) = 2", "sum(a) != 2", "sum(a) = 2 or sum(a) = 4", "correlation(a, age) >= 0.5"):
+    for rule in (
+        "median(a) = 2",
+        "sum(a by age) = 2",
+        "sum(a) != 2",
+        "sum(a) = 2 or sum(a) = 4",
+        "correlation(a, age) >= 0.5",
+    ):
         assert "ties records" in reason_records_are_tied(_asked([rule], a=[0, 3]))

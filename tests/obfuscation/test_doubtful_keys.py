@@ -1,4 +1,5 @@
-"""A computed column that must be unique: `check` says when different values may come to the same, and the refusal is no defect."""
+"""A computed column that must be unique: `check` says when different values may come to the same, and the refusal is no
+defect."""
 
 from __future__ import annotations
 
@@ -35,7 +36,11 @@ def policy_of(equation: str, people: str) -> dict[str, object]:
 def test_check_says_what_may_come_out_twice(tmp_path, equation: str, doubted: bool) -> None:
     (tmp_path / "people.csv").write_text("number,login\n" + "".join(f"{n},u{n}\n" for n in range(1, 31)))
     policy = sf.Policy.parse(policy_of(equation, str(tmp_path / "people.csv")))
-    said = [sentence for sentence in forecast_publish(policy).sentences() if "different values may come to the same" in sentence]
+    said = [
+        sentence
+        for sentence in forecast_publish(policy).sentences()
+        if "different values may come to the same" in sentence
+    ]
     assert bool(said) == doubted
     if doubted:  # thirty records have at most ten different ones
         with pytest.raises(Infeasible, match="put a key into the equation") as refused:

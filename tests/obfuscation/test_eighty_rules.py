@@ -37,10 +37,14 @@ def test_a_rule(name):
     new = release.parts["data"].table.to_pylist()
     new = [{key: "" if value is None else value for key, value in row.items()} for row in new]
     kept = [name for name in rows[0] if name not in case.columns]
-    assert [{key: row[key] for key in kept} for row in new] == [{key: rows[place][key] for key in kept} for place in order]
+    assert [{key: row[key] for key in kept} for row in new] == [
+        {key: rows[place][key] for key in kept} for place in order
+    ]
     assert case.judge(new, [rows[place] for place in order])
     assert (
-        any(row[column] != rows[place][column] for row, place in zip(new, order, strict=True) for column in case.columns)
+        any(
+            row[column] != rows[place][column] for row, place in zip(new, order, strict=True) for column in case.columns
+        )
         or "histogram" in name
     )
 

@@ -84,7 +84,9 @@ def test_whoever_gets_the_folder_runs_nothing_and_judges_the_rest(code, tmp_path
     assert grades["rules"] == "exact"
 
 
-@pytest.mark.parametrize(("rule", "told"), [("own(broken, a)", "failed: ValueError"), ("own(nothing, a)", "no function 'nothing'")])
+@pytest.mark.parametrize(
+    ("rule", "told"), [("own(broken, a)", "failed: ValueError"), ("own(nothing, a)", "no function 'nothing'")]
+)
 def test_errors_name_the_function_and_no_value(code, rule, told):
     with pytest.raises((DataError, PolicyError), match=told) as error:
         sf.publish(policy(code, rule), ROWS)
@@ -100,7 +102,9 @@ def test_a_domain_that_repeats_itself_is_caught(code):
 def test_a_database_calls_it_too(code, tmp_path):
     with sqlite3.connect(tmp_path / "a.db") as connection:
         connection.execute("CREATE TABLE t (id TEXT PRIMARY KEY, a INTEGER, b INTEGER)")
-        connection.executemany("INSERT INTO t VALUES (?, ?, ?)", list(zip(ROWS["id"], ROWS["a"], ROWS["b"], strict=True)))
+        connection.executemany(
+            "INSERT INTO t VALUES (?, ?, ?)", list(zip(ROWS["id"], ROWS["a"], ROWS["b"], strict=True))
+        )
     asked = policy(code)
     asked["columns"] = {f"t.{name}": entry for name, entry in asked["columns"].items()}
     asked |= {"keep": ["own(even_sum, t.a, t.b)"], "data": {"kind": "database", "source": f"sqlite:///{tmp_path}/a.db"}}

@@ -1,4 +1,5 @@
-"""The worked examples of the paper: 3.1 to 4.2, Table 1, the toy example's rule graph and sub-problems, LM with blocks of one."""
+"""The worked examples of the paper: 3.1 to 4.2, Table 1, the toy example's rule graph and sub-problems, LM with blocks
+of one."""
 
 from collections import Counter
 
@@ -42,7 +43,11 @@ SALARY = {"salary": ["36712", "12517", "8000"]}
 def test_example_3_1_rules_and_their_kinds():
     asked = problem(
         {"rowid": {"integers": [1, 9]}, "salary_class": {"values": ["< 30000", ">= 30000"]}},
-        ["unique(rowid)", 'if salary < 30000 then salary_class = "< 30000"', 'if salary >= 30000 then salary_class = ">= 30000"'],
+        [
+            "unique(rowid)",
+            'if salary < 30000 then salary_class = "< 30000"',
+            'if salary >= 30000 then salary_class = ">= 30000"',
+        ],
         3,
         SALARY,
     )
@@ -57,7 +62,11 @@ def test_example_3_2_each_of_the_legal_obfuscations_is_equally_likely():
     """As sets of (rowid, class) there are three; every one is hit by two of the six row orders."""
     asked = problem(
         {"rowid": {"integers": [1, 3]}, "salary_class": {"values": ["low", "high"]}},
-        ["unique(rowid)", "if salary < 30000 then salary_class = 'low'", "if salary >= 30000 then salary_class = 'high'"],
+        [
+            "unique(rowid)",
+            "if salary < 30000 then salary_class = 'low'",
+            "if salary >= 30000 then salary_class = 'high'",
+        ],
         3,
         SALARY,
     )
@@ -84,12 +93,20 @@ def test_example_4_2_confidence_of_links():
     }
     links = confidence({"T1": 0.5, "T2": 0.0, "T3": 0.01}, contents)
     rounded = {link: round(value, 2) for link, value in links.items()}
-    assert rounded == {("Joe", "a"): 1.0, ("Bob", "b"): 0.98, ("Bob", "c"): 0.02, ("Dave", "b"): 0.02, ("Dave", "c"): 0.98}
+    assert rounded == {
+        ("Joe", "a"): 1.0,
+        ("Bob", "b"): 0.98,
+        ("Bob", "c"): 0.02,
+        ("Dave", "b"): 0.02,
+        ("Dave", "c"): 0.98,
+    }
     assert diversity(links) == pytest.approx(1.0)
 
 
 @pytest.mark.parametrize(
-    ("d", "row"), [(0.05, [403, 510, 624, 664, 788]), (0.02, [2516, 3184, 3900, 4147, 4925])], ids=["d = 0.05", "d = 0.02"]
+    ("d", "row"),
+    [(0.05, [403, 510, 624, 664, 788]), (0.02, [2516, 3184, 3900, 4147, 4925])],
+    ids=["d = 0.05", "d = 0.02"],
 )
 def test_table_1(d, row):
     assert [worlds_needed(d, alpha) for alpha in (0.1, 0.05, 0.025, 0.02, 0.01)] == row
@@ -113,11 +130,16 @@ def test_toy_rule_graph_has_three_parts():
         (ColumnValue("final_grade"), ColumnValue("thesis_grade")),
         (ColumnValue("courses_grade"), ColumnValue("thesis_grade")),
     }
-    assert [bool(part.whole) for part in asked.parts] == [True, False, True]  # which parts become dependent sub-problems
+    assert [bool(part.whole) for part in asked.parts] == [
+        True,
+        False,
+        True,
+    ]  # which parts become dependent sub-problems
 
 
 def test_toy_sub_problems_of_lm_with_two_records_per_block():
-    """CSP 5 to 8 of the paper: two blocks, each with the other two records as constants; IG sees earlier blocks only."""
+    """CSP 5 to 8 of the paper: two blocks, each with the other two records as constants; IG sees earlier blocks
+    only."""
     found = [(b.records.tolist(), sorted(b.constants.tolist())) for b in blocks(4, 2, "LM", Randomness(seed=1))]
     assert found == [([0, 1], [2, 3]), ([2, 3], [0, 1])]
     found = [(b.records.tolist(), b.constants.tolist()) for b in blocks(4, 2, "IG", Randomness(seed=1))]
@@ -176,7 +198,9 @@ def test_reverse_engineering_against_all_worlds():
     values, weights = np.arange(3), np.array([1.0, 2.0, 1.0])
     published = np.array([0, 2, 1, 1])
     exact = np.array([[1, 4, 1], [1, 4, 1], [1, 4, 1], [1, 4, 1]]) / 6  # each block has sum 2: (0,2), (2,0), (1,1)
-    often = link_frequencies(published, values, weights, [np.array([0, 1]), np.array([2, 3])], 20_000, np.random.default_rng(1))
+    often = link_frequencies(
+        published, values, weights, [np.array([0, 1]), np.array([2, 3])], 20_000, np.random.default_rng(1)
+    )
     assert np.allclose(often / 20_000, exact, atol=0.02)
     often = link_frequencies_random_blocks(published, values, weights, 4, 20_000, np.random.default_rng(1))
     asked = problem({"a": {"integers": [0, 2]}}, ["sum(a) = 4"], 4)

@@ -1,4 +1,5 @@
-"""The solver says beforehand how long it takes, keeps to a budget and goes on where it was stopped; contradictions are named."""
+"""The solver says beforehand how long it takes, keeps to a budget and goes on where it was stopped; contradictions are
+named."""
 
 import json
 import re
@@ -35,7 +36,9 @@ def policy(*rules, high=99, **settings):
 
 def made(file, progress=None, seed=None, **settings):
     method = Obfuscation(block=BLOCK, **settings)
-    task = Task(policy(**settings), table(), Randomness(seed), unfinished=file, **({"progress": progress} if progress else {}))
+    task = Task(
+        policy(**settings), table(), Randomness(seed), unfinished=file, **({"progress": progress} if progress else {})
+    )
     return method.run(task).parts["data"].table.column("x").to_pylist()
 
 

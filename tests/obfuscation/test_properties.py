@@ -1,4 +1,5 @@
-"""Random schemas and rules: every output obeys every rule by the audit's evaluator; what is refused has no legal table."""
+"""Random schemas and rules: every output obeys every rule by the audit's evaluator; what is refused has no legal
+table."""
 
 import numpy as np
 from hypothesis import HealthCheck, given, note, settings
@@ -89,7 +90,12 @@ def schemas(draw):
 @settings(max_examples=150, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 def test_outputs_obey_all_rules_and_refusals_are_right(asked, seed):
     note([str(rule) for rule in asked.rules])
-    note({name: numbering.texts(np.arange(numbering.size)).tolist() for name, numbering in asked.sources[None].replaced.items()})
+    note(
+        {
+            name: numbering.texts(np.arange(numbering.size)).tolist()
+            for name, numbering in asked.sources[None].replaced.items()
+        }
+    )
     try:
         table = texts(run(asked, routes(asked, fallback("IG", 3)), Randomness(seed=seed)))
     except Infeasible:

@@ -88,9 +88,12 @@ def test_the_shared_students_policy_works_verbatim(shared, tmp_path):
 
 
 def test_linkage_confidence_of_the_students_by_listing_all_worlds():
-    """Four students with mean 90: the audit's exact l against brute force over all 221^4 tables, counted by final grades."""
+    """Four students with mean 90: the audit's exact l against brute force over all 221^4 tables, counted by final
+    grades."""
     publication = sf.publish(policy(), data=people(4), seed=secret(3))
-    weight = {f: sum(1 for c, t in itertools.product(range(80, 101), repeat=2) if c + t == 2 * f) for f in range(80, 101)}
+    weight = {
+        f: sum(1 for c, t in itertools.product(range(80, 101), repeat=2) if c + t == 2 * f) for f in range(80, 101)
+    }
     link = dict.fromkeys(weight, 0)
     for finals in itertools.product(weight, repeat=4):
         if sum(finals) == 360:
@@ -119,7 +122,11 @@ def test_a_seed_repeats_and_no_seed_does_not():
 def test_what_is_published_does_not_depend_on_the_replaced_values():
     """Zero knowledge: other originals, same output."""
     data = people(40)
-    other = {**data, **dict.fromkeys(("final", "courses", "thesis"), ["90"] * 40), "phone": [f"05{i:08d}" for i in range(40)]}
+    other = {
+        **data,
+        **dict.fromkeys(("final", "courses", "thesis"), ["90"] * 40),
+        "phone": [f"05{i:08d}" for i in range(40)],
+    }
     one = sf.publish(policy(), data=data, seed=secret(3)).release.parts["data"]
     two = sf.publish(policy(), data=other, seed=secret(3)).release.parts["data"]
     assert one == two
@@ -191,7 +198,9 @@ def test_lm_estimates_and_lm_with_tiny_blocks_is_caught():
         sf.publish(policy(method={"obfuscation": {"heuristic": "LM", "block": 1}}), data=data)
     with pytest.raises(sf.Infeasible, match="not reach the required level"):
         sf.publish(
-            policy(**keep, method={"obfuscation": {"heuristic": "LM", "block": 2, "engine": "blocks"}}), data=data, seed=secret(1)
+            policy(**keep, method={"obfuscation": {"heuristic": "LM", "block": 2, "engine": "blocks"}}),
+            data=data,
+            seed=secret(1),
         )
     made = {"obfuscation": {"heuristic": "LM*", "block": 100, "engine": "blocks"}}
     found = finding(sf.publish(policy(**keep, method=made), data=data, seed=secret(1)).certificate, "l-diversity")
@@ -210,7 +219,10 @@ def test_check_counts_violations_in_the_original(tmp_path):
     text = DEMO.split("columns:")[0].replace("students.csv", "people.csv")
     text += 'columns:\n  phone: {role: replaced, domain: {pattern: "05[0-9]{8}"}}\n'
     text += "  courses: {role: replaced, domain: {integers: [80, 100]}}\n"
-    text += "  thesis: {role: replaced, domain: {integers: [80, 100]}}\n  final: {role: replaced, domain: {integers: [80, 90]}}\n"
+    text += (
+        "  thesis: {role: replaced, domain: {integers: [80, 100]}}\n  final: {role: replaced, domain: {integers: [80,"
+        " 90]}}\n"
+    )
     text += 'keep: ["unique(phone)", "final = (courses + thesis) / 2"]\nmethod: {obfuscation: {}}\n'
     (tmp_path / "policy.yaml").write_text(text)
     output = invoke("check", tmp_path / "policy.yaml").output
@@ -276,7 +288,10 @@ def test_rules_against_the_original_are_judged_with_the_trace():
     made = sf.publish(sf.Policy.parse(tree), data=data, seed=secret(1))
     assert next(found for found in made.findings if found.model == "rules").achieved == {"rules": 2, "broken": 0}
     assert finding(made.certificate, "rules").achieved == {"broken": 0}
-    hidden = {**tree, "protect": [{"given": ["dept"], "hide": "pay", "by": {"l-diversity": {"l": 2, "kind": "frequency"}}}]}
+    hidden = {
+        **tree,
+        "protect": [{"given": ["dept"], "hide": "pay", "by": {"l-diversity": {"l": 2, "kind": "frequency"}}}],
+    }
     with pytest.raises(sf.Infeasible, match="bind new values to the original"):
         sf.publish(sf.Policy.parse(hidden), data=data, seed=secret(1))
 

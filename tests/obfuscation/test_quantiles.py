@@ -49,11 +49,17 @@ def test_a_quantile_of_every_group(share):
 def test_a_median_between_two_values_and_several_figures_at_once():
     assert median(made([6], "median(x) = 20.5")["g0"]) == Fraction(41, 2)
     values = made([40], "quantile(x, 0.25) = 10", "median(x) >= 30", "quantile(x, 0.9) = 31", "max(x) <= 32")
-    assert (by_definition(values["g0"], "0.25"), by_definition(values["g0"], "0.9"), max(values["g0"]) <= 32) == (10, 31, True)
+    assert (by_definition(values["g0"], "0.25"), by_definition(values["g0"], "0.9"), max(values["g0"]) <= 32) == (
+        10,
+        31,
+        True,
+    )
     assert 30 <= median(values["g0"]) <= 31
 
 
-@pytest.mark.parametrize("rules", [("median(x by g) = 20.5",), ("median(x) = 70",), ("quantile(x, 0.2) = 30", "median(x) = 20")])
+@pytest.mark.parametrize(
+    "rules", [("median(x by g) = 20.5",), ("median(x) = 70",), ("quantile(x, 0.2) = 30", "median(x) = 20")]
+)
 def test_what_no_values_reach_is_refused_before_the_run(rules):
     with pytest.raises(Infeasible, match="no values of a group"):
         made([3, 3], *rules)
@@ -61,7 +67,11 @@ def test_what_no_values_reach_is_refused_before_the_run(rules):
 
 def test_the_audit_sees_a_wrong_quantile():
     table = {"x": ["1", "2", "3", "4", "9"]}
-    assert [ConstraintEvaluator({None: table}).broken(parse(f"quantile(x, 0.8) = {aim}")) for aim in (4, 9, 3)] == [0, 1, 1]
+    assert [ConstraintEvaluator({None: table}).broken(parse(f"quantile(x, 0.8) = {aim}")) for aim in (4, 9, 3)] == [
+        0,
+        1,
+        1,
+    ]
 
 
 def test_a_share_lies_between_nothing_and_all():

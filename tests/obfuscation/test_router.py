@@ -137,7 +137,9 @@ def two_tables(total, orders=40):
     rules = ["items.order_id references orders.id", "sum(items.price by items.order_id) = orders.total"]
     kinds = {"items.price": "number", "items.order_id": None, "orders.id": None, "orders.total": "number"}
     sources = {
-        "orders": SampledTable(orders, total, {"id": [f"o{i}" for i in range(orders)], "total": [str(s) for s in sums]}),
+        "orders": SampledTable(
+            orders, total, {"id": [f"o{i}" for i in range(orders)], "total": [str(s) for s in sums]}
+        ),
         "items": SampledTable(
             len(items),
             {"price": levels(value_domains.read({"integers": [1, 9]}))},

@@ -5,7 +5,15 @@ import pytest
 
 from sfumato.core.errors import PolicyError
 from sfumato.kinds.testdata.methods.sampling.text_patterns import automaton, literal, words
-from sfumato.policy.constraint_language import RuleError, bind, classify, columns_of, conjuncts, linear_comparison, parse
+from sfumato.policy.constraint_language import (
+    RuleError,
+    bind,
+    classify,
+    columns_of,
+    conjuncts,
+    linear_comparison,
+    parse,
+)
 from sfumato.policy.constraint_language.evaluation import ConstraintEvaluator
 from sfumato.policy.constraint_language.syntax_tree import (
     Aggregate,

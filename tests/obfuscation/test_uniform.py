@@ -71,7 +71,12 @@ TOTALS = [
     ([np.array([[0], [2], [4]])], [np.array([1.0, 2.0, 5.0])], [0] * 5, [10]),  # a sublattice: only even sums
     ([np.array([[0, 0], [1, 0], [0, 1], [2, 1], [1, 3]])], [np.ones(5)], [0] * 4, [4, 4]),
     ([np.array([[0, 0, 1], [1, 0, 0], [0, 1, 0], [1, 1, 1]])], [np.ones(4)], [0] * 4, [2, 2, 2]),
-    ([np.array([[0], [1], [5]]), np.array([[0], [2]])], [np.array([1.0, 2, 3]), np.array([1.0, 5])], [0, 1, 0, 1, 0], [7]),
+    (
+        [np.array([[0], [1], [5]]), np.array([[0], [2]])],
+        [np.array([1.0, 2, 3]), np.array([1.0, 5])],
+        [0, 1, 0, 1, 0],
+        [7],
+    ),
 ]
 
 
@@ -93,7 +98,10 @@ def test_few_records_need_no_tilt(values, weights, classes, total):
     plain, tilted = (TotalSampler(values, weights, np.array(classes)) for _ in range(2))
     assert plain._is_short
     tilted._is_short = False
-    drawn = [[sampler.draw(np.array(total), Randomness(seed=seed)).tolist() for seed in range(20)] for sampler in (plain, tilted)]
+    drawn = [
+        [sampler.draw(np.array(total), Randomness(seed=seed)).tolist() for seed in range(20)]
+        for sampler in (plain, tilted)
+    ]
     assert drawn[0] == drawn[1]
 
 
@@ -175,7 +183,9 @@ def test_ranks_are_functions_of_key_and_record():
     assert (ranks(b"j" * 16, 1000, np.arange(100)) != whole).any()
 
 
-@pytest.mark.parametrize("values", [np.array([(a, b) for a in range(6) for b in range(5)]), np.array([[0, 0], [7, 1], [3, 9]])])
+@pytest.mark.parametrize(
+    "values", [np.array([(a, b) for a in range(6) for b in range(5)]), np.array([[0, 0], [7, 1], [3, 9]])]
+)
 def test_characteristic_functions_on_a_grid_and_listed_agree_with_the_definition(values):
     from sfumato.kinds.testdata.methods.sampling.sum_distribution import Characteristic
 

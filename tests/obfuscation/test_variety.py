@@ -1,4 +1,5 @@
-"""How evenly the solver's blocks spread over all solutions: hash cells uniformly, a search in random order nearly, hints not."""
+"""How evenly the solver's blocks spread over all solutions: hash cells uniformly, a search in random order nearly,
+hints not."""
 
 from collections import Counter
 

@@ -1,4 +1,5 @@
-"""Replaced tables in a ledger: blind draws are remembered and say nothing, kept columns are joined, everything else is refused."""
+"""Replaced tables in a ledger: blind draws are remembered and say nothing, kept columns are joined, everything else is
+refused."""
 
 from __future__ import annotations
 
@@ -22,7 +23,13 @@ DRAWN = {"role": "replaced", "domain": {"integers": [1, 9]}}
 
 def recoded(columns, **more):
     roles = {"who": "identifier"} | dict.fromkeys(columns, "quasi-identifier") | {"illness": "sensitive"}
-    tree = {"version": 1, "columns": roles, "key": "who", "protect": [{"l-diversity": {"l": 2}}], "method": {"mondrian": {}}}
+    tree = {
+        "version": 1,
+        "columns": roles,
+        "key": "who",
+        "protect": [{"l-diversity": {"l": 2}}],
+        "method": {"mondrian": {}},
+    }
     return sf.Policy.parse(tree | more)
 
 
@@ -70,7 +77,10 @@ def test_columns_that_are_published_as_they_are_are_joined(tmp_path):
         (replaced({"income": DRAWN}, ["income <= original.income"]), "looks at the original"),
         (replaced({"income": {"role": "replaced", "domain": {"integers": [1, 9], "weights": "original"}}}), "learned"),
         (replaced({"income": DRAWN}, method={"obfuscation": {"engine": "blocks"}}), "LM\\* looks at the original"),
-        (replaced({"income": DRAWN}, ["localities(income) sample 0.5 partition 4"], {"pattern-walk": {}}), "without a ledger"),
+        (
+            replaced({"income": DRAWN}, ["localities(income) sample 0.5 partition 4"], {"pattern-walk": {}}),
+            "without a ledger",
+        ),
     ],
 )
 def test_what_looks_at_the_original_is_refused_before_data_moves(policy, word, tmp_path):

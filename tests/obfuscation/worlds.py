@@ -22,11 +22,16 @@ def problem(domains, rules, count, original=None):
     kinds = dict.fromkeys(original or {})
     kinds |= {name: None if isinstance(d, value_domains.Values) else d.kind for name, d in read.items()}
     bound = [bind(parse(text), kinds) for text in rules]
-    return SamplingProblem({None: SampledTable(count, {name: levels(d) for name, d in read.items()}, original or {})}, bound)
+    return SamplingProblem(
+        {None: SampledTable(count, {name: levels(d) for name, d in read.items()}, original or {})}, bound
+    )
 
 
 def texts(made):
-    return {column.name: [t.decode() if isinstance(t, bytes) else str(t) for t in one.texts()] for column, one in made.items()}
+    return {
+        column.name: [t.decode() if isinstance(t, bytes) else str(t) for t in one.texts()]
+        for column, one in made.items()
+    }
 
 
 def draw(asked, seed, fallback=None):
@@ -78,7 +83,9 @@ class _Legal:
         source = asked.sources[None]
         links = [clause.body for clause in asked.clauses if isinstance(clause.body, References)]
         self.judge = lambda table: Remembering({None: {**source.original, **table}}, {None: source.original}, links)
-        self.rules = [(rule, [c.name for c in columns_of(rule) if c.name in source.replaced], {}) for rule in asked.rules]
+        self.rules = [
+            (rule, [c.name for c in columns_of(rule) if c.name in source.replaced], {}) for rule in asked.rules
+        ]
 
     def __call__(self, table):
         return all(self._holds(table, *one) for one in self.rules)

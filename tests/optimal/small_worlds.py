@@ -1,4 +1,5 @@
-"""Tiny recoding policies, and their best release by trying every partition of the records; written from the definitions."""
+"""Tiny recoding policies, and their best release by trying every partition of the records; written from the
+definitions."""
 
 from __future__ import annotations
 
@@ -42,7 +43,9 @@ def random_claims(rng: random.Random, linear: bool) -> list[dict[str, Any]]:
     return [claim for place, claim in enumerate(claims) if claim not in claims[:place]]  # equal ones are refused
 
 
-def random_policy(seed: int, *, most: int = 9, linear: bool = True, budget: bool = False) -> tuple[dict[str, Any], list[Row]]:
+def random_policy(
+    seed: int, *, most: int = 9, linear: bool = True, budget: bool = False
+) -> tuple[dict[str, Any], list[Row]]:
     """A policy without method, and records."""
     rng = random.Random(seed)
     columns: dict[str, Any] = {}
@@ -93,7 +96,8 @@ class Column:
         return next((label for label in self.chains[value] if label in self.boundary), self.chains[value][-1])
 
     def cost(self, group: frozenset[str]) -> float:
-        """The cost of the smallest publishable cell around some values of one region; most groups have the values of another."""
+        """The cost of the smallest publishable cell around some values of one region; most groups have the values of
+        another."""
         if group not in self.known:
             self.known[group] = self._cost(group)
         return self.known[group]
@@ -114,7 +118,10 @@ class Column:
         for chain in self.chains.values():
             if label in chain:
                 inside = chain[: chain.index(label) + 1]
-                steps.append(len({frozenset(leaf for leaf, other in self.chains.items() if node in other) for node in inside}) - 1)
+                steps.append(
+                    len({frozenset(leaf for leaf, other in self.chains.items() if node in other) for node in inside})
+                    - 1
+                )
         return max(steps)
 
 
@@ -177,7 +184,9 @@ def _best(rows: list[Row], columns: dict[str, Column], claims: list[dict[str, An
         if not holds(group, claims):
             return INFINITE
         return (
-            len(group) * sum(column.cost(frozenset(row[name] for row in group)) for name, column in columns.items()) / len(columns)
+            len(group)
+            * sum(column.cost(frozenset(row[name] for row in group)) for name, column in columns.items())
+            / len(columns)
         )
 
     @cache

@@ -1,4 +1,5 @@
-"""The bound is below the best of all partitions, and what is published is not: hundreds of tiny policies, tried exhaustively."""
+"""The bound is below the best of all partitions, and what is published is not: hundreds of tiny policies, tried
+exhaustively."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Programs that know shares by whole levels find the optimum of small tables; groups that prices suggest satisfy the claims."""
+"""Programs that know shares by whole levels find the optimum of small tables; groups that prices suggest satisfy the
+claims."""
 
 from __future__ import annotations
 
@@ -30,11 +31,14 @@ def crowded(seed: int) -> RecodingSpace:
     hidden = Sensitive("s", draw.choice(4, records, p=[0.3, 0.28, 0.22, 0.2]).astype(np.int32), tuple("abcd"))
     claims: list[Model] = [LDiversity(l=3 if seed % 2 else 2, kind="frequency"), AlphaK(alpha=0.4, k=3)]
     asked = (Requirement(KAnonymity(k=4)), Requirement(claims[seed % 3 == 0], ("s",)))
-    return RecodingSpace(RecodingProblem(("q",), (Ranges(tuple(map(str, range(6)))),), (codes,), (hidden,), asked), "loss")
+    return RecodingSpace(
+        RecodingProblem(("q",), (Ranges(tuple(map(str, range(6)))),), (codes,), (hidden,), asked), "loss"
+    )
 
 
 def least_cost(space: RecodingSpace, part: Neighbourhood, share: float) -> float:
-    """The program once more, with whole counts and the claim as it is written: no value has more than its share of a node."""
+    """The program once more, with whole counts and the claim as it is written: no value has more than its share of a
+    node."""
     pairs, nodes = len(part.member), len(part.node_cost)
     rows: list[np.ndarray] = []
 
@@ -59,7 +63,10 @@ def least_cost(space: RecodingSpace, part: Neighbourhood, share: float) -> float
         np.concatenate([part.node_cost[part.owner], np.zeros(nodes)]),
         integrality=np.ones(pairs + nodes),
         bounds=Bounds(0, upper),
-        constraints=[LinearConstraint(np.array(rows), -1e-9, np.inf), LinearConstraint(everybody, part.count, part.count)],
+        constraints=[
+            LinearConstraint(np.array(rows), -1e-9, np.inf),
+            LinearConstraint(everybody, part.count, part.count),
+        ],
     )
     return float(found.fun) if found.x is not None else np.inf
 
@@ -116,10 +123,13 @@ def test_guided_starts_hold_everybody_and_every_claim(kind: dict[str, bool]) -> 
 
 
 def test_there_is_no_guided_start_where_too_much_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever is left is compared with all groups, which takes minutes where that is much; a start that leaves nothing is one."""
+    """Whatever is left is compared with all groups, which takes minutes where that is much; a start that leaves nothing
+    is one."""
     spaces = [crowded(seed) for seed in range(12)]
     bounds = [PriceBound(space, space.nodes(seconds=5), may_suppress=False) for space in spaces]
-    prices = [bound.ascend(float(space.problem.records), seconds=0.02) for space, bound in zip(spaces, bounds, strict=True)]
+    prices = [
+        bound.ascend(float(space.problem.records), seconds=0.02) for space, bound in zip(spaces, bounds, strict=True)
+    ]
     found = []
     for most in (optimal._COMPARED, 0):
         monkeypatch.setattr(optimal, "_COMPARED", most)

@@ -1,4 +1,5 @@
-"""On a hundred random policies `optimal` loses no more than `mondrian` and `clustering`; the audit judges every release."""
+"""On a hundred random policies `optimal` loses no more than `mondrian` and `clustering`; the audit judges every
+release."""
 
 from __future__ import annotations
 
@@ -36,7 +37,12 @@ def larger_policy(seed: int) -> tuple[dict[str, Any], list[Row]]:
     utility: dict[str, Any] = {"minimize": rng.choice(["loss", "loss", "ntil", "entropy_loss"])}
     if rng.random() < 0.4:
         utility["suppress_at_most"] = rng.choice([0.02, 0.1, 1.0])
-    return {"version": 1, "columns": columns, "protect": random_claims(rng, rng.random() < 0.7), "utility": utility}, records
+    return {
+        "version": 1,
+        "columns": columns,
+        "protect": random_claims(rng, rng.random() < 0.7),
+        "utility": utility,
+    }, records
 
 
 def loss(policy: dict[str, Any], records: list[Row], method: dict[str, Any]) -> tuple[float, sf.Publication] | None:
@@ -78,6 +84,10 @@ def test_never_worse_than_mondrian(portion: int) -> None:
 @pytest.mark.parametrize("minimize", ["loss", "ntil", "entropy_loss"])
 def test_a_table_in_which_nothing_can_be_lost(minimize: str) -> None:
     """One record has no entropy, and one value no loss."""
-    tree = {"version": 1, "columns": {"q": "quasi-identifier", "s": "sensitive"}, "protect": [{"k-anonymity": {"k": 1}}]}
+    tree = {
+        "version": 1,
+        "columns": {"q": "quasi-identifier", "s": "sensitive"},
+        "protect": [{"k-anonymity": {"k": 1}}],
+    }
     policy = sf.Policy.parse(tree | {"utility": {"minimize": minimize}, "method": {"optimal": {"seconds": 0.05}}})
     assert sf.publish(policy, data={"q": ["a"], "s": ["x"]}).certificate.holds

@@ -1,4 +1,5 @@
-"""`optimal` from policy to report: the bound in the certificate, the sentence in the report, the audit that refutes false ones."""
+"""`optimal` from policy to report: the bound in the certificate, the sentence in the report, the audit that refutes
+false ones."""
 
 from __future__ import annotations
 
@@ -32,7 +33,9 @@ def table(rows: int = 300) -> dict[str, list[str]]:
 
 def policy(**more: Any) -> sf.Policy:
     claims = [{"k-anonymity": {"k": 4}}, {"l-diversity": {"l": 2, "kind": "frequency"}}]
-    return sf.Policy.parse({"version": 1, "columns": COLUMNS, "protect": claims, "method": {"optimal": {"seconds": 10}}, **more})
+    return sf.Policy.parse(
+        {"version": 1, "columns": COLUMNS, "protect": claims, "method": {"optimal": {"seconds": 10}}, **more}
+    )
 
 
 @pytest.fixture(scope="module")
@@ -68,7 +71,9 @@ def test_a_folder_of_an_earlier_version_still_says_its_bound(folder: Path) -> No
     from sfumato.release.folder import open_release
 
     now = open_release(folder, original=table())
-    old = replace(now, form=Form.read("recoded table", {"optimality": now.trace.optimality.model_dump()}), trace=Provenance())
+    old = replace(
+        now, form=Form.read("recoded table", {"optimality": now.trace.optimality.model_dump()}), trace=Provenance()
+    )
     assert "lower_bound" in figures(old)
     assert "lower_bound" not in figures(old.as_published())
 
@@ -107,6 +112,7 @@ def test_suppression_stays_within_the_limit() -> None:
 
 
 def test_nothing_is_said_where_groups_are_asked_for_more_than_the_claim() -> None:
-    """A mean risk of 0.1 allows groups of two beside large ones; the method makes all groups of ten, and has no bound on others."""
+    """A mean risk of 0.1 allows groups of two beside large ones; the method makes all groups of ten, and has no bound
+    on others."""
     claims = {"protect": [{"average-risk": {"risk": 0.1, "k": 2}}]}
     assert sf.publish(policy(**claims), data=table()).release.trace.optimality is None

@@ -1,4 +1,5 @@
-"""The price bound holds whatever the prices are; the list of nodes is complete; the kernel does what its plain twin does."""
+"""The price bound holds whatever the prices are; the list of nodes is complete; the kernel does what its plain twin
+does."""
 
 from __future__ import annotations
 
@@ -13,7 +14,13 @@ import pytest
 import sfumato as sf
 from sfumato.data.generalization import Ranges
 from sfumato.kinds.tables.methods.integer_program import part_of, solve
-from sfumato.kinds.tables.methods.kernels.price_bound import NOTHING, node_gains, plain_node_gains, plain_share_gains, share_gains
+from sfumato.kinds.tables.methods.kernels.price_bound import (
+    NOTHING,
+    node_gains,
+    plain_node_gains,
+    plain_share_gains,
+    share_gains,
+)
 from sfumato.kinds.tables.methods.price_bound import PriceBound, RecodingSpace, find_quotas
 from sfumato.kinds.tables.methods.recoding import problem_of
 from sfumato.kinds.tables.methods.recoding_problem import RecodingProblem, Requirement, Sensitive
@@ -100,11 +107,15 @@ def test_gains_under_shares_equal_those_of_the_plain_twin() -> None:
     ],
     ids=["frequency", "share", "entropy"],
 )
-def test_a_group_that_shows_a_value_often_needs_so_many_records(claim: Model, holds: Callable[[list[int]], bool]) -> None:
+def test_a_group_that_shows_a_value_often_needs_so_many_records(
+    claim: Model, holds: Callable[[list[int]], bool]
+) -> None:
     """Against all tallies of four values; frequency and share are met exactly."""
     values = np.repeat(np.arange(4), [6, 4, 3, 3]).astype(np.int32)
     hidden = Sensitive("s", values, tuple("abcd"))
-    case = RecodingProblem(("q",), (Ranges(("0", "1")),), (np.zeros(16, np.int32),), (hidden,), (Requirement(claim, ("s",)),))
+    case = RecodingProblem(
+        ("q",), (Ranges(("0", "1")),), (np.zeros(16, np.int32),), (hidden,), (Requirement(claim, ("s",)),)
+    )
     space = RecodingSpace(case, "loss")
     assert space.shared == "s"
     fewest = {}
@@ -195,7 +206,9 @@ def test_quotas_are_the_boxes_that_have_no_room_for_all_the_nodes_inside() -> No
             sets = [set(nodes.member[a:b].tolist()) for a, b in itertools.pairwise(nodes.start.tolist())]
             quotas = find_quotas(space, nodes, np.zeros(len(nodes), dtype=np.int64))
             listed = {
-                (int(quotas.box[q]), t) for t in range(len(sets)) for q in quotas.quota[quotas.start[t] : quotas.start[t + 1]]
+                (int(quotas.box[q]), t)
+                for t in range(len(sets))
+                for q in quotas.quota[quotas.start[t] : quotas.start[t + 1]]
             }
             room = [int(space.count[list(one)].sum()) // space.least for one in sets]
             inside = {b: {t for t in range(len(sets)) if sets[t] <= sets[b]} for b in range(len(sets))}
@@ -207,7 +220,8 @@ def test_quotas_are_the_boxes_that_have_no_room_for_all_the_nodes_inside() -> No
 
 
 def test_quotas_raise_the_bound_to_the_optimum() -> None:
-    """Three people in a row, two in a group: prices use half of each of three groups, a release must put all into one."""
+    """Three people in a row, two in a group: prices use half of each of three groups, a release must put all into
+    one."""
     codes = np.array([0, 1, 2], dtype=np.int32)
     case = RecodingProblem(("q",), (Ranges(("0", "1", "2")),), (codes,), (), (Requirement(KAnonymity(k=2)),))
     space = RecodingSpace(case, "loss")

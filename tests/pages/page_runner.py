@@ -1,17 +1,19 @@
 """Run the code blocks of a documentation page, and compare or rewrite the output that it shows.
 
-    python -m tests.pages.page_runner docs/tutorials/first-table.md            # run and compare
-    python -m tests.pages.page_runner --update docs/tutorials docs/how-to      # run and write the real output into the pages
+    python -m tests.pages.page_runner docs/tutorials/first-table.md            # run and compare python -m
+    tests.pages.page_runner --update docs/tutorials docs/how-to      # run and write the real output into the pages
 
 A page is run from top to bottom in an empty folder that has the files of ``docs/examples``.
 
 - A block with ``title="NAME"`` is written to that file.
-- A ``sh`` block is run line by line. ``sfumato`` runs in this process; a few plain tools run as programs; set-up lines are skipped.
+- A ``sh`` block is run line by line. ``sfumato`` runs in this process; a few plain tools run as programs; set-up lines
+  are skipped.
 - A ``python`` block without a title is executed; all such blocks of a page share their names.
-- ``<!-- exit 1 -->`` before a block: its last command ends with this exit code. Otherwise every command must end with 0.
-- ``<!-- output -->`` before a ``text`` block: it shows what the last block printed. ``<!-- output: first 5 -->`` shows the
-  first five lines, ``<!-- output: with WORD -->`` the lines that contain the word.
-  ``random output`` is shown and updated, but not compared.
+- ``<!-- exit 1 -->`` before a block: its last command ends with this exit code. Otherwise every command must end with
+  0.
+- ``<!-- output -->`` before a ``text`` block: it shows what the last block printed. ``<!-- output: first 5 -->`` shows
+  the first five lines, ``<!-- output: with WORD -->`` the lines that contain the word. ``random output`` is shown and
+  updated, but not compared.
 - ``<!-- not run: REASON -->`` before a block: it is skipped.
 
 Numbers are compared as numbers of any value, because releases are random.
@@ -98,7 +100,8 @@ def run_page(page: Path, folder: Path, update: bool = False) -> list[str]:
                 moved += len(real.splitlines()) - (block.last - block.first - 1)
             elif block.directive.startswith("output") and _alike(real) != _alike(block.text):
                 raise PageFailed(
-                    f"{where} shows\n{block.text}\n\nreal output:\n{real}\n\n(python -m tests.pages.page_runner --update)"
+                    f"{where} shows\n{block.text}\n\nreal output:\n{real}\n\n(python -m tests.pages.page_runner"
+                    " --update)"
                 )
         elif block.title:
             (folder / block.title).parent.mkdir(parents=True, exist_ok=True)
@@ -133,7 +136,9 @@ def _command(command: str, folder: Path, expected: int, where: str) -> str:
     else:
         raise PageFailed(f"{where}: a page may not run {words[0]!r}")
     if done.returncode != expected:
-        raise PageFailed(f"{where}: {command!r} ended with {done.returncode}\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
+        raise PageFailed(
+            f"{where}: {command!r} ended with {done.returncode}\n{done.stdout[-2000:]}{done.stderr[-2000:]}"
+        )
     if target:
         (folder / target.strip()).write_text(done.stdout, encoding="utf-8")
         return done.stderr

@@ -47,7 +47,8 @@ def test_a_page_that_is_wrong_fails(text: str, tmp_path: Path) -> None:
 def test_update_writes_the_real_output(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     page.write_text(
-        "```python\nprint('a 1\\nb 2\\nc 3')\n```\n\n<!-- output: first 2 -->\n```text\nold\n```\n\nend\n", encoding="utf-8"
+        "```python\nprint('a 1\\nb 2\\nc 3')\n```\n\n<!-- output: first 2 -->\n```text\nold\n```\n\nend\n",
+        encoding="utf-8",
     )
     page.write_text("\n".join(run_page(page, tmp_path / "one", update=True)) + "\n", encoding="utf-8")
     assert page.read_text(encoding="utf-8").endswith("```text\na 1\nb 2\n```\n\nend\n")

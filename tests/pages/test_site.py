@@ -155,10 +155,17 @@ def tables(page: Path) -> list[dict[str, list[str]]]:
 
 
 def test_the_worked_tables_have_the_levels_that_the_page_states() -> None:
-    releases = [table for table in tables(DOCS / "explanation" / "models.md") if list(table) == ["age", "city", "illness"]]
+    releases = [
+        table for table in tables(DOCS / "explanation" / "models.md") if list(table) == ["age", "city", "illness"]
+    ]
     found = [sfumato.check(table, qi=["age", "city"], sensitive=["illness"]) for table in releases]
-    assert [(one.k, one.sensitive[0].l_distinct, round(one.sensitive[0].t, 6)) for one in found] == [(3, 1, 0.5), (6, 3, 0.0)]
-    (baskets,) = (table["items"] for table in tables(DOCS / "explanation" / "models.md") if list(table) == ["basket", "items"])
+    assert [(one.k, one.sensitive[0].l_distinct, round(one.sensitive[0].t, 6)) for one in found] == [
+        (3, 1, 0.5),
+        (6, 3, 0.0),
+    ]
+    (baskets,) = (
+        table["items"] for table in tables(DOCS / "explanation" / "models.md") if list(table) == ["basket", "items"]
+    )
     sets = [set(items.split(", ")) for items in baskets]
     items = sorted(set().union(*sets))
     pairs = [{a, b} for i, a in enumerate(items) for b in items[i + 1 :]]

@@ -43,7 +43,9 @@ def test_suppressed_records_count_with_full_loss() -> None:
     """Definition 11: one record that stands alone is left out, and costs what the whole range costs."""
     tree = {
         "version": 1,
-        "columns": {"age": {"role": "quasi-identifier", "hierarchy": {"intervals": [10, 100]}, "boundary": {"level": 1}}},
+        "columns": {
+            "age": {"role": "quasi-identifier", "hierarchy": {"intervals": [10, 100]}, "boundary": {"level": 1}}
+        },
         "protect": [{"k-anonymity": {"k": 2}}],
         "utility": {"minimize": "ntil", "suppress_at_most": "50%"},
     }

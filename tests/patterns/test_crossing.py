@@ -1,4 +1,5 @@
-"""Localities across partitions: all of them by brute force, a uniform sample, through the walk, and what the audit sees."""
+"""Localities across partitions: all of them by brute force, a uniform sample, through the walk, and what the audit
+sees."""
 
 from dataclasses import replace
 from itertools import combinations
@@ -15,7 +16,13 @@ from sfumato.audit.certify import certify
 from sfumato.core.errors import DataError
 from sfumato.core.randomness import Randomness
 from sfumato.kinds.testdata.methods.kernels.pattern_walk import NARROW, WIDE
-from sfumato.kinds.testdata.methods.linear_properties import ReplacedColumn, RuleSheet, crossing_localities, localities, runs
+from sfumato.kinds.testdata.methods.linear_properties import (
+    ReplacedColumn,
+    RuleSheet,
+    crossing_localities,
+    localities,
+    runs,
+)
 from sfumato.kinds.testdata.methods.polytope_walk import WalkEffort, walk
 from sfumato.kinds.testdata.pattern_checks import KeptLocalities
 from sfumato.policy.constraint_language import parse
@@ -52,7 +59,10 @@ def test_sample_against_all_triples(values, size, count, seed):
 
 def test_sample_is_uniform():
     data = np.array([0, 4, 4, 9, 2, 6, 1])
-    inside, possible = localities(data, runs(data.size, 2), 0.5, Randomness(1)), sorted(every_crossing(data.tolist(), 2))
+    inside, possible = (
+        localities(data, runs(data.size, 2), 0.5, Randomness(1)),
+        sorted(every_crossing(data.tolist(), 2)),
+    )
     hits = dict.fromkeys(possible, 0)
     for seed in range(2000):
         for row in crossing_localities(inside, data, 3, Randomness(seed)).tolist():
@@ -67,7 +77,9 @@ def test_sample_is_uniform():
 def test_every_locality_across_survives_inside_its_box(seed, share, narrow):
     values = np.random.default_rng(seed).permutation(60)[:30]
     table = RuleSheet({"v": ReplacedColumn(values, 0, 60)}, 30, narrow=narrow)
-    polytope, variable, patterns = table.polytope([parse(f"localities(v) sample {share} partition 6 across 6")], Randomness(seed))
+    polytope, variable, patterns = table.polytope(
+        [parse(f"localities(v) sample {share} partition 6 across 6")], Randomness(seed)
+    )
     place = walk(polytope, Randomness(seed), WalkEffort(steps=1500)).place[polytope.variable_of]
     assert polytope.part_count < 30
     for i, j, k, wide in patterns["v"].triples:
@@ -95,7 +107,7 @@ def test_localities_inside_partitions_do_not_depend_on_those_across():
     assert len(both) == len(alone) + 4
 
 
-# ---- through a release -------------------------------------------------------------------------------------------------
+# ---- through a release -----------------------------------------------------------------------------------------------
 
 
 def frame(count=40):

@@ -38,7 +38,9 @@ def test_every_kept_comparison_is_true_before_and_after(made):
     """From the definition, on the values of the files: four different ones of a run of twelve records."""
     before = made.original.numbers("v")
     after = np.empty(48)
-    after[np.asarray(made.release.trace.rows["data"])] = np.array(made.release.parts["data"]["v"].to_pylist(), dtype=float)
+    after[np.asarray(made.release.trace.rows["data"])] = np.array(
+        made.release.parts["data"]["v"].to_pylist(), dtype=float
+    )
     pairs = made.release.trace.distances["v"]
     assert pairs.shape == (40, 4) and len({tuple(row) for row in pairs.tolist()}) == 40
     for a, b, c, d in pairs.tolist():

@@ -57,7 +57,8 @@ def test_every_table_that_keeps_the_pruned_set_keeps_all_localities_in_absolute_
         kept = extract(np.array(values, dtype=float), True)
         for table in product(range(6), repeat=4):
             ordered = all(a <= b for a, b in pairwise(table))
-            sides = [(table[j] - table[i] <= table[k] - table[j]) if s == NARROW else (table[j] - table[i] >= table[k] - table[j])
+            sides = [(table[j] - table[i] <= table[k] - table[j]) if s == NARROW
+                     else (table[j] - table[i] >= table[k] - table[j])
                      for i, j, k, s in kept]  # fmt: skip
             if ordered and all(sides):
                 for i, j, k in combinations(range(4), 3):
@@ -147,7 +148,11 @@ class TestOrderOfLocalities:
         folder = self.made(tmp_path, rows="ordered")
         alone = next(one for one in sf.verify(folder).findings if one.model == "named records")
         assert alone.open and "moved" not in alone.achieved
-        known = next(one for one in sf.verify(folder, original={"v": list(self.ORIGINAL)}).findings if one.model == "named records")
+        known = next(
+            one
+            for one in sf.verify(folder, original={"v": list(self.ORIGINAL)}).findings
+            if one.model == "named records"
+        )
         assert known.verdict is True and known.achieved["moved"] == 0
 
     def test_what_is_told_is_judged_on_the_rows_and_the_rest_is_left_out(self, tmp_path: Path) -> None:

@@ -5,13 +5,23 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from sfumato.kinds.testdata.metrics import RangeAnswering, clustering_error, distortion, errors, kmeans, mismatch, spread_starts
+from sfumato.kinds.testdata.metrics import (
+    RangeAnswering,
+    clustering_error,
+    distortion,
+    errors,
+    kmeans,
+    mismatch,
+    spread_starts,
+)
 
 
 def test_distortion_is_the_mean_relative_change():
     rng = np.random.default_rng(1)
     before, after = rng.integers(1, 50, (30, 3)).astype(float), rng.integers(1, 50, (30, 3)).astype(float)
-    plain = np.mean([abs(a - b) / b for row, new in zip(before, after, strict=True) for b, a in zip(row, new, strict=True)])
+    plain = np.mean(
+        [abs(a - b) / b for row, new in zip(before, after, strict=True) for b, a in zip(row, new, strict=True)]
+    )
     assert distortion(before, after) == pytest.approx(plain)
     assert distortion(before, before) == 0
     assert np.isfinite(distortion(np.zeros((3, 1)), np.ones((3, 1))))
@@ -44,7 +54,9 @@ def test_clustering_error_grows_with_noise():
 
 def test_queries_against_plain_loops():
     rng = np.random.default_rng(5)
-    table = RangeAnswering(rng.integers(0, 20, (50, 2)).astype(float), rng.integers(-1, 3, 50))  # -1: in this table alone
+    table = RangeAnswering(
+        rng.integers(0, 20, (50, 2)).astype(float), rng.integers(-1, 3, 50)
+    )  # -1: in this table alone
     at, accepted = np.array([7.0, -np.inf]), np.array([0, 2])
     rows = [i for i in range(50) if table.numbers[i, 0] > 7 and table.label[i] in (0, 2)]
     assert table.answer(1, at, accepted) == pytest.approx(np.mean([table.numbers[i, 1] for i in rows]))

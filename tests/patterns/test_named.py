@@ -26,7 +26,11 @@ SCORES = {"integers": [0, 100]}
 
 
 def policy_of(keep, **method):
-    columns = {"score": {"role": "replaced", "domain": SCORES}, "class": "other", "room": {"role": "other", "publish": False}}
+    columns = {
+        "score": {"role": "replaced", "domain": SCORES},
+        "class": "other",
+        "room": {"role": "other", "publish": False},
+    }
     tree = {"version": 1, "data": {"kind": "table"}, "method": {"pattern-walk": {"steps": 3000} | method}, "keep": keep}
     return Policy.parse(tree | {"columns": columns})
 
@@ -38,7 +42,9 @@ def school(count=60, seed=3):
 
 
 def exhibit_of(made):
-    return ReleaseView(made.release.form, made.release.parts, made.policy, original=made.original, trace=made.release.trace)
+    return ReleaseView(
+        made.release.form, made.release.parts, made.policy, original=made.original, trace=made.release.trace
+    )
 
 
 def finding(exhibit, name):
@@ -81,12 +87,18 @@ def every_loose_crossing(values, home):
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 7)), min_size=1, max_size=14), st.integers(1, 12), st.integers(0, 99))
+@given(
+    st.lists(st.tuples(st.integers(0, 3), st.integers(0, 7)), min_size=1, max_size=14),
+    st.integers(1, 12),
+    st.integers(0, 99),
+)
 def test_localities_across_classes_against_all_triples(people, count, seed):
     home = np.unique([home for home, _ in people], return_inverse=True)[1].astype(np.int64)
     data = np.array([value for _, value in people], dtype=np.int64)
     inside, possible = localities(data, home, 0.5, Randomness(1)), every_loose_crossing(data.tolist(), home.tolist())
-    assert {tuple(row) for row in crossing_localities(inside, data, 10_000, Randomness(seed), loose=True).tolist()} == possible
+    assert {
+        tuple(row) for row in crossing_localities(inside, data, 10_000, Randomness(seed), loose=True).tolist()
+    } == possible
     some = [tuple(row) for row in crossing_localities(inside, data, count, Randomness(seed), loose=True).tolist()]
     assert len(set(some)) == len(some) == min(count, len(possible))
 
@@ -139,14 +151,20 @@ def test_what_recipients_alone_find_false(told):
     """A line about rows that do not exist, one that the published rows refute, and a rule nobody can read."""
     public = replace(exhibit_of(told), original=None, trace=type(told.release.trace)())
     kept = told.release.parts["kept"].to_polars()
-    for line in (["", "score", "1", "2", "999", "low"], ["score[1] <=", "", "", "", "", ""], ["score <= 100", "", "", "", "", ""]):
+    for line in (
+        ["", "score", "1", "2", "999", "low"],
+        ["score[1] <=", "", "", "", "", ""],
+        ["score <= 100", "", "", "", "", ""],
+    ):
         edited = pl.concat([kept, pl.DataFrame([line], schema=kept.schema, orient="row")])
         parts = {**public.parts, "kept": Part(edited.to_arrow())}
         assert finding(replace(public, parts=parts), "named records").achieved["broken"] == 1
 
 
 def test_rows_in_the_order_of_the_source_are_the_records_that_rules_name(tmp_path):
-    made = sf.publish(policy_of(["score[1] + score[2] <= score[3] + 200"], rows="ordered"), data=school(), seed=secret(8))
+    made = sf.publish(
+        policy_of(["score[1] + score[2] <= score[3] + 200"], rows="ordered"), data=school(), seed=secret(8)
+    )
     assert made.release.trace.rows["data"].tolist() == list(range(60))
     assert any("order of the source" in note for note in made.certificate.assumptions)
     out = made.write(tmp_path / "out")
@@ -162,7 +180,9 @@ def test_a_partition_nobody_can_see_is_refused():
         sf.publish(policy_of(["localities(score) partition by room"]), data=school(), seed=secret(8))
 
 
-@pytest.mark.parametrize("text", ["localities(v) partition by", "localities(v) partition near", "localities(v) across 3"])
+@pytest.mark.parametrize(
+    "text", ["localities(v) partition by", "localities(v) partition near", "localities(v) across 3"]
+)
 def test_half_a_partition_is_no_rule(text):
     with pytest.raises(SfumatoError):
         parse(text)
@@ -216,7 +236,9 @@ def test_found_share_by_hand():
 
 def test_an_outsider_who_knows_the_class_finds_by_rank_and_the_limit_refuses_it():
     """All localities keep the whole order of a class: whoever knows its scores reads everybody's new one."""
-    data = pl.DataFrame({"score": [*range(10, 40), *range(50, 80)], "class": ["A"] * 30 + ["B"] * 30, "room": ["x"] * 60})
+    data = pl.DataFrame(
+        {"score": [*range(10, 40), *range(50, 80)], "class": ["A"] * 30 + ["B"] * 30, "room": ["x"] * 60}
+    )
     keep = ["localities(score) sample 0.9 partition by class"]
     made = sf.publish(policy_of(keep), data=data, seed=secret(8))
     found = finding(exhibit_of(made), "linked rows")

@@ -61,7 +61,9 @@ def test_a_property_that_is_not_true_of_the_data_is_refused():
         sheet(EXAMPLE).polytope([parse("v[9] <= v[1]")], Randomness(1))
 
 
-@pytest.mark.parametrize("rule", ["v * v <= 3", "unique(v)", "v != 3", "max(v) <= 4", "v <= mean(v)", "v <= 3 or v >= 5"])
+@pytest.mark.parametrize(
+    "rule", ["v * v <= 3", "unique(v)", "v != 3", "max(v) <= 4", "v <= mean(v)", "v <= 3 or v >= 5"]
+)
 def test_rules_the_walk_cannot_keep_are_refused(rule):
     assert reason_not_linear(parse(rule))
     with pytest.raises(PolicyError, match="pattern-walk cannot keep"):
@@ -70,9 +72,19 @@ def test_rules_the_walk_cannot_keep_are_refused(rule):
 
 def test_rules_across_columns_records_and_the_original():
     table = RuleSheet(
-        {"a": ReplacedColumn(np.array([10, 20, 30]), 0, 99), "b": ReplacedColumn(np.array([150, 250, 350]), 0, 990, 10)}, 3
+        {
+            "a": ReplacedColumn(np.array([10, 20, 30]), 0, 99),
+            "b": ReplacedColumn(np.array([150, 250, 350]), 0, 990, 10),
+        },
+        3,
     )
-    rules = ["a < b", "b - a within 3 of 5", "a >= original.a - 5 and a <= original.a + 5", "sum(a) = 60", "mean(b) <= 26"]
+    rules = [
+        "a < b",
+        "b - a within 3 of 5",
+        "a >= original.a - 5 and a <= original.a + 5",
+        "sum(a) = 60",
+        "mean(b) <= 26",
+    ]
     for seed in range(20):
         found = published(table, rules, seed)
         a, b = found["a"], found["b"] / 10
@@ -134,14 +146,18 @@ def test_lattice_kernel_generates_every_integer_solution(rows):
     assert not (np.array(rows) @ matrix.T).any()
     for point in product(range(-3, 4), repeat=3):
         if not (np.array(rows) @ point).any():
-            weights = np.linalg.lstsq(matrix.T, np.array(point, dtype=float), rcond=None)[0] if len(basis) else np.zeros(0)
+            weights = (
+                np.linalg.lstsq(matrix.T, np.array(point, dtype=float), rcond=None)[0] if len(basis) else np.zeros(0)
+            )
             np.testing.assert_allclose(matrix.T @ weights, point, atol=1e-8)
             np.testing.assert_allclose(weights, np.rint(weights), atol=1e-8)
 
 
 def test_another_point_leaves_a_place_where_no_single_move_helps():
     rows = sparse.csr_matrix(np.vstack([np.eye(2), -np.eye(2)]))
-    found = another_point(rows, np.array([0, 0, -9, -9]), sparse.csr_matrix((0, 2)), np.array([4, 4]), np.array([1.0, -1.0]))
+    found = another_point(
+        rows, np.array([0, 0, -9, -9]), sparse.csr_matrix((0, 2)), np.array([4, 4]), np.array([1.0, -1.0])
+    )
     assert found.tolist() == [9, 0]
 
 
@@ -174,7 +190,12 @@ def _reached(start, inside, moves):
 
 
 @settings(max_examples=25, deadline=None)
-@given(st.lists(st.integers(0, 40), min_size=4, max_size=40), st.integers(3, 12), st.sampled_from([0.1, 1.0]), st.integers(0, 9))
+@given(
+    st.lists(st.integers(0, 40), min_size=4, max_size=40),
+    st.integers(3, 12),
+    st.sampled_from([0.1, 1.0]),
+    st.integers(0, 9),
+)
 def test_every_sampled_locality_survives(values, size, share, seed):
     table, rules = sheet(values, high=40), [parse(f"localities(v) sample {share} partition {size}")]
     polytope, variable, patterns = table.polytope(rules, Randomness(seed))
@@ -200,7 +221,8 @@ def test_without_the_order_constraint_sampled_localities_break():
         bare = _bare(patterns["v"], values)
         place = walk(bare, Randomness(seed), QUICK).place[bare.variable_of]
         broken += sum((abs(place[j] - place[i]) >= abs(place[k] - place[j])) != bool(s)
-                      and abs(place[j] - place[i]) != abs(place[k] - place[j]) for i, j, k, s in patterns["v"].triples)  # fmt: skip
+                      and abs(place[j] - place[i]) != abs(place[k] - place[j]) for i, j, k,
+                      s in patterns["v"].triples)  # fmt: skip
     assert broken > 10
 
 
@@ -212,7 +234,13 @@ def _bare(pattern, values):
     space = PropertySheet(start, np.zeros(start.size, int), np.zeros(start.size, int), np.full(start.size, 60))
     i, j, k, side = pattern.triples.T
     sign, row = np.where(side == 1, 1, -1), np.arange(i.size)
-    space.add(np.tile(row, 3), np.concatenate([i, j, k]), np.concatenate([-sign, 2 * sign, -sign]), np.zeros(i.size, int), "bare")
+    space.add(
+        np.tile(row, 3),
+        np.concatenate([i, j, k]),
+        np.concatenate([-sign, 2 * sign, -sign]),
+        np.zeros(i.size, int),
+        "bare",
+    )
     return space.close()
 
 

@@ -1,4 +1,5 @@
-"""pattern-walk through the house: policy, release, audit, trace, metrics, report; and what happens when something is broken."""
+"""pattern-walk through the house: policy, release, audit, trace, metrics, report; and what happens when something is
+broken."""
 
 import json
 import stat
@@ -18,7 +19,15 @@ from sfumato.audit.certify import certify
 from sfumato.core.errors import DataError, PolicyError
 from sfumato.data.table import Table
 from sfumato.kinds.testdata import pattern_checks
-from sfumato.kinds.testdata.pattern_checks import KeptLocalities, column_ranks, judged, majority, mid_ranks, nearest, some_people
+from sfumato.kinds.testdata.pattern_checks import (
+    KeptLocalities,
+    column_ranks,
+    judged,
+    majority,
+    mid_ranks,
+    nearest,
+    some_people,
+)
 from sfumato.kinds.testdata.property_space import PropertySpace
 from sfumato.policy.policy import Policy
 from sfumato.release.folder import provenance_path, read_provenance
@@ -39,7 +48,9 @@ def frame(count=80, seed=1, high=60):
 
 def evidence_of(publication):
     release = publication.release
-    return ReleaseView(release.form, release.parts, publication.policy, original=publication.original, trace=release.trace)
+    return ReleaseView(
+        release.form, release.parts, publication.policy, original=publication.original, trace=release.trace
+    )
 
 
 def finding(evidence, name):
@@ -113,7 +124,9 @@ def test_folder_holds_nothing_private_and_the_trace_lies_beside(publication, tmp
     assert not any("trace" in file.name for file in out.rglob("*"))
     stored = read_provenance(out, publication.release.form)
     assert (stored.rows["data"] == publication.release.trace.rows["data"]).all()
-    text = (out / "certificate.json").read_text() + (out / "manifest.json").read_text() + (out / "policy.yaml").read_text()
+    text = (
+        (out / "certificate.json").read_text() + (out / "manifest.json").read_text() + (out / "policy.yaml").read_text()
+    )
     assert "seed" not in text
     assert "triples" not in text
 
@@ -202,7 +215,8 @@ def test_range_partition_keeps_values_between_the_ends_of_their_partition():
 
 
 def test_pinned_values_against_enumeration():
-    """Random rules that the data keeps, some of them tight: what the audit calls pinned has one value in every legal table."""
+    """Random rules that the data keeps, some of them tight: what the audit calls pinned has one value in every legal
+    table."""
     rng, found, tables = np.random.default_rng(3), [], 30 if SLOW else 12
     for _ in range(tables):
         data, factors = rng.integers(0, 6, 3), rng.integers(-2, 3, (4, 3))
@@ -234,7 +248,11 @@ def test_a_value_between_a_rule_and_the_end_of_its_domain_is_pinned():
     """60 is the most that the domain has: no rule forbids 61, and none is needed."""
     made = sf.publish(policy_of(["v[2] >= 60"]), data={"v": ["3", "60", "11"], "s": ["a", "b", "c"]}, seed=secret(1))
     space = PropertySpace(evidence_of(made))
-    assert [space.is_pinned(int(space.of["v"][cell]), level) for cell, level in enumerate((3, 60, 11))] == [False, True, False]
+    assert [space.is_pinned(int(space.of["v"][cell]), level) for cell, level in enumerate((3, 60, 11))] == [
+        False,
+        True,
+        False,
+    ]
 
 
 def test_neighbours_against_plain_loops():
@@ -263,7 +281,9 @@ def test_of_many_people_the_same_are_asked_for_in_any_order(monkeypatch):
     order = rng.permutation(400)
     chosen, again = some_people(values, [codes]), order[some_people(values[order], [codes[order]])]
     assert len(set(chosen)) == 50
-    assert sorted(zip(*values[chosen].T, codes[chosen], strict=True)) == sorted(zip(*values[again].T, codes[again], strict=True))
+    assert sorted(zip(*values[chosen].T, codes[chosen], strict=True)) == sorted(
+        zip(*values[again].T, codes[again], strict=True)
+    )
 
 
 def test_of_many_people_some_are_asked_for_and_that_is_said(publication, monkeypatch):
@@ -274,7 +294,8 @@ def test_of_many_people_some_are_asked_for_and_that_is_said(publication, monkeyp
 
 
 def test_an_unchanged_table_gives_everybody_away():
-    made = sf.publish(policy_of([f"v[{i}] = {10 * i}" for i in range(1, 7)]), data={"v": [str(10 * i) for i in range(1, 7)],
+    made = sf.publish(policy_of([f"v[{i}] = {10 * i}" for i in range(1, 7)]), data={"v": [str(10 * i) for i in range(1,
+    7)],
                       "s": list("abcdef")}, seed=1)  # fmt: skip
     found = {entry.model: entry.achieved for entry in made.findings}
     assert found["neighbours"]["best_guess"] == 1.0
@@ -301,7 +322,9 @@ def test_the_adult_policy_works_as_written(shared):
 
 def test_ranks_of_labels_and_neighbours_in_any_order_are_those_of_rows():
     rng = np.random.default_rng(5)
-    texts = [f"{value:02d}" if place % 2 else str(value) for place, value in enumerate(rng.integers(0, 30, 300).tolist())]
+    texts = [
+        f"{value:02d}" if place % 2 else str(value) for place, value in enumerate(rng.integers(0, 30, 300).tolist())
+    ]
     table = Table(pa.table({"v": texts, "w": rng.integers(0, 9, 300).astype(str).tolist()}))
     rows = np.column_stack([table.numbers(name) for name in ("v", "w")])
     ranked = np.column_stack([column_ranks(table, name) for name in ("v", "w")])
@@ -309,5 +332,7 @@ def test_ranks_of_labels_and_neighbours_in_any_order_are_those_of_rows():
     some = rng.permutation(300)[:40]
     assert (column_ranks(table, "v", some) == ranked[some, 0]).all()
     asked = rng.normal(10, 8, (50, 2))
-    found = np.linalg.norm(rows[nearest(asked, rows)] - asked[:, None], axis=2)  # of rows at one distance any may be named
+    found = np.linalg.norm(
+        rows[nearest(asked, rows)] - asked[:, None], axis=2
+    )  # of rows at one distance any may be named
     np.testing.assert_allclose(found, cKDTree(rows).query(asked, k=np.arange(1, 31))[0])

@@ -101,7 +101,9 @@ def test_real_law_on_a_simplex_is_uniform():
 
 
 def test_real_law_with_a_locality_agrees_with_rejection_sampling():
-    rows = np.array([[1, -2, 1], [-1, 1, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1], [-1, 0, 0], [0, -1, 0], [0, 0, -1]], dtype=float)
+    rows = np.array(
+        [[1, -2, 1], [-1, 1, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1], [-1, 0, 0], [0, -1, 0], [0, 0, -1]], dtype=float
+    )
     bounds = np.array([0, 0, 0, 0, 0, -1, -1, -1.0])
     moves = np.column_stack([np.eye(3), [0, 1, 1], [1, 1, 1]])
     found = draws(rows, bounds, np.array([0.1, 0.2, 0.6]), moves, COPIES)
@@ -112,7 +114,8 @@ def test_real_law_with_a_locality_agrees_with_rejection_sampling():
 
 
 def test_the_printed_one_way_step_is_not_uniform():
-    """[multitype §5.4.1] draws from [0, l]; its law in one dimension is the arcsine law, and the test above would see it."""
+    """[multitype §5.4.1] draws from [0, l]; its law in one dimension is the arcsine law, and the test above would see
+    it."""
     stream, place, found = open_stream(KEY, 4), 0.5, []
     for step in range(10 * COPIES):
         length = (1 - place if next_uniform(stream) < 0.5 else -place) * next_uniform(stream)

@@ -102,7 +102,9 @@ def test_sweep_equals_its_twin(lattice):
 def plain_diagnose(samples):
     """The worst coordinate of both figures."""
     each = [plain_coordinate_mixing(samples[:, :, place]) for place in range(samples.shape[2])]
-    return max(1.0, *(ratio for ratio, _ in each)), min(float(samples.shape[0] * samples.shape[1]), *(size for _, size in each))
+    return max(1.0, *(ratio for ratio, _ in each)), min(
+        float(samples.shape[0] * samples.shape[1]), *(size for _, size in each)
+    )
 
 
 class PlainPart:

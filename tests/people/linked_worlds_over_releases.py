@@ -1,11 +1,10 @@
 """Plain enumeration over several releases with pseudonyms: who could stand behind which chain of pseudonyms.
 
-A *chain* is what all releases show of one person: its bundles, one per record, each the row of every release or nothing. A world
-hands chains out to people, and the bundles of a chain to different records of the person that fit them: cells cover the record,
-which is in the data of every release that shows the bundle; a release that left nothing out shows everything of everybody. All
-worlds are equally likely. Where people and their rows are two tables, the line of a person is one more record.
-Nothing here is taken from the product but the numbers of a policy.
-"""
+A *chain* is what all releases show of one person: its bundles, one per record, each the row of every release or
+nothing. A world hands chains out to people, and the bundles of a chain to different records of the person that fit
+them: cells cover the record, which is in the data of every release that shows the bundle; a release that left nothing
+out shows everything of everybody. All worlds are equally likely. Where people and their rows are two tables, the line
+of a person is one more record. Nothing here is taken from the product but the numbers of a policy."""
 
 from __future__ import annotations
 
@@ -56,7 +55,9 @@ def of_two_tables(made: Sequence[sf.Publication], people: Sequence[Row], rows: S
     for one in made:
         original, behind = one.original.frame.to_pylist(), one.release.trace.rows["data"].tolist()
         parts = {name: part.table.to_pylist() for name, part in one.release.parts.items()}
-        in_data.append({line[mine["id"]] for mine in original} | {row[mine["key"]] for mine in original if mine["key"] is not None})
+        in_data.append(
+            {line[mine["id"]] for mine in original} | {row[mine["key"]] for mine in original if mine["key"] is not None}
+        )
         told = {row[original[at]["key"]]: mine for at, mine in zip(behind, parts["rows"], strict=False)}
         named = {mine["person"]: records[at]["id"] for at, mine in told.items()}
         lone = iter(original[at]["id"] for at in behind[len(parts["rows"]) :])
@@ -128,7 +129,8 @@ class Chains:
 
 
 def violations(told: Told, policy: dict[str, Any], labels: Labels) -> list[str]:
-    """What all releases say too surely, to whoever is told which pseudonyms are the same person and knows everybody's records."""
+    """What all releases say too surely, to whoever is told which pseudonyms are the same person and knows everybody's
+    records."""
     chains = Chains(told, labels)
     everything, wrong = chains.worlds(), []
     for person in range(len(chains.own)):
@@ -150,7 +152,9 @@ def _had(chains: Chains, person: int, chance: Sequence[Fraction]) -> tuple[Count
     """How likely somebody ever has a value, and how likely each of their records has it."""
     ever, event = Counter[str](), Counter[tuple[int, str]]()
     for i, often in enumerate(chance):
-        values = [next((row["s0"] for row in bundle if row is not None and "s0" in row), None) for bundle in chains.chains[i]]
+        values = [
+            next((row["s0"] for row in bundle if row is not None and "s0" in row), None) for bundle in chains.chains[i]
+        ]
         for value in {value for value in values if value is not None}:
             ever[value] += often  # type: ignore[assignment]
         for way in chains.ways[i][person] if often else ():
@@ -161,7 +165,8 @@ def _had(chains: Chains, person: int, chance: Sequence[Fraction]) -> tuple[Count
 
 
 def linked_history(seed: int, many: tuple[int, int] = (9, 14)) -> tuple[dict[str, Any], list[Row], list[list[int]]]:
-    """Histories of `random_history` with pseudonyms; every third time a column is constant, every other time people come whole."""
+    """Histories of `random_history` with pseudonyms; every third time a column is constant, every other time people
+    come whole."""
     policy, records, here = random_history(seed, releases=2 + seed % 2, many=many)
     if seed % 3 == 0:
         policy["columns"]["q0"]["constant"] = True
@@ -182,7 +187,12 @@ def related_history(
     draw = random.Random(seed)
     for key, row in enumerate(rows):
         row["key"] = f"r{key}"
-    told = {**policy, "columns": {"key": "identifier", **policy["columns"]}, "key": "key", "utility": {"suppress_at_most": 0.7}}
+    told = {
+        **policy,
+        "columns": {"key": "identifier", **policy["columns"]},
+        "key": "key",
+        "utility": {"suppress_at_most": 0.7},
+    }
     releases = []
     for _ in range(2 + seed % 2):
         mine = [person for person in people if draw.random() < 0.9] or people
@@ -212,6 +222,8 @@ def _columns(rows: Sequence[Row]) -> dict[str, list[str]]:
     return {name: [row[name] for row in rows] for name in rows[0]}
 
 
-def related_violations(made: Sequence[sf.Publication], people: list[Row], rows: list[Row], policy: dict[str, Any]) -> list[str]:
+def related_violations(
+    made: Sequence[sf.Publication], people: list[Row], rows: list[Row], policy: dict[str, Any]
+) -> list[str]:
     labels = labels_of(policy, [{**row, **person} for person in people for row in rows])
     return violations(of_two_tables(made, people, rows), policy, labels)

@@ -1,4 +1,5 @@
-"""Every model on Adult: what the audit finds on ARX's optimum is what its definition gives, counted over the published rows."""
+"""Every model on Adult: what the audit finds on ARX's optimum is what its definition gives, counted over the published
+rows."""
 
 from __future__ import annotations
 

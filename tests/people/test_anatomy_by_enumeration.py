@@ -58,12 +58,17 @@ def violations(publication: sf.Publication, policy: dict[str, Any], records: lis
     worlds = list(handed_out(rows, records, given))
     wrong = []
     for person in {record["id"] for record in records}:
-        held = [Counter(row["bucket"] for row, whose in zip(rows, world, strict=True) if whose == person) for world in worlds]
+        held = [
+            Counter(row["bucket"] for row, whose in zip(rows, world, strict=True) if whose == person)
+            for world in worlds
+        ]
         for value in {value for each in values.values() for value in each}:
             if all(any(values[b][value] + m > size[b] for b, m in world.items()) for world in held):
                 wrong.append(f"{person} certainly has a value")
             for b in size:
-                chances = [1 - Fraction(comb(size[b] - values[b][value], world[b]), comb(size[b], world[b])) for world in held]
+                chances = [
+                    1 - Fraction(comb(size[b] - values[b][value], world[b]), comb(size[b], world[b])) for world in held
+                ]
                 if share < 1 and sum(chances) > share * len(chances):
                     wrong.append(f"{person} has a value with more than {share} in a bucket")
     return wrong
@@ -100,7 +105,9 @@ def _nothing(bucket: Any) -> Any:
 
 def test_a_method_and_an_audit_that_count_rows_are_refused_by_the_floor(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(PersonBuckets, "broken", lambda self, bucket: _nothing(bucket))
-    monkeypatch.setattr("sfumato.kinds.subtables.evidence.judge_persons_in_buckets", lambda exhibit, claim: ViolationCount(0))
+    monkeypatch.setattr(
+        "sfumato.kinds.subtables.evidence.judge_persons_in_buckets", lambda exhibit, claim: ViolationCount(0)
+    )
     refused = 0
     for seed in range(30):
         try:

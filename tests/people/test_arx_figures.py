@@ -1,4 +1,5 @@
-"""Figures that ARX and sdcMicro state in their tests, found again: at ARX's optima of Adult, and on eight records of sdcMicro."""
+"""Figures that ARX and sdcMicro state in their tests, found again: at ARX's optima of Adult, and on eight records of
+sdcMicro."""
 
 from __future__ import annotations
 
@@ -38,7 +39,10 @@ def test_optima_of_claims_about_sizes(public: Path) -> None:
 
 def test_a_stricter_level_refuses_the_optimum(table: arx.Table) -> None:
     """The judge can say no: half of β, and twice the l, at the same nodes."""
-    for one, level in ((arx.OF_HIDDEN[8], {"beta": 1, "kind": "enhanced"}), (arx.OF_HIDDEN[13], {"l": 10, "kind": "entropy"})):
+    for one, level in (
+        (arx.OF_HIDDEN[8], {"beta": 1, "kind": "enhanced"}),
+        (arx.OF_HIDDEN[13], {"l": 10, "kind": "entropy"}),
+    ):
         stricter = arx.case(one.models[0][0], level, one.suppressed, one.measure, one.loss, one.node)
         assert arx.judged(arx.Seen.at(table, one.node, hidden=True), stricter, arx.by_class) is None
 
@@ -59,7 +63,8 @@ def test_individual_risk_of_eight_records_as_sdcmicro_has_it() -> None:
 
 
 def test_one_value_is_never_diverse_and_methods_keep_enough() -> None:
-    """Grassberger's estimate against shannon's entropy with its margin, for all ways in which up to 15 people have values."""
+    """Grassberger's estimate against shannon's entropy with its margin, for all ways in which up to 15 people have
+    values."""
     level = EntropyDiversity(l=1.01, estimator="grassberger")
     assert not level.satisfied(example_classes("a", "aa", "aaaaaaa")).any()
     for sizes in (parts for people in range(1, 16) for parts in partitions(people, people)):

@@ -1,4 +1,5 @@
-"""Averages of small tables of people in several rows: enumeration of worlds, for whoever knows the groups, and whoever does not."""
+"""Averages of small tables of people in several rows: enumeration of worlds, for whoever knows the groups, and whoever
+does not."""
 
 from __future__ import annotations
 
@@ -30,13 +31,16 @@ def case(seed: int) -> tuple[dict[str, Any], list[Row]]:
 
 def made(policy: dict[str, Any], records: list[Row]) -> sf.Publication | None:
     try:
-        return sf.publish(sf.Policy.parse(policy), data={name: [record[name] for record in records] for name in records[0]})
+        return sf.publish(
+            sf.Policy.parse(policy), data={name: [record[name] for record in records] for name in records[0]}
+        )
     except sf.Infeasible:
         return None
 
 
 def violations(publication: sf.Publication, policy: dict[str, Any], records: list[Row]) -> list[str]:
-    """The groups are known: whoever fits a row is somebody of its group. Then nothing is known: every row may be anybody's."""
+    """The groups are known: whoever fits a row is somebody of its group. Then nothing is known: every row may be
+    anybody's."""
     rows = publication.release.parts["data"].table.to_pylist()
     behind = publication.release.trace.rows["data"].tolist()
     of = {record: row["q0"] for row, record in zip(rows, behind, strict=True)}
@@ -44,7 +48,9 @@ def violations(publication: sf.Publication, policy: dict[str, Any], records: lis
     wrong = people_violations(rows, behind, grouped, policy)
     classes, most = Counter(row["q0"] for row in rows), max(Counter(record["id"] for record in records).values())
     asked = [level["k"] for claim in policy["protect"] for level in claim.values() if "k" in level]
-    return wrong + [f"{most} rows of one person may be among {n}" for n in classes.values() for k in asked if k * most > n]
+    return wrong + [
+        f"{most} rows of one person may be among {n}" for n in classes.values() for k in asked if k * most > n
+    ]
 
 
 def test_nothing_too_sure_about_anybody() -> None:
@@ -78,11 +84,14 @@ def test_a_method_that_counts_rows_is_refused(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_groups_that_are_written_alike_are_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Half of the people of each group have a value, and two thirds of both together: no release, and not one that is refused."""
+    """Half of the people of each group have a value, and two thirds of both together: no release, and not one that is
+    refused."""
     told = [("1", "v"), ("2", "v"), ("3", "x"), ("4", "y"), ("1", "x"), ("2", "y"), ("5", "v"), ("6", "v")]
     records = [{"id": name, "q0": "5", "s0": value} for name, value in told]
     policy = {**case(0)[0], "protect": [CLAIMS[2]]}
-    monkeypatch.setattr("sfumato.kinds.tables.methods.microaggregation.best_groups", lambda points, fewest: np.arange(8) // 4)
+    monkeypatch.setattr(
+        "sfumato.kinds.tables.methods.microaggregation.best_groups", lambda points, fewest: np.arange(8) // 4
+    )
     assert made(policy, records) is None
     apart = [{**record, "q0": str(5 + place // 4)} for place, record in enumerate(records)]
     assert made(policy, apart) is not None

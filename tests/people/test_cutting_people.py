@@ -86,7 +86,9 @@ class PlainCuts:
         return [(column, "from", median), (column, "from", next((code for code in codes if code > median), median))]
 
     def usual(self, members: list[int]) -> list[Proposal]:
-        return [((column,), [way]) for column in range(len(self.problem.domains)) for way in self.steps(members, column)]
+        return [
+            ((column,), [way]) for column in range(len(self.problem.domains)) for way in self.steps(members, column)
+        ]
 
     def unusual(self, members: list[int]) -> list[Proposal]:
         every = tuple(range(len(self.problem.domains)))
@@ -112,7 +114,9 @@ class PlainCuts:
         return [(int(low[0]), int(high[0])) for low, high in closed]
 
     def most(self, box: list[tuple[int, int]]) -> int:
-        inside = [all(low <= code < high for code, (low, high) in zip(row, box, strict=True)) for row in self.rows.tolist()]
+        inside = [
+            all(low <= code < high for code, (low, high) in zip(row, box, strict=True)) for row in self.rows.tolist()
+        ]
         return max(1, int(np.bincount(self.person[inside], minlength=1).max()))
 
     def allowed(self, members: list[int]) -> int:
@@ -152,7 +156,9 @@ class PlainCuts:
         whole, box = self.box(members), self.box(rest)
         box = [whole[column] if column in columns else side for column, side in enumerate(box)]
         widest = self.most(box)
-        frequent = [int(np.bincount(column.codes[rest]).max()) for column in self.problem.sensitive if "\0" not in column.name]
+        frequent = [
+            int(np.bincount(column.codes[rest]).max()) for column in self.problem.sensitive if "\0" not in column.name
+        ]
         sure = any(type(one.model).__name__ == "NoCertainValue" for one in self.problem.requirements)
         need = max([self.fewest, self.k * widest] + [f + widest for f in frequent if sure]) - len(rest)
         spare = [len(child) - max(self.fewest, self.k * m) for child, m in zip(kept, most, strict=True)]
@@ -197,7 +203,10 @@ def made(seed: int) -> RecodingProblem:
     columns = {"id": "identifier", "s": {"role": "sensitive", "persistent": False}, "c": "quasi-identifier"}
     columns["a"] = {"role": "quasi-identifier", "hierarchy": tree}
     columns["b"] = {"role": "quasi-identifier", "hierarchy": "ranges"}
-    claims = [{"k-anonymity": {"k": 2 + seed % 2}}, {"l-diversity": {"l": 2, "kind": ["distinct", "frequency"][seed % 3 % 2]}}]
+    claims = [
+        {"k-anonymity": {"k": 2 + seed % 2}},
+        {"l-diversity": {"l": 2, "kind": ["distinct", "frequency"][seed % 3 % 2]}},
+    ]
     policy = Policy.parse({"version": 1, "columns": columns, "person": "id", "protect": claims[: 1 + seed % 4 % 3]})
     return problem_of(policy, Table(pa.table(data)))
 
@@ -212,7 +221,8 @@ def test_the_same_groups(seed: int) -> None:
     assert len(plain_groups) == found.groups
     cells = sorted(tuple(sorted(problem.row_cell.of[list(one)].tolist())) for one in plain_groups)
     assert cells == sorted(
-        tuple(sorted(np.repeat(found.cell[found.group == g], found.count[found.group == g]).tolist())) for g in range(found.groups)
+        tuple(sorted(np.repeat(found.cell[found.group == g], found.count[found.group == g]).tolist()))
+        for g in range(found.groups)
     )
 
 
@@ -240,4 +250,6 @@ def test_places_come_in_the_order_of_their_keys() -> None:
         key = draw.integers(-largest, largest, int(draw.integers(1, 30)))
         found, plain = by_key(key).tolist(), plain_order(key.tolist())
         assert key[found].tolist() == key[plain].tolist() and sorted(found) == sorted(plain)
-        assert found == plain or key.max() - key.min() > 2 * len(key)  # equal keys come as they stand where they are counted
+        assert found == plain or key.max() - key.min() > 2 * len(
+            key
+        )  # equal keys come as they stand where they are counted

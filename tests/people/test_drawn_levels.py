@@ -1,4 +1,5 @@
-"""Levels by the exponential mechanism: sensitivity and chances over all small tables and one record more, and the draw itself."""
+"""Levels by the exponential mechanism: sensitivity and chances over all small tables and one record more, and the draw
+itself."""
 
 from __future__ import annotations
 
@@ -16,7 +17,15 @@ import sfumato as sf
 from sfumato.core.randomness import Randomness
 from sfumato.data.table import Table
 from sfumato.kinds.tables.methods import private_sampling
-from sfumato.kinds.tables.methods.private_sampling import STEP, PublishedSteps, below, detail, draw_by_score, draw_records, happens
+from sfumato.kinds.tables.methods.private_sampling import (
+    STEP,
+    PublishedSteps,
+    below,
+    detail,
+    draw_by_score,
+    draw_records,
+    happens,
+)
 from sfumato.release.method import Task
 
 COLUMNS: dict[str, Any] = {
@@ -32,7 +41,10 @@ def scores_of(records: list[tuple[str, str]], beta: float, k: int) -> list[int]:
     protect = [{"differential-privacy": {"epsilon": 1.0, "delta": 0.1}}]
     policy = sf.Policy.parse({"version": 1, "columns": COLUMNS, "protect": protect})
     table = Table(
-        pa.table({"q": [q for q, _ in records], "r": [r for _, r in records]}, schema=pa.schema([("q", "string"), ("r", "string")]))
+        pa.table(
+            {"q": [q for q, _ in records], "r": [r for _, r in records]},
+            schema=pa.schema([("q", "string"), ("r", "string")]),
+        )
     )
     task = Task(policy, table)
     ladders = {name: private_sampling.ladder(policy, table, name) for name in HEIGHTS}
@@ -45,7 +57,8 @@ def scores_of(records: list[tuple[str, str]], beta: float, k: int) -> list[int]:
 
 @pytest.mark.parametrize(("beta", "k"), [(0.5, 2), (0.3, 1)])
 def test_one_record_more_moves_every_score_up_and_by_no_more_than_the_span(beta: float, k: int) -> None:
-    """All tables of up to three records over six values, and each record that may come; and what that does to every chance."""
+    """All tables of up to three records over six values, and each record that may come; and what that does to every
+    chance."""
     span, epsilon = STEP * detail([0, 0], list(HEIGHTS.values()))[1], 0.7
     most, known = 0, dict[tuple[tuple[str, str], ...], list[int]]()
     tables = [one for many in range(1, 4) for one in combinations_with_replacement(RECORDS, many)]

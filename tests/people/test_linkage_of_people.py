@@ -25,8 +25,18 @@ def visits() -> dict[str, list[str]]:
 
 
 def played(person: Any, method: Any, known: int, folder: Path) -> dict[str, Any]:
-    columns = {"id": "identifier", "age": {"role": "quasi-identifier", "hierarchy": {"intervals": [5, 10, 20]}}, "ill": "sensitive"}
-    tree = {"version": 1, "columns": columns, "protect": [{"k-anonymity": {"k": K}}], "person": person, "method": method}
+    columns = {
+        "id": "identifier",
+        "age": {"role": "quasi-identifier", "hierarchy": {"intervals": [5, 10, 20]}},
+        "ill": "sensitive",
+    }
+    tree = {
+        "version": 1,
+        "columns": columns,
+        "protect": [{"k-anonymity": {"k": K}}],
+        "person": person,
+        "method": method,
+    }
     sf.publish(sf.Policy.parse(tree), data=visits()).write(folder, report=False)
     return LinkageAttack(target="", original="", known=known).play(open_release(folder, original=visits()))
 

@@ -19,7 +19,9 @@ def publish(policy: dict[str, Any], records: list[Row], groups: str) -> sf.Publi
     data = {name: [record[name] for record in records] for name in records[0]}
     method = {"linked": {"groups": groups, "seconds": 0.05}}
     try:
-        return sf.publish(sf.Policy.parse({**policy, "person": {"columns": "id", "rows": "linked"}, "method": method}), data=data)
+        return sf.publish(
+            sf.Policy.parse({**policy, "person": {"columns": "id", "rows": "linked"}, "method": method}), data=data
+        )
     except sf.Infeasible:
         return None
 
@@ -34,7 +36,9 @@ def linked_case(seed: int) -> tuple[dict[str, Any], list[Row]]:
 @pytest.mark.parametrize("groups", ["mondrian", "clustering", "refined"])
 def test_nothing_too_sure_behind_a_pseudonym(groups: str) -> None:
     published = 0
-    first = ["mondrian", "clustering", "refined"].index(groups) * CASES  # each on others: most of what they do they share
+    first = ["mondrian", "clustering", "refined"].index(
+        groups
+    ) * CASES  # each on others: most of what they do they share
     for seed in range(first, first + CASES):
         policy, records = linked_case(seed)
         publication = publish(policy, records, groups)
@@ -92,5 +96,7 @@ def refused() -> int:
         except IndexError:
             continue
         if publication is not None:
-            assert linked_violations(publication.release.parts["data"].table.to_pylist(), records, policy) == [], f"seed {seed}"
+            assert linked_violations(publication.release.parts["data"].table.to_pylist(), records, policy) == [], (
+                f"seed {seed}"
+            )
     return count

@@ -31,10 +31,15 @@ columns:
   illness: {role: sensitive, persistent: false}
 """
 POLICIES = {
-    "mondrian": "person: patient\nprotect: [{k-anonymity: {k: 3}}, {l-diversity: {l: 2}}]\nmethod: mondrian\nkey: visit\n",
+    "mondrian": (
+        "person: patient\nprotect: [{k-anonymity: {k: 3}}, {l-diversity: {l: 2}}]\nmethod: mondrian\nkey: visit\n"
+    ),
     "anatomy": "person: patient\nprotect: [{l-diversity: {l: 2}}]\nmethod: anatomy\n",
     "tables": "person: patient\nprotect: ['age, sex -> illness : 2-diversity']\nmethod: utility-aware\n",
-    "linked": "person: {columns: patient, rows: linked}\nprotect: [{k-anonymity: {k: 3}}]\nmethod: {linked: {groups: mondrian}}\n",
+    "linked": (
+        "person: {columns: patient, rows: linked}\nprotect: [{k-anonymity: {k: 3}}]\nmethod: {linked: {groups:"
+        " mondrian}}\n"
+    ),
 }
 ATTACKS = {
     "mondrian": ("linkage", "membership", "minimality", "downcoding"),
@@ -50,7 +55,11 @@ _COUNTS = (
 
 def too_many(text: str) -> list[str]:
     """Passages that count more people than there are."""
-    lines = [html.unescape(re.sub(r"(?s)<(style|script).*?</\1>|<[^>]+>", " ", text))] if "</" in text else text.splitlines()
+    lines = (
+        [html.unescape(re.sub(r"(?s)<(style|script).*?</\1>|<[^>]+>", " ", text))]
+        if "</" in text
+        else text.splitlines()
+    )
     plain = "\n".join(" ".join(line.split()) for line in lines)
     found = []
     for pattern in _COUNTS:
@@ -87,7 +96,16 @@ def commands(place: Path, name: str) -> Iterator[list[str]]:
         yield ["publish", str(place / f"{name}.yaml"), "--out", f"{out}-again", *ledger]
         yield ["attack", "join", *ledger]
         yield ["risk", data, "--qi", "age,sex", "--person", "patient", "--out", str(place / "risk.html")]
-        yield ["explore", str(place / f"{name}.yaml"), "--level", "k=2,3", "--method", "mondrian", "--out", str(place / "explored")]
+        yield [
+            "explore",
+            str(place / f"{name}.yaml"),
+            "--level",
+            "k=2,3",
+            "--method",
+            "mondrian",
+            "--out",
+            str(place / "explored"),
+        ]
 
 
 @pytest.mark.parametrize("name", POLICIES)
@@ -112,7 +130,8 @@ def test_a_claim_that_fails_counts_rows(place: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["101 of 120 people (estimate)", "<td>people</td><td>120</td>", '"people_below": 13', "13 people in 2 group(s)"]
+    "text",
+    ["101 of 120 people (estimate)", "<td>people</td><td>120</td>", '"people_below": 13', "13 people in 2 group(s)"],
 )
 def test_a_wrong_count_is_seen(text: str) -> None:
     assert too_many(text)

@@ -33,7 +33,9 @@ def variants() -> list[tuple[str, dict[str, Any]]]:
             found.append((name, usual))
             for key, field in cls.model_fields.items():
                 if get_origin(field.annotation) is Literal:
-                    found += [(name, {**usual, key: word}) for word in get_args(field.annotation) if word != field.default]
+                    found += [
+                        (name, {**usual, key: word}) for word in get_args(field.annotation) if word != field.default
+                    ]
                 elif field.annotation is bool:
                     found.append((name, {**usual, key: not field.default}))
     return found
@@ -42,7 +44,9 @@ def variants() -> list[tuple[str, dict[str, Any]]]:
 METHODS = variants()
 
 
-def made(policy: dict[str, Any], records: list[dict[str, str]], method: tuple[str, dict[str, Any]]) -> sf.Publication | None:
+def made(
+    policy: dict[str, Any], records: list[dict[str, str]], method: tuple[str, dict[str, Any]]
+) -> sf.Publication | None:
     data = {name: [record[name] for record in records] for name in records[0]}
     try:
         return sf.publish(sf.Policy.parse({**policy, "method": dict([method])}), data=data)
@@ -50,7 +54,9 @@ def made(policy: dict[str, Any], records: list[dict[str, str]], method: tuple[st
         return None
 
 
-def found_by_enumeration(publication: sf.Publication, records: list[dict[str, str]], policy: dict[str, Any]) -> list[str]:
+def found_by_enumeration(
+    publication: sf.Publication, records: list[dict[str, str]], policy: dict[str, Any]
+) -> list[str]:
     rows = publication.release.parts["data"].table.to_pylist()
     behind = publication.release.trace.rows["data"].tolist()
     return people_violations(rows, behind, records, policy)
@@ -85,14 +91,18 @@ def test_rows_counted_as_people_say_too_much() -> None:
     assert failed > FOUND // 2
 
 
-# -- planted mutations: each is refused by the audit, or found by the enumeration -------------------------------------------------
+# -- planted mutations: each is refused by the audit, or found by the enumeration --------------------------------------
 
 
 def broken_without(monkeypatch: pytest.MonkeyPatch, cases: int = PLANTED) -> tuple[int, int]:
     """With a method that looks away: releases that the audit refused, and releases that only the enumeration finds."""
     monkeypatch.setattr(person_requirements, "enforce_person_requirements", lambda problem, grouping: grouping)
-    monkeypatch.setattr("sfumato.kinds.tables.methods.recoding.enforce_person_requirements", lambda problem, grouping: grouping)
-    monkeypatch.setattr("sfumato.kinds.tables.methods.multidimensional_partitioning.counts_persons", lambda problem: False)
+    monkeypatch.setattr(
+        "sfumato.kinds.tables.methods.recoding.enforce_person_requirements", lambda problem, grouping: grouping
+    )
+    monkeypatch.setattr(
+        "sfumato.kinds.tables.methods.multidimensional_partitioning.counts_persons", lambda problem: False
+    )
     refused = missed = 0
     for seed in range(cases):
         policy, records = random_people(seed)
@@ -117,7 +127,9 @@ def test_a_method_that_forgets_one_condition_is_refused(monkeypatch: pytest.Monk
     import numpy as np
 
     monkeypatch.setattr(
-        getattr(person_requirements, forgotten), "satisfied", lambda self, seen: np.ones(len(seen.candidates), dtype=bool)
+        getattr(person_requirements, forgotten),
+        "satisfied",
+        lambda self, seen: np.ones(len(seen.candidates), dtype=bool),
     )
     refused, missed = broken_without(monkeypatch, 120 if SLOW else 25)
     assert refused > 0 and missed == 0
@@ -141,15 +153,23 @@ def _rows_are_people(self: PersonCount, exhibit: Any) -> None:
 
 
 def test_who_knows_some_others_needs_rows_that_fit() -> None:
-    """Two classes of four rows; one row of Max fits both. Three others are known who fit the second only, nobody else is."""
+    """Two classes of four rows; one row of Max fits both. Three others are known who fit the second only, nobody else
+    is."""
     first, second = range(4), range(4, 8)
-    known = [second, second, second, range(8), first]  # three others, then the two rows of Max, who stands once in each class
+    known = [
+        second,
+        second,
+        second,
+        range(8),
+        first,
+    ]  # three others, then the two rows of Max, who stands once in each class
     worlds = [places for places in product(*known) if len(set(places)) == len(places)]
     mine = Fraction(sum(0 in places[3:] for places in worlds), len(worlds))
     assert Fraction(1, 4) < mine <= Fraction(2, 4)  # more than m/n, where k = 4 rows would do; at most M/n
 
 
 def test_counting_where_rows_are_is_not_enough(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Boxes that overlap: with m instead of M some releases say too much, which the enumeration finds and the audit refuses."""
+    """Boxes that overlap: with m instead of M some releases say too much, which the enumeration finds and the audit
+    refuses."""
     refused, missed = broken_without(monkeypatch, 120)
     assert refused > 0 and missed == 0

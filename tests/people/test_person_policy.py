@@ -19,14 +19,22 @@ VISITS = {
 
 
 def policy(**more: Any) -> sf.Policy:
-    plain = {"version": 1, "columns": COLUMNS, "protect": [{"k-anonymity": {"k": 3}}], "person": "id", "method": "mondrian"}
+    plain = {
+        "version": 1,
+        "columns": COLUMNS,
+        "protect": [{"k-anonymity": {"k": 3}}],
+        "person": "id",
+        "method": "mondrian",
+    }
     return sf.Policy.parse({**plain, **more})
 
 
 def test_a_class_of_five_that_is_one_man_is_no_class() -> None:
     """Seven rows, five of one man: every row would be his with 5/7."""
     data = {"id": list("1111123"), "age": ["30"] * 7, "illness": ["flu"] * 4 + ["cancer"] * 3}
-    assert sf.publish(sf.Policy.parse({"version": 1, "columns": COLUMNS, "protect": [{"k-anonymity": {"k": 3}}]}), data=data)
+    assert sf.publish(
+        sf.Policy.parse({"version": 1, "columns": COLUMNS, "protect": [{"k-anonymity": {"k": 3}}]}), data=data
+    )
     with pytest.raises(sf.Infeasible, match="no record can be published"):
         sf.publish(policy(), data=data)
 
@@ -66,7 +74,10 @@ def test_a_row_of_nobody_is_an_error() -> None:
         ({"protect": [{"t-closeness": {"t": 0.3}}]}, "not defined for people in several rows"),
         ({"protect": [{"l-diversity": {"l": 2, "kind": "entropy"}}]}, "not defined for people in several rows"),
         ({"method": "sequential"}, "it counts rows"),
-        ({"columns": {**COLUMNS, "illness": {"role": "sensitive", "persistent": True}}, "protect": DIVERSE}, "stays with a person"),
+        (
+            {"columns": {**COLUMNS, "illness": {"role": "sensitive", "persistent": True}}, "protect": DIVERSE},
+            "stays with a person",
+        ),
         ({"person": {"columns": "id", "rows": "linked"}}, "that nothing ties"),
         ({"person": {"columns": "id", "rows": "tied"}}, "'rows'"),
         ({"person": {"columns": "id", "colums": "id"}}, "unknown key 'colums'"),
@@ -90,4 +101,6 @@ def test_households_are_the_candidates() -> None:
     alone = sf.publish(policy(columns={**COLUMNS, "home": "identifier"}), data=data)
     assert alone.certificate.holds
     with pytest.raises(sf.Infeasible):
-        sf.publish(policy(columns={**COLUMNS, "home": "identifier"}, person={"columns": "id", "together": "home"}), data=data)
+        sf.publish(
+            policy(columns={**COLUMNS, "home": "identifier"}, person={"columns": "id", "together": "home"}), data=data
+        )

@@ -1,4 +1,5 @@
-"""Samples of a population: k-map, δ-presence and the attackers of a population, held against plain counts and enumerated worlds."""
+"""Samples of a population: k-map, δ-presence and the attackers of a population, held against plain counts and
+enumerated worlds."""
 
 from __future__ import annotations
 
@@ -34,11 +35,16 @@ def fits(row: dict[str, str], person: dict[str, str]) -> bool:
     return row["q"] in ABOVE[person["q"]] and row["sex"] in (person["sex"], "*")
 
 
-def drawn(seed: int, folder: Path, people: int = 30, records: int = 8) -> tuple[dict[str, list[str]], list[dict[str, str]]]:
+def drawn(
+    seed: int, folder: Path, people: int = 30, records: int = 8
+) -> tuple[dict[str, list[str]], list[dict[str, str]]]:
     """A table, and the population that it was drawn from, which is written into a folder."""
     rng = random.Random(seed)
     everybody = [{"q": rng.choice("aabcd"), "sex": rng.choice("mmf")} for _ in range(people)]
-    chosen = [{**person, "ill": rng.choice("xyz"), "w": str(rng.choice([1, 2, 4.5]))} for person in rng.sample(everybody, records)]
+    chosen = [
+        {**person, "ill": rng.choice("xyz"), "w": str(rng.choice([1, 2, 4.5]))}
+        for person in rng.sample(everybody, records)
+    ]
     with (folder / "everybody.csv").open("w", newline="") as file:
         writer = csv.DictWriter(file, ["q", "sex"])
         writer.writeheader()
@@ -46,7 +52,9 @@ def drawn(seed: int, folder: Path, people: int = 30, records: int = 8) -> tuple[
     return {name: [record[name] for record in chosen] for name in ("q", "sex", "ill", "w")}, everybody
 
 
-def policy(folder: Path, claims: list[dict[str, Any]], population: dict[str, Any] | None, method: str = "mondrian") -> sf.Policy:
+def policy(
+    folder: Path, claims: list[dict[str, Any]], population: dict[str, Any] | None, method: str = "mondrian"
+) -> sf.Policy:
     chosen = {method: {"seconds": 0.02} if method in ("refined", "optimal") else {}}
     tree: dict[str, Any] = {"version": 1, "columns": COLUMNS, "protect": claims, "method": chosen}
     return sf.Policy.parse(tree | ({} if population is None else {"population": population}), base=folder)
@@ -63,12 +71,15 @@ def test_every_row_fits_k_people_of_the_population(method: str, tmp_path: Path) 
     for seed in range(5 if SLOW else 3):
         data, everybody = drawn(seed, tmp_path)
         made = sf.publish(
-            policy(tmp_path, [{"k-map": {"k": 3}}, {"l-diversity": {"l": 2}}], {"file": "everybody.csv"}, method), data=data
+            policy(tmp_path, [{"k-map": {"k": 3}}, {"l-diversity": {"l": 2}}], {"file": "everybody.csv"}, method),
+            data=data,
         )
         fewest = min(sum(fits(row, person) for person in everybody) for row in shown(made))
         said = made.exhibit.population is not None and next(f for f in _found(made) if f.model == "k-map")
         assert said and said.grade == "exact" and said.achieved["k"] == fewest >= 3
-        alone = sf.publish(policy(tmp_path, [{"k-anonymity": {"k": 3}}, {"l-diversity": {"l": 2}}], None, method), data=data)
+        alone = sf.publish(
+            policy(tmp_path, [{"k-anonymity": {"k": 3}}, {"l-diversity": {"l": 2}}], None, method), data=data
+        )
         finer += made.utility["loss"] <= alone.utility["loss"]
     assert finer > 1  # company outside the table is worth something
 
@@ -94,15 +105,21 @@ def test_presence_is_what_worlds_say(tmp_path: Path) -> None:
         data, everybody = drawn(seed, tmp_path, people=7, records=4)
         levels = {"at_most": 0.75, **({"at_least": 0.2} if seed % 2 else {})}
         try:
-            made = sf.publish(policy(tmp_path, [{"delta-presence": levels}], {"file": "everybody.csv"}, "global"), data=data)
+            made = sf.publish(
+                policy(tmp_path, [{"delta-presence": levels}], {"file": "everybody.csv"}, "global"), data=data
+            )
         except sf.Infeasible:
             continue
         rows = shown(made)
-        worlds = [world for world in permutations(range(7), len(rows)) if all(map(fits, rows, (everybody[i] for i in world)))]
+        worlds = [
+            world for world in permutations(range(7), len(rows)) if all(map(fits, rows, (everybody[i] for i in world)))
+        ]
         chances = [Fraction(sum(i in world for world in worlds), len(worlds)) for i in range(7)]
         said = next(finding for finding in _found(made) if finding.model == "delta-presence")
         assert said.grade == "exact"
-        assert said.achieved == pytest.approx({"at_least": float(min(chances)), "at_most": float(max(chances))}, rel=1e-5)
+        assert said.achieved == pytest.approx(
+            {"at_least": float(min(chances)), "at_most": float(max(chances))}, rel=1e-5
+        )
         assert max(chances) <= Fraction(3, 4) and (seed % 2 == 0 or min(chances) >= Fraction(1, 5))
         judged += 1
     assert judged > 5
@@ -115,9 +132,13 @@ def test_bounds_of_presence_where_classes_overlap_contain_what_worlds_say(tmp_pa
     from sfumato.release.release import Part
 
     data, everybody = drawn(1, tmp_path, people=7, records=4)
-    made = sf.publish(policy(tmp_path, [{"delta-presence": {"at_most": 1}}], {"file": "everybody.csv"}, "global"), data=data)
+    made = sf.publish(
+        policy(tmp_path, [{"delta-presence": {"at_most": 1}}], {"file": "everybody.csv"}, "global"), data=data
+    )
     rows = [{"q": cell, "sex": "*", "ill": "x"} for cell in ("*", "low", "*", "low")]
-    exhibit = replace(made.exhibit, parts={"data": Part({name: [row[name] for row in rows] for name in rows[0]})}, folder=None)
+    exhibit = replace(
+        made.exhibit, parts={"data": Part({name: [row[name] for row in rows] for name in rows[0]})}, folder=None
+    )
     from sfumato.kinds.tables.evidence import judge_population_requirement
 
     said = judge_population_requirement(exhibit, exhibit.policy.claims[0])
@@ -129,13 +150,19 @@ def test_bounds_of_presence_where_classes_overlap_contain_what_worlds_say(tmp_pa
 
 def test_people_behind_a_class_follow_from_the_binomial_law() -> None:
     """Counted from the definition with whole numbers, by the methods' and by the floor's own way."""
-    for share, sure in ((Fraction(1, 10), Fraction(9, 10)), (Fraction(1, 2), Fraction(95, 100)), (Fraction(1, 3), Fraction(1, 2))):
+    for share, sure in (
+        (Fraction(1, 10), Fraction(9, 10)),
+        (Fraction(1, 2), Fraction(95, 100)),
+        (Fraction(1, 3), Fraction(1, 2)),
+    ):
         for rows in range(1, 9):
             people = rows
             while _at_least(rows, people, share) <= 1 - sure:
                 people += 1
             assert (
-                people == people_behind(rows, share, sure) == population_lower_bound(np.array([rows]), float(share), float(sure))[0]
+                people
+                == people_behind(rows, share, sure)
+                == population_lower_bound(np.array([rows]), float(share), float(sure))[0]
             )
     assert [rows_needed(k, 0.1, 0.9) for k in (1, 2, 4, 11)] == [1, 2, 3, 4]
 

@@ -1,4 +1,5 @@
-"""A table of people and one of their rows: what is read, refused and published; and who could stand behind which pseudonym."""
+"""A table of people and one of their rows: what is read, refused and published; and who could stand behind which
+pseudonym."""
 
 from __future__ import annotations
 
@@ -38,9 +39,16 @@ def case(seed: int) -> tuple[dict[str, Any], list[Row], list[Row]]:
     if draw.random() < 0.6:
         columns["q1"]["hierarchy"] = {"all": {"low": ["a", "b"], "high": ["c", ""]}}
     hides_people = seed % 3 == 0
-    people = [{"id": str(i), "q0": draw.choice("xy"), **({"s0": draw.choice("123")} if hides_people else {})} for i in range(9)]
+    people = [
+        {"id": str(i), "q0": draw.choice("xy"), **({"s0": draw.choice("123")} if hides_people else {})}
+        for i in range(9)
+    ]
     rows = [
-        {"id": person["id"], "q1": draw.choice(["a", "b", "c", ""]), **({} if hides_people else {"s0": draw.choice("123")})}
+        {
+            "id": person["id"],
+            "q1": draw.choice(["a", "b", "c", ""]),
+            **({} if hides_people else {"s0": draw.choice("123")}),
+        }
         for person in people
         for _ in range(draw.choice([0, 0, 0, 1, 1, 1, 2, 2, 3, 6]))
     ] or [{"id": "0", "q1": "a", **({} if hides_people else {"s0": "1"})}]
@@ -63,7 +71,8 @@ def made(policy: dict[str, Any], people: list[Row], rows: list[Row], groups: str
 
 
 def violations(publication: sf.Publication, policy: dict[str, Any], people: list[Row], rows: list[Row]) -> list[str]:
-    """What an outsider who knows all quasi-identifiers of everybody is too sure of; how many rows there are is known."""
+    """What an outsider who knows all quasi-identifiers of everybody is too sure of; how many rows there are is
+    known."""
     parts = {name: part.table.to_pylist() for name, part in publication.release.parts.items()}
     joined = [{**person, **row} for person in people for row in rows if row["id"] == person["id"]]
     labels = labels_of(policy, [{**row, **person} for person in people for row in rows])
@@ -103,7 +112,8 @@ def test_nothing_too_sure_behind_a_pseudonym(groups: str) -> None:
             assert violations(publication, policy, people, rows) == [], f"seed {seed}"
             published += 1
             shown = {
-                name: {row["person"] for row in publication.release.parts[name].table.to_pylist()} for name in ("people", "rows")
+                name: {row["person"] for row in publication.release.parts[name].table.to_pylist()}
+                for name in ("people", "rows")
             }
             without += len(shown["rows"]) < len(shown["people"])
     assert published >= CASES // 4 and without >= CASES // 8, (published, without)
@@ -151,7 +161,8 @@ def write(path: Path, rows: list[Row]) -> None:
 
 
 def test_from_files_to_files(tmp_path: Path) -> None:
-    """check, publish, verify with and without the original, measure and attack; nothing in the folder names the sources."""
+    """check, publish, verify with and without the original, measure and attack; nothing in the folder names the
+    sources."""
     policy, people, rows = case(4)
     write(tmp_path / "people.csv", people)
     write(tmp_path / "rows.csv", rows)
@@ -177,12 +188,19 @@ def test_from_files_to_files(tmp_path: Path) -> None:
         ({"id": ["1"], "q0": ["x"]}, {"id": ["2"], "q1": ["a"], "s0": ["1"]}, "belong to nobody"),
         ({"id": ["1"], "q0": ["x"], "q1": ["a"]}, {"id": ["1"], "q1": ["a"], "s0": ["1"]}, "and in that of their rows"),
         ({"q0": ["x"]}, {"id": ["1"], "q1": ["a"], "s0": ["1"]}, "has no column 'id'"),
-        ({"id": ["1"]}, {"id": ["1"], "q0": ["x"], "q1": ["a"], "s0": ["1"]}, "no quasi-identifier stands in the table of people"),
+        (
+            {"id": ["1"]},
+            {"id": ["1"], "q0": ["x"], "q1": ["a"], "s0": ["1"]},
+            "no quasi-identifier stands in the table of people",
+        ),
     ],
 )
 def test_what_does_not_fit_is_refused(people: dict[str, list[str]], rows: dict[str, list[str]], said: str) -> None:
     with pytest.raises(sf.SfumatoError, match=said):
-        sf.publish(sf.Policy.parse({**case(4)[0], "protect": [{"k-anonymity": {"k": 2}}]}), data={"people": people, "rows": rows})
+        sf.publish(
+            sf.Policy.parse({**case(4)[0], "protect": [{"k-anonymity": {"k": 2}}]}),
+            data={"people": people, "rows": rows},
+        )
 
 
 def test_a_table_of_people_needs_a_name_for_them() -> None:
@@ -198,4 +216,7 @@ def test_rows_that_nothing_ties_are_one_table() -> None:
     publication = sf.publish(sf.Policy.parse(told), data={"people": columns_of(people), "rows": columns_of(rows)})
     assert set(publication.release.parts) == {"data"} and len(publication.release.parts["data"]) == len(rows)
     with pytest.raises(sf.PolicyError, match="use related"):
-        sf.publish(sf.Policy.parse({**policy, "method": "linked"}), data={"people": columns_of(people), "rows": columns_of(rows)})
+        sf.publish(
+            sf.Policy.parse({**policy, "method": "linked"}),
+            data={"people": columns_of(people), "rows": columns_of(rows)},
+        )

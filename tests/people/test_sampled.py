@@ -1,4 +1,5 @@
-"""`private_sampling`: the level of a draw beside a plain enumeration of what is published with and without one person."""
+"""`private_sampling`: the level of a draw beside a plain enumeration of what is published with and without one
+person."""
 
 from __future__ import annotations
 
@@ -32,7 +33,9 @@ def beyond(one: dict[int, float], other: dict[int, float], epsilon: float) -> fl
     return sum(max(chance - math.exp(epsilon) * other.get(shown, 0.0), 0.0) for shown, chance in one.items())
 
 
-@pytest.mark.parametrize(("beta", "k", "epsilon"), [(0.3, 4, 0.5), (0.5, 3, 1.0), (0.1, 2, 0.2), (0.6, 12, 1.0), (0.39, 8, 0.5)])
+@pytest.mark.parametrize(
+    ("beta", "k", "epsilon"), [(0.3, 4, 0.5), (0.5, 3, 1.0), (0.1, 2, 0.2), (0.6, 12, 1.0), (0.39, 8, 0.5)]
+)
 def test_a_person_more_or_less_changes_no_more(beta: float, k: int, epsilon: float) -> None:
     """For cells of up to 80 records, in both directions."""
     delta = exceptions(Sampling(beta, k), epsilon)
@@ -88,7 +91,9 @@ def test_a_release_holds_and_says_what_is_the_methods_word(method: dict[str, Any
     found = sf.verify(tmp_path / "out")
     assert found.holds and sf.verify(tmp_path / "out", original=people()).holds
     assert "if records were drawn as the manifest says" in found.findings[0].grade
-    assert publication.certificate.records.input == len(publication.release.parts["data"])  # the size of the original is not told
+    assert publication.certificate.records.input == len(
+        publication.release.parts["data"]
+    )  # the size of the original is not told
     assert "3000" not in (tmp_path / "out" / "certificate.json").read_text()
 
 
@@ -115,7 +120,9 @@ def test_a_level_that_labels_do_not_stand_at_is_found(tmp_path: Path) -> None:
 def test_a_method_that_forgets_the_threshold_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = private_sampling._drawn
     monkeypatch.setattr(
-        private_sampling, "_drawn", lambda task, form, ladders: _with(form, whole(task, form.with_public(threshold=1), ladders))
+        private_sampling,
+        "_drawn",
+        lambda task, form, ladders: _with(form, whole(task, form.with_public(threshold=1), ladders)),
     )
     with pytest.raises(sf.AuditRefused):
         sf.publish(policy(levels={"age": 0}), data=people(400))
@@ -132,7 +139,8 @@ def test_levels_that_depend_on_the_data_are_refused() -> None:
     protect = [{"differential-privacy": {"epsilon": 1.0, "delta": 0.001}}]
     with pytest.raises(sf.PolicyError, match="would depend on the data"):
         sf.publish(
-            sf.Policy.parse({"version": 1, "columns": columns, "protect": protect, "method": "sampled"}), data={"age": ["1"]}
+            sf.Policy.parse({"version": 1, "columns": columns, "protect": protect, "method": "sampled"}),
+            data={"age": ["1"]},
         )
 
 

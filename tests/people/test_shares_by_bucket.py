@@ -1,7 +1,8 @@
-"""Shares of people in several rows of sub-tables: what is promised for each bucket is true in all worlds, and the finding says so.
+"""Shares of people in several rows of sub-tables: what is promised for each bucket is true in all worlds, and the
+finding says so.
 
-A bucket's values are dealt over its rows in all orders equally likely; a person has some of the rows. Every way to deal is listed.
-"""
+A bucket's values are dealt over its rows in all orders equally likely; a person has some of the rows. Every way to deal
+is listed."""
 
 from __future__ import annotations
 
@@ -23,12 +24,14 @@ def publish(rows, l, method):
     claim = {"given": ["a"], "hide": "c", "by": {"l-diversity": {"l": l, "kind": "frequency"}}}
     columns = {"id": "identifier", "a": "other", "c": {"role": "other", "persistent": False}}
     return sf.publish(
-        sf.Policy.parse({"version": 1, "columns": columns, "protect": [claim], "person": "id", "method": method}), data=data
+        sf.Policy.parse({"version": 1, "columns": columns, "protect": [claim], "person": "id", "method": method}),
+        data=data,
     )
 
 
 def believed(values, mine: int) -> Fraction:
-    """The largest chance that somebody with `mine` of these rows has a value in one of them, over all ways to deal the values."""
+    """The largest chance that somebody with `mine` of these rows has a value in one of them, over all ways to deal the
+    values."""
     dealt = list(permutations(values))
     return max(Fraction(sum(value in world[:mine] for world in dealt), len(dealt)) for value in set(values))
 
@@ -52,7 +55,8 @@ def test_shares_are_kept_in_each_bucket_and_the_finding_says_so(method):
     for _ in range(CASES):
         people = [f"i{number}" for number in range(4)]
         rows = [
-            (name, chance.choice("xy"), chance.choice("123")) for name in (*people, *chance.choices(people, k=chance.randint(1, 3)))
+            (name, chance.choice("xy"), chance.choice("123"))
+            for name in (*people, *chance.choices(people, k=chance.randint(1, 3)))
         ]
         l = chance.choice([1.2, 1.5, 2])
         try:
@@ -61,7 +65,9 @@ def test_shares_are_kept_in_each_bucket_and_the_finding_says_so(method):
             continue
         (finding,) = [one for one in made.findings if one.model == "people"]
         assert "in each class or bucket by itself" in finding.reason
-        assert any("shares are bounded in each class or bucket by itself" in said for said in made.certificate.assumptions)
+        assert any(
+            "shares are bounded in each class or bucket by itself" in said for said in made.certificate.assumptions
+        )
         for name, part in made.release.parts.items():
             table = part.table
             if name.endswith("-sensitive"):

@@ -1,8 +1,8 @@
 """Sub-tables of small tables of people: what every way to put the tables together says about somebody.
 
-A world gives every record a row of each table, so that known values agree, columns that tables share agree, and the values that a
-bucket lists are handed out among its rows. Worlds are counted record by record; rows that look alike are one kind with a count.
-"""
+A world gives every record a row of each table, so that known values agree, columns that tables share agree, and the
+values that a bucket lists are handed out among its rows. Worlds are counted record by record; rows that look alike are
+one kind with a count."""
 
 from __future__ import annotations
 
@@ -70,14 +70,17 @@ class TablesTogether:
                 self.lists.append(_listed(parts[f"{name}-sensitive"]) if hides else Counter())
 
     def count(self, own: frozenset[int], column: str, value: str, bucket: tuple[int, str] | None) -> int:
-        """Worlds in which none of these records has a value; with a bucket of a table, none of those that stand there."""
+        """Worlds in which none of these records has a value; with a bucket of a table, none of those that stand
+        there."""
 
         @cache
         def ways(i: int, left: tuple[Any, ...], listed: tuple[Any, ...]) -> int:
             if i == len(self.records):
                 return 1
             found = 0
-            for chosen in product(*(self._choices(i, dict(rows), dict(one)) for rows, one in zip(left, listed, strict=True))):
+            for chosen in product(
+                *(self._choices(i, dict(rows), dict(one)) for rows, one in zip(left, listed, strict=True))
+            ):
                 whole, weight = self._record(i, chosen)
                 there = bucket is None or chosen[bucket[0]][0][1] == bucket[1]
                 if weight and not (i in own and there and whole.get(column) == value):
@@ -151,7 +154,9 @@ def violations(publication: sf.Publication, policy: dict[str, Any], records: lis
             for value in {record[hidden] for record in records}:
                 if not worlds.count(own, hidden, value, None):
                     wrong.append(f"somebody certainly has a value of {hidden}")
-                if share < 1 and any(1 - Fraction(worlds.count(own, hidden, value, one), everything) > share for one in buckets):
+                if share < 1 and any(
+                    1 - Fraction(worlds.count(own, hidden, value, one), everything) > share for one in buckets
+                ):
                     wrong.append(f"a value of {hidden} is had with more than {share} in a bucket")
     return wrong
 
@@ -185,7 +190,8 @@ def test_a_method_that_counts_rows_is_refused(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_a_method_and_an_audit_that_count_rows_are_refused_by_the_floor(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What stands on the shared numbers of people is wrong with them; the floor has names, and counts them by itself."""
+    """What stands on the shared numbers of people is wrong with them; the floor has names, and counts them by
+    itself."""
     monkeypatch.setattr("sfumato.kinds.subtables.methods.buckets.persons_of_rows", _every_row_somebody)
     monkeypatch.setattr("sfumato.kinds.subtables.evidence.persons_of_rows", _every_row_somebody)
     refused = Counter[str]()
@@ -215,7 +221,8 @@ def test_tables_that_tell_on_each_other_are_not_judged(monkeypatch: pytest.Monke
 
 
 def test_a_guardian_of_one_hidden_column_trades_it() -> None:
-    """Every schema of up to three tables over four columns: condition (iii) of a guardian, and no table telling, are the same."""
+    """Every schema of up to three tables over four columns: condition (iii) of a guardian, and no table telling, are
+    the same."""
     subsets = [frozenset(columns) for many in (1, 2, 3) for columns in combinations("qrst", many)]
     rule, both = PrivacyRule(frozenset("q"), frozenset("s"), PSensitivity(p=2)), 0
     for others in combinations(subsets, 2):

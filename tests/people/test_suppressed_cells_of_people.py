@@ -1,4 +1,5 @@
-"""Suppressed cells of small tables of people in several rows: enumeration of worlds, for every choice of known columns."""
+"""Suppressed cells of small tables of people in several rows: enumeration of worlds, for every choice of known
+columns."""
 
 from __future__ import annotations
 
@@ -21,7 +22,13 @@ CASES = 600 if SLOW else 12
 
 def case(seed: int) -> tuple[dict[str, Any], list[Row]]:
     draw = random.Random(seed)
-    columns = {"id": "identifier", "q0": "quasi-identifier", "q1": "quasi-identifier", "q2": "quasi-identifier", "s0": "sensitive"}
+    columns = {
+        "id": "identifier",
+        "q0": "quasi-identifier",
+        "q1": "quasi-identifier",
+        "q2": "quasi-identifier",
+        "s0": "sensitive",
+    }
     records: list[Row] = []
     while len(records) < 7:
         person = str(len(records))
@@ -30,12 +37,20 @@ def case(seed: int) -> tuple[dict[str, Any], list[Row]]:
             records.append({"id": person, **cells, "s0": draw.choice("xy")})
     draw.shuffle(records)
     protect = [{"subset-anonymity": {"k": 2, "m": draw.randint(1, 3)}}]
-    return {"version": 1, "columns": columns, "protect": protect, "person": "id", "method": "local-suppression"}, records
+    return {
+        "version": 1,
+        "columns": columns,
+        "protect": protect,
+        "person": "id",
+        "method": "local-suppression",
+    }, records
 
 
 def made(policy: dict[str, Any], records: list[Row]) -> sf.Publication | None:
     try:
-        return sf.publish(sf.Policy.parse(policy), data={name: [record[name] for record in records] for name in records[0]})
+        return sf.publish(
+            sf.Policy.parse(policy), data={name: [record[name] for record in records] for name in records[0]}
+        )
     except sf.Infeasible:
         return None
 

@@ -1,7 +1,8 @@
-"""Plain enumeration: who could stand behind the published rows, for whoever knows the quasi-identifiers of everybody's rows.
+"""Plain enumeration: who could stand behind the published rows, for whoever knows the quasi-identifiers of everybody's
+rows.
 
-A *world* hands every published row out to a record of its own that fits it. Worlds are counted over sets of records that are taken,
-so nothing is assumed about classes. Nothing here is taken from the product but the numbers of a policy.
+A *world* hands every published row out to a record of its own that fits it. Worlds are counted over sets of records
+that are taken, so nothing is assumed about classes. Nothing here is taken from the product but the numbers of a policy.
 """
 
 from __future__ import annotations
@@ -57,7 +58,8 @@ class Worlds:
 
 
 def somewhere(rows: Sequence[Row], own: Sequence[Row], labels: dict[str, dict[str, set[str]]], i: int) -> Fraction:
-    """How likely row i is one of a person's records for whoever knows nobody else's: all ways to put them into rows that fit."""
+    """How likely row i is one of a person's records for whoever knows nobody else's: all ways to put them into rows
+    that fit."""
     fitting = [tuple(place for place, row in enumerate(rows) if fits(row, record, labels)) for record in own]
     placed = tuple(places for places in fitting if places)
     everything = ways(placed, 0)
@@ -107,7 +109,9 @@ def people_violations(
             looks = {tuple(row[name] for name in labels): i for i, row in enumerate(rows)}
             known = [mine, *([record] for record in mine)] if k > 1 else []
             if any(somewhere(rows, some, labels, i) > Fraction(1, k) for some in known for i in looks.values()):
-                wrong.append(f"{model}: a row is with more than 1/{k} somebody's of whom rows are known, and nothing of others")
+                wrong.append(
+                    f"{model}: a row is with more than 1/{k} somebody's of whom rows are known, and nothing of others"
+                )
             for name in ("s0",) if l else ():
                 if any(worlds.certain(own, name, value) for value in {row[name] for row in rows}):
                     wrong.append(f"{model}: a value is certain")
@@ -139,7 +143,9 @@ def linked_violations(rows: Sequence[Row], records: Sequence[Row], policy: dict[
     return wrong
 
 
-def linked_worlds(could: list[list[bool]], person: int, values: list[set[str]]) -> tuple[int, dict[str, int], list[int]]:
+def linked_worlds(
+    could: list[list[bool]], person: int, values: list[set[str]]
+) -> tuple[int, dict[str, int], list[int]]:
     """All worlds, those in which the person has each value, and those in which each pseudonym is the person's."""
 
     @cache
@@ -153,7 +159,9 @@ def linked_worlds(could: list[list[bool]], person: int, values: list[set[str]]) 
         )
 
     found = [ways(0, 0, i) for i in range(len(could))]
-    having = {value: sum(count for i, count in enumerate(found) if value in values[i]) for value in set().union(*values)}
+    having = {
+        value: sum(count for i, count in enumerate(found) if value in values[i]) for value in set().union(*values)
+    }
     return ways(0, 0, -1), having, found
 
 
@@ -211,4 +219,9 @@ def random_people(seed: int, most: int = 9, frequent: bool = True) -> tuple[dict
         {"l-diversity": {"l": 2, "kind": "frequency"}},
         {"alpha-k-anonymity": {"alpha": draw.choice([0.5, 0.75]), "k": 2}},
     ]
-    return {"version": 1, "columns": columns, "protect": draw.sample(claims, draw.randint(1, 2)), "person": "id"}, records
+    return {
+        "version": 1,
+        "columns": columns,
+        "protect": draw.sample(claims, draw.randint(1, 2)),
+        "person": "id",
+    }, records

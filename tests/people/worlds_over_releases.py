@@ -1,9 +1,9 @@
-"""Plain enumeration over several releases: who could stand behind the rows of people who have several, all releases together.
+"""Plain enumeration over several releases: who could stand behind the rows of people who have several, all releases
+together.
 
-A *bundle* is what the releases show of one record, release by release. A world hands bundles out to records that fit them: the
-cells cover the record, the record is in the data of every release that shows the bundle, and in that of another one only if that
-one left records out. Nothing here is taken from the product but the numbers of a policy.
-"""
+A *bundle* is what the releases show of one record, release by release. A world hands bundles out to records that fit
+them: the cells cover the record, the record is in the data of every release that shows the bundle, and in that of
+another one only if that one left records out. Nothing here is taken from the product but the numbers of a policy."""
 
 from __future__ import annotations
 
@@ -27,7 +27,8 @@ Bundle = tuple[Row | None, ...]
 def random_history(
     seed: int, releases: int = 2, many: tuple[int, int] = (8, 11)
 ) -> tuple[dict[str, Any], list[Row], list[list[int]]]:
-    """A policy, records of people with one to four rows, and per release those in its data: they come, leave and come back."""
+    """A policy, records of people with one to four rows, and per release those in its data: they come, leave and come
+    back."""
     draw = random.Random(seed)
     columns: dict[str, Any] = {"key": "identifier", "id": "identifier"}
     values: dict[str, list[str]] = {}
@@ -43,7 +44,9 @@ def random_history(
     while len(records) < total:
         rows = min(draw.choice([1, 1, 1, 1, 2, 2, 3, 4]), total - len(records))
         person = str(len(records))
-        records += [{"id": person, **{name: draw.choice(options) for name, options in values.items()}} for _ in range(rows)]
+        records += [
+            {"id": person, **{name: draw.choice(options) for name, options in values.items()}} for _ in range(rows)
+        ]
     draw.shuffle(records)
     for key, record in enumerate(records):
         record["key"] = f"r{key}"
@@ -72,7 +75,11 @@ def _comings(draw: random.Random, records: int, releases: int) -> list[list[int]
 
 
 def published(
-    folder: Path, policy: dict[str, Any], records: Sequence[Row], here: Sequence[Sequence[int]], method: tuple[str, dict[str, Any]]
+    folder: Path,
+    policy: dict[str, Any],
+    records: Sequence[Row],
+    here: Sequence[Sequence[int]],
+    method: tuple[str, dict[str, Any]],
 ) -> list[sf.Publication]:
     """The releases that could be made, with one ledger; of data for which none could be made there is none."""
     made: list[sf.Publication] = []
@@ -91,7 +98,8 @@ def published(
 
 
 class Releases:
-    """What was published: the bundle of each record, which records were in whose data, and which releases left some out."""
+    """What was published: the bundle of each record, which records were in whose data, and which releases left some
+    out."""
 
     def __init__(self, made: Sequence[sf.Publication], records: Sequence[Row]) -> None:
         self.records = records
@@ -131,11 +139,16 @@ def look(bundle: Bundle, names: Sequence[str]) -> tuple[Any, ...]:
     return tuple(None if row is None else tuple(row[name] for name in names) for row in bundle)
 
 
-def violations(made: Sequence[sf.Publication], records: Sequence[Row], policy: dict[str, Any], unit: str = "id") -> list[str]:
-    """What all releases say too surely, to whoever is told which rows belong together and knows everybody's records, or one's."""
+def violations(
+    made: Sequence[sf.Publication], records: Sequence[Row], policy: dict[str, Any], unit: str = "id"
+) -> list[str]:
+    """What all releases say too surely, to whoever is told which rows belong together and knows everybody's records, or
+    one's."""
     labels, releases, wrong = labels_of(policy, records), Releases(made, records), []
     worlds = releases.worlds(labels)
-    own = {name: [j for j, record in enumerate(records) if record[unit] == name] for name in {one[unit] for one in records}}
+    own = {
+        name: [j for j, record in enumerate(records) if record[unit] == name] for name in {one[unit] for one in records}
+    }
     for claim in policy["protect"]:
         ((model, level),) = claim.items()
         k, of_values, share = asked(model, level)
@@ -167,15 +180,19 @@ def crowded(releases: Releases, names: Sequence[str], share: Fraction, unit: str
     found = 0
     for members in classes.values():
         people = {person for _, person in members}
-        found += share < 1 and any(many > share * len(people) for many in Counter(value for value, _ in members).values())
+        found += share < 1 and any(
+            many > share * len(people) for many in Counter(value for value, _ in members).values()
+        )
     return found
 
 
-def untold(made: Sequence[sf.Publication], records: Sequence[Row], policy: dict[str, Any], *, believing: bool) -> Fraction:
+def untold(
+    made: Sequence[sf.Publication], records: Sequence[Row], policy: dict[str, Any], *, believing: bool
+) -> Fraction:
     """The surest that anybody is of whose a row of two releases is who is not told which rows belong together, times k.
 
-    All ways to tie the rows of two releases in which hidden values agree; `believing` leaves out those an audit would have refused.
-    """
+    All ways to tie the rows of two releases in which hidden values agree; `believing` leaves out those an audit would
+    have refused."""
     labels, releases = labels_of(policy, records), Releases(made, records)
     k = max(asked(*next(iter(claim.items())))[0] for claim in policy["protect"])
     own = {name: [j for j, one in enumerate(records) if one["id"] == name] for name in {one["id"] for one in records}}

@@ -75,7 +75,10 @@ def test_a_changed_column_is_found() -> None:
 
 def test_ranks_that_change_places_are_near() -> None:
     data, publication = people(), made("swapping", window=0.02)
-    behind, shown = publication.release.trace.rows["data"], publication.release.parts["data"].table.column("pay").to_pylist()
+    behind, shown = (
+        publication.release.trace.rows["data"],
+        publication.release.parts["data"].table.column("pay").to_pylist(),
+    )
     own = np.array([float(data["pay"][record]) for record in behind.tolist()])
     new = np.array([float(cell) for cell in shown])
     ordered = np.sort(own)
@@ -90,7 +93,9 @@ def test_noise_is_taken_off_again() -> None:
     figures = recover_table(publication)["figures"]
     assert figures["variance of age"]["estimate"] == pytest.approx(pair[0].var(), rel=0.15)
     assert figures["correlation of age and pay"]["estimate"] == pytest.approx(np.corrcoef(pair)[0, 1], abs=0.05)
-    assert figures["mean of pay"]["estimate"] == pytest.approx(pair[1].mean(), abs=5 * figures["mean of pay"]["standard_error"])
+    assert figures["mean of pay"]["estimate"] == pytest.approx(
+        pair[1].mean(), abs=5 * figures["mean of pay"]["standard_error"]
+    )
     shown = np.array([float(v) for v in publication.release.parts["data"].table.column("age").to_pylist()])
     assert shown.var() > 1.3 * pair[0].var()
 

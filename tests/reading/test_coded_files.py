@@ -27,10 +27,14 @@ def short_pieces(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 
 
 def some_file(path: Path, seed: int) -> Path:
-    """Many rows of a few texts, a column of keys, blank lines and any line end; sometimes one column or a quoted header."""
+    """Many rows of a few texts, a column of keys, blank lines and any line end; sometimes one column or a quoted
+    header."""
     draw = random.Random(secret(seed))
     end, width = draw.choice(["\n", "\r\n", "\r"]), draw.choice([1, 2, 3])
-    rows = [[draw.choice(["a", "bb", "ä", "x y"]), str(i), draw.choice(["", "7"])][:width] for i in range(draw.randrange(20, 200))]
+    rows = [
+        [draw.choice(["a", "bb", "ä", "x y"]), str(i), draw.choice(["", "7"])][:width]
+        for i in range(draw.randrange(20, 200))
+    ]
     lines = [",".join(row) for row in rows]
     blank = [""] * draw.choice([0, 0, 90]) if width > 1 else []
     header = ",".join(f'"{name}"' if draw.random() < 0.5 else name for name in "kno"[:width])
@@ -80,7 +84,8 @@ def test_a_ragged_row_is_named_by_its_line(tmp_path: Path, row: str) -> None:
 
 
 def plain_codes(text: str, start: int, separator: str, width: int, most: int) -> list[list[int]] | None:
-    """One list of codes for each column, numbered as they appear; none when a line is not plain or texts are too many."""
+    """One list of codes for each column, numbered as they appear; none when a line is not plain or texts are too
+    many."""
     known: list[dict[str, int]] = [{} for _ in range(width)]
     codes: list[list[int]] = [[] for _ in range(width)]
     lines = text[start:].split("\n")

@@ -33,14 +33,26 @@ def test_every_bin_is_what_it_says(points: list[list[str]], values: list[str]) -
     tree = by_cuts(values, cut_levels(points, "x"), column="x")
     for leaf, *above in (path[:-1] for path in tree.paths()):
         seen = parse_number(leaf)
-        wanted = [next((a, b) for a, b in pairwise(level) if parse_number(a) <= seen < parse_number(b)) for level in points]
+        wanted = [
+            next((a, b) for a, b in pairwise(level) if parse_number(a) <= seen < parse_number(b)) for level in points
+        ]
         ends = [(low, high + closed) for low, high, closed in map(parse_interval, above)]
         assert ends == [(parse_number(a), parse_number(b)) for a, b in wanted]
 
 
 @pytest.mark.parametrize(
     "wrong",
-    [[], ["5"], "5", ["5", "x"], ["5", "5"], ["9", "5"], [["0", "5", "9"], ["0", "4", "9"]], [["0", "9"], ["0", "5"]], [["0"]]],
+    [
+        [],
+        ["5"],
+        "5",
+        ["5", "x"],
+        ["5", "5"],
+        ["9", "5"],
+        [["0", "5", "9"], ["0", "4", "9"]],
+        [["0", "9"], ["0", "5"]],
+        [["0"]],
+    ],
 )
 def test_points_that_make_no_bins(wrong: object) -> None:
     with pytest.raises(PolicyError, match="cuts of column 'age'"):

@@ -35,7 +35,9 @@ def test_categories_of_polars_are_their_texts(column: pl.Series) -> None:
 
 
 def test_categories_that_differ_between_chunks() -> None:
-    column = pa.chunked_array([pa.array(["a", "b", None]).dictionary_encode(), pa.array(["c", "a"]).dictionary_encode()])
+    column = pa.chunked_array(
+        [pa.array(["a", "b", None]).dictionary_encode(), pa.array(["c", "a"]).dictionary_encode()]
+    )
     assert from_frame(pa.table({"x": column}))["x"].to_pylist() == ["a", "b", None, "c", "a"]
     numbers = pa.table({"x": pa.array([5, 5, 7]).dictionary_encode()})
     assert from_frame(numbers)["x"].to_pylist() == [5, 5, 7]
@@ -43,7 +45,11 @@ def test_categories_that_differ_between_chunks() -> None:
 
 def test_a_categorical_column_is_published() -> None:
     frame = pl.DataFrame({"age": ["1", "1", "2", "2"], "illness": ["a", "b", "a", "b"]}).cast(pl.Categorical)
-    policy = {"version": 1, "columns": {"age": "quasi-identifier", "illness": "sensitive"}, "protect": [{"k-anonymity": {"k": 2}}]}
+    policy = {
+        "version": 1,
+        "columns": {"age": "quasi-identifier", "illness": "sensitive"},
+        "protect": [{"k-anonymity": {"k": 2}}],
+    }
     assert sf.publish(sf.Policy.parse(policy), data=frame).certificate.records.published == 4
 
 
@@ -103,7 +109,11 @@ def test_columns_without_single_values_are_refused_by_name(column: pa.Array) -> 
 
 
 def test_columns_that_are_not_published_may_hold_anything() -> None:
-    policy = {"version": 1, "columns": {"age": "quasi-identifier", "illness": "sensitive"}, "protect": [{"k-anonymity": {"k": 2}}]}
+    policy = {
+        "version": 1,
+        "columns": {"age": "quasi-identifier", "illness": "sensitive"},
+        "protect": [{"k-anonymity": {"k": 2}}],
+    }
     data = pa.table({"age": ["1"] * 4, "illness": list("abab"), "visits": [[1], [2], [], [3]]})
     assert sf.publish(sf.Policy.parse(policy), data=data).certificate.records.published == 4
 

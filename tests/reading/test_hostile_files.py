@@ -60,7 +60,9 @@ def test_a_small_file_with_gigabytes_inside_is_refused_while_unpacking(tmp_path:
 
 
 def test_the_absolute_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "people.csv.gz").write_bytes(gzip.compress(b"age,illness\n" + os.urandom(40_000).hex().encode() + b",x\n"))
+    (tmp_path / "people.csv.gz").write_bytes(
+        gzip.compress(b"age,illness\n" + os.urandom(40_000).hex().encode() + b",x\n")
+    )
     assert read_file(tmp_path / "people.csv.gz").num_rows == 1
     monkeypatch.setattr(limits, "MOST_BYTES", 50_000)
     with pytest.raises(DataError, match="unpacks to more than"):
@@ -130,7 +132,10 @@ def test_a_policy_may_be_as_deep_as_anybody_needs() -> None:
 @given(st.dictionaries(st.text(), st.text() | st.lists(st.text(st.characters(codec="utf-8")))), st.booleans())
 def test_what_is_written_as_yaml_is_read_as_the_same(written: dict, compact: bool) -> None:
     """Whatever stands in names and values, line separators of other alphabets included."""
-    assert parse_yaml(write_yaml({"version": "1", **written}, compact=compact), name="p").tree == {"version": "1", **written}
+    assert parse_yaml(write_yaml({"version": "1", **written}, compact=compact), name="p").tree == {
+        "version": "1",
+        **written,
+    }
 
 
 SIGNS = st.sampled_from(
@@ -171,7 +176,9 @@ entries = st.fixed_dictionaries(
     {},
     optional={
         "data": tree
-        | st.dictionaries(st.sampled_from(["kind", "source", "missing", "line_breaks", "base", "published"]), tree, max_size=2),
+        | st.dictionaries(
+            st.sampled_from(["kind", "source", "missing", "line_breaks", "base", "published"]), tree, max_size=2
+        ),
         "columns": tree
         | st.dictionaries(
             st.text("ab", min_size=1, max_size=2),
@@ -212,7 +219,7 @@ def test_hostile_json_is_a_value_error(text: str) -> None:
         parse_json(text)
 
 
-# ---- tables ----------------------------------------------------------------------------------------------------------------
+# ---- tables ----------------------------------------------------------------------------------------------------------
 
 CONTENTS = {
     "empty": (b"", "empty"),
@@ -361,7 +368,9 @@ def test_a_hostile_graph_is_a_data_error(tmp_path: Path, content: bytes) -> None
         ("people.xlsx", b"PK", 3),
     ],
 )
-def test_commands_say_one_line_and_the_code_of_the_contract(tmp_path: Path, name: str, content: bytes, code: int) -> None:
+def test_commands_say_one_line_and_the_code_of_the_contract(
+    tmp_path: Path, name: str, content: bytes, code: int
+) -> None:
     (tmp_path / name).write_bytes(content)
     (tmp_path / "policy.yaml").write_text(POLICY.replace("SOURCE", name))
     for arguments in (["publish", "policy.yaml", "--out", "out"], ["check", "policy.yaml"]):
@@ -375,9 +384,15 @@ def test_commands_say_one_line_and_the_code_of_the_contract(tmp_path: Path, name
 
 @pytest.mark.parametrize("name", ["a\nb", "\x1b[31m", "\u2028", "a\r", "\x00"])
 def test_an_error_is_one_line_whatever_it_names(name: str) -> None:
-    for tree in ({name: 1}, {"utility": {name: 1}}, {"columns": {"a": {"role": "quasi-identifier", "hierarchy": f"{name}.csv"}}}):
+    for tree in (
+        {name: 1},
+        {"utility": {name: 1}},
+        {"columns": {"a": {"role": "quasi-identifier", "hierarchy": f"{name}.csv"}}},
+    ):
         with pytest.raises(SfumatoError) as caught:
-            sf.publish(sf.Policy.parse({"version": 1, "protect": [{"k-anonymity": {"k": 1}}], **tree}), data={"a": ["1"]})
+            sf.publish(
+                sf.Policy.parse({"version": 1, "protect": [{"k-anonymity": {"k": 1}}], **tree}), data={"a": ["1"]}
+            )
         assert str(caught.value).isprintable()
 
 
@@ -389,7 +404,8 @@ def test_a_name_that_no_file_can_have(name: str) -> None:
     column = {"role": "quasi-identifier", "hierarchy": name}
     with pytest.raises(PolicyError, match="no such hierarchy file"):
         sf.publish(
-            sf.Policy.parse({"version": 1, "columns": {"a": column}, "protect": [{"k-anonymity": {"k": 1}}]}), data={"a": ["1"]}
+            sf.Policy.parse({"version": 1, "columns": {"a": column}, "protect": [{"k-anonymity": {"k": 1}}]}),
+            data={"a": ["1"]},
         )
 
 

@@ -38,7 +38,11 @@ def test_strange_signs_in_values_groups_and_names_are_published_and_verified(tmp
     policy = sf.Policy.parse(
         {
             "version": 1,
-            "columns": {column: {"role": "quasi-identifier", "hierarchy": "h.csv"}, "illness": "sensitive", "x": "other"},
+            "columns": {
+                column: {"role": "quasi-identifier", "hierarchy": "h.csv"},
+                "illness": "sensitive",
+                "x": "other",
+            },
             "protect": [{"k-anonymity": {"k": 2}}],
             "method": {"mondrian": {}},
         },

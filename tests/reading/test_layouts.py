@@ -1,4 +1,5 @@
-"""A file is read as it is written: encodings, separators, decimal signs, title rows, cover sheets; nothing has to be said."""
+"""A file is read as it is written: encodings, separators, decimal signs, title rows, cover sheets; nothing has to be
+said."""
 
 from __future__ import annotations
 
@@ -51,13 +52,17 @@ def test_a_damaged_utf8_file_is_refused_and_not_read_as_something_else(tmp_path:
         TableSource(separator=";").read(tmp_path / "a.csv")
 
 
-CELLS = st.text(st.sampled_from("abcXYZ äöüßéèñçàó019.-'"), min_size=1, max_size=9).filter(lambda text: text.strip() == text)
+CELLS = st.text(st.sampled_from("abcXYZ äöüßéèñçàó019.-'"), min_size=1, max_size=9).filter(
+    lambda text: text.strip() == text
+)
 
 
 @given(st.lists(st.tuples(CELLS, CELLS, CELLS), min_size=1, max_size=8), st.sampled_from(",;\t|"), st.integers(0, 3))
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "windows-1252"])
-def test_what_is_written_is_read(tmp_path: Path, encoding: str, rows: list[tuple[str, ...]], separator: str, titles: int) -> None:
+def test_what_is_written_is_read(
+    tmp_path: Path, encoding: str, rows: list[tuple[str, ...]], separator: str, titles: int
+) -> None:
     lines = [*["a title"] * titles, separator.join("abc"), *(separator.join(row) for row in rows)]
     (tmp_path / "a.csv").write_bytes("\n".join([*lines, ""]).encode(encoding))
     said: dict[str, Any] = {"separator": separator, "header_row": titles + 1}
@@ -73,7 +78,9 @@ def test_numbers_with_points_and_a_decimal_comma_are_read_as_numbers(tmp_path: P
     german = [f"{number:,.2f}".translate(str.maketrans(",.", ".,")) for number in [*numbers, 12_345.5]]
     (tmp_path / "a.csv").write_text("\n".join(["pay;who", *(f"{text};x" for text in german), ""]))
     rows, source, _ = read_as_suggested(tmp_path / "a.csv", {})
-    assert [f"{float(value):.2f}" for value in rows.frame.column("pay").to_pylist()] == [f"{n:.2f}" for n in [*numbers, 12_345.5]]
+    assert [f"{float(value):.2f}" for value in rows.frame.column("pay").to_pylist()] == [
+        f"{n:.2f}" for n in [*numbers, 12_345.5]
+    ]
     assert source.decimal_comma == source.thousands == ("pay",)
 
 
@@ -128,7 +135,11 @@ def test_errors_name_the_line_of_the_file_below_titles(tmp_path: Path) -> None:
 
 
 def test_a_release_is_verified_with_an_original_of_another_encoding(tmp_path: Path) -> None:
-    lines = ["name;age;straße", *(f"Müller{n};{20 + n % 7};{'Königstraße' if n % 2 else 'Höhe'}" for n in range(60)), ""]
+    lines = [
+        "name;age;straße",
+        *(f"Müller{n};{20 + n % 7};{'Königstraße' if n % 2 else 'Höhe'}" for n in range(60)),
+        "",
+    ]
     (tmp_path / "a.csv").write_bytes("\n".join(lines).encode("cp1252"))
     (tmp_path / "p.yaml").write_text(
         "version: 1\ndata: a.csv\ncolumns: {name: identifier, age: quasi-identifier, straße: quasi-identifier}\n"
@@ -137,7 +148,11 @@ def test_a_release_is_verified_with_an_original_of_another_encoding(tmp_path: Pa
     )
     sf.publish(sf.Policy.read(tmp_path / "p.yaml")).write(tmp_path / "out")
     assert sf.verify(tmp_path / "out", original=tmp_path / "a.csv").complete
-    done = run("verify", str(tmp_path / "out"), "--original", str(tmp_path / "a.csv"), "--read", "encoding=windows-1252")
+    done = run(
+        "verify", str(tmp_path / "out"), "--original", str(tmp_path / "a.csv"), "--read", "encoding=windows-1252"
+    )
     assert done.returncode == 0, done.stderr
-    done = run("measure", str(tmp_path / "out"), "--original", str(tmp_path / "a.csv"), "--read", "encoding=windows-1252")
+    done = run(
+        "measure", str(tmp_path / "out"), "--original", str(tmp_path / "a.csv"), "--read", "encoding=windows-1252"
+    )
     assert done.returncode == 0, done.stderr

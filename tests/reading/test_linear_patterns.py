@@ -1,4 +1,5 @@
-"""Patterns that people write are matched in linear time, everywhere they are matched, and mean what Python says they mean."""
+"""Patterns that people write are matched in linear time, everywhere they are matched, and mean what Python says they
+mean."""
 
 from __future__ import annotations
 
@@ -18,7 +19,17 @@ from sfumato.policy import value_domains
 from sfumato.policy.constraint_language import parse
 from sfumato.policy.constraint_language.evaluation import ConstraintEvaluator
 
-CATASTROPHIC = ["(a|a)*b", "(a+)+b", "(a*)*b", "([a-z]+)*b", "(a|aa)+b", "(.*)*b", "(a?){30}a{30}b", r"(\w+\s?)+b", "a*a*a*a*a*b"]
+CATASTROPHIC = [
+    "(a|a)*b",
+    "(a+)+b",
+    "(a*)*b",
+    "([a-z]+)*b",
+    "(a|aa)+b",
+    "(.*)*b",
+    "(a?){30}a{30}b",
+    r"(\w+\s?)+b",
+    "a*a*a*a*a*b",
+]
 
 
 @pytest.mark.parametrize("pattern", CATASTROPHIC)
@@ -102,9 +113,9 @@ def test_a_rule_that_is_not_regular_is_found_before_data_moves() -> None:
 atoms = st.sampled_from(["a", "b", ".", r"\d", r"\w", "[ab]", "[^a]", "0", r"\.", "(?:ab)", "^", "$", "é"])
 suffix = st.sampled_from(["", "", "?", "*", "+", "{2}", "{1,3}", "{2,}"])
 pieces = st.lists(st.tuples(atoms, suffix).map("".join), min_size=1, max_size=4).map("".join)
-patterns = st.lists(pieces, min_size=1, max_size=3).map("|".join) | st.lists(pieces, min_size=1, max_size=2).map("|".join).map(
-    "({})*".format
-)
+patterns = st.lists(pieces, min_size=1, max_size=3).map("|".join) | st.lists(pieces, min_size=1, max_size=2).map(
+    "|".join
+).map("({})*".format)
 
 
 @settings(max_examples=400 if SLOW else 160, deadline=None)
@@ -131,7 +142,8 @@ def test_any_text_is_a_pattern_or_a_policy_error(pattern: str) -> None:
 
 
 def test_no_other_engine_matches_what_people_write() -> None:
-    """Whoever compiles a pattern of a policy goes through `regular_expressions`; the rule language only looks at its spelling."""
+    """Whoever compiles a pattern of a policy goes through `regular_expressions`; the rule language only looks at its
+    spelling."""
     from pathlib import Path
 
     source = Path(sf.__file__).parent
@@ -145,7 +157,11 @@ def test_no_other_engine_matches_what_people_write() -> None:
 
 @pytest.mark.parametrize("pattern", ["é", "[é]b", "a|é", "[a-é]", "😀", "é{2}"])
 def test_a_pattern_to_draw_from_has_signs_that_can_be_drawn(pattern: str) -> None:
-    tree = {"version": 1, "columns": {"a": {"role": "replaced", "domain": {"pattern": pattern}}}, "method": {"obfuscation": {}}}
+    tree = {
+        "version": 1,
+        "columns": {"a": {"role": "replaced", "domain": {"pattern": pattern}}},
+        "method": {"obfuscation": {}},
+    }
     with pytest.raises(PolicyError, match="ASCII"):
         sf.publish(sf.Policy.parse(tree), data={"a": ["x", "y"]})
 

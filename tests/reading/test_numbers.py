@@ -22,8 +22,10 @@ from sfumato.policy import value_domains
 
 NUMBERS = ["3", "+3", "-3", ".5", "5.", "0.50", "1e3", "1E-3", "007", "-0", "1" * DIGITS, "0." + "1" * DIGITS]
 NO_NUMBERS = [
-    " 7", "7 ", "1_0", "nan", "NaN", "inf", "-inf", "Infinity", "1e400", "1e1000000", "-1e999999999", "1" * (DIGITS + 1),
-    "NA", "n/a", "1,5", "1.234,5", "", ".", "-", "e5", "0x10", "٣", "1/3", "--1", "1e", "1.2.3", "9" * 5000, "1\n", "\u00a07",
+    " 7", "7 ", "1_0", "nan", "NaN", "inf", "-inf", "Infinity", "1e400", "1e1000000", "-1e999999999",
+    "1" * (DIGITS + 1),
+    "NA", "n/a", "1,5", "1.234,5", "", ".", "-", "e5", "0x10", "٣", "1/3", "--1", "1e", "1.2.3", "9" * 5000, "1\n",
+    "\u00a07",
 ]  # fmt: skip
 
 
@@ -51,7 +53,12 @@ def policy(hierarchy: Any, **data: Any) -> sf.Policy:
 def test_what_is_a_number_and_what_is_not() -> None:
     assert [text for text in NUMBERS if parse_number(text) is None] == []
     assert [text for text in NO_NUMBERS if parse_number(text) is not None] == []
-    assert (parse_integer("+3"), parse_integer("3.0"), parse_integer("1e3"), parse_integer("9" * 5000)) == (3, None, None, None)
+    assert (parse_integer("+3"), parse_integer("3.0"), parse_integer("1e3"), parse_integer("9" * 5000)) == (
+        3,
+        None,
+        None,
+        None,
+    )
 
 
 @settings(max_examples=300, deadline=None)
@@ -119,7 +126,7 @@ def test_missing_values_have_no_place_in_a_range() -> None:
         sf.publish(policy("ranges"), data={"age": ["4", None, "4", "8"], "illness": list("abab")})
 
 
-# ---- labels --------------------------------------------------------------------------------------------------------------
+# ---- labels ----------------------------------------------------------------------------------------------------------
 
 spelt = st.one_of(
     st.integers(-(10**6), 10**6).map(str),
@@ -141,7 +148,9 @@ def test_every_label_of_a_range_is_read_back_as_its_leaves(values: list[str]) ->
 
 
 @settings(max_examples=300, deadline=None)
-@given(leaves, st.sampled_from([["10"], ["5", "10"], ["0.5", "2"], ["1e1", "1e2"], ["0.001", "1"], ["7", "21", "10500"]]))
+@given(
+    leaves, st.sampled_from([["10"], ["5", "10"], ["0.5", "2"], ["1e1", "1e2"], ["0.001", "1"], ["7", "21", "10500"]])
+)
 def test_every_label_of_an_interval_is_read_back_around_its_leaves(values: list[str], widths: list[str]) -> None:
     tree = by_intervals(values, [Decimal(width) for width in widths], column="x")
     assert sorted(tree.leaves) == sorted(values)
@@ -157,7 +166,9 @@ def test_every_label_of_an_interval_is_read_back_around_its_leaves(values: list[
             assert (high - low + closed) in [Fraction(width) for width in widths]
 
 
-@pytest.mark.parametrize("label", ["1-", "-", "a-b", "[1, 2]", "1–2", "1-2-3", "[1,2)", "1" * 5000, "-".join("1" * 5000)])
+@pytest.mark.parametrize(
+    "label", ["1-", "-", "a-b", "[1, 2]", "1–2", "1-2-3", "[1,2)", "1" * 5000, "-".join("1" * 5000)]
+)
 def test_other_labels_are_no_intervals(label: str) -> None:
     assert parse_interval(label) is None
     assert Ranges(("1", "2")).interval(label) is None
@@ -193,7 +204,7 @@ def test_a_star_in_the_data_is_not_a_suppressed_value() -> None:
             sf.publish(policy(rule), data={"age": ["a", "*", "a", "b"], "illness": list("abab")})
 
 
-# ---- domains -------------------------------------------------------------------------------------------------------------
+# ---- domains ---------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("declared", [{"integers": [0, 10]}, {"decimals": [0, 10], "places": 2}])
@@ -229,7 +240,7 @@ def test_metrics_and_rules_read_the_same_numbers() -> None:
         table.numbers("y")
 
 
-# ---- what a policy says about a hierarchy ----------------------------------------------------------------------------------
+# ---- what a policy says about a hierarchy ----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -271,7 +282,9 @@ def test_metrics_and_rules_read_the_same_numbers() -> None:
         ("ranges", "{level: 1}", "no hierarchy"),
     ],
 )
-def test_a_misspelt_hierarchy_is_found_before_any_row_is_read(tmp_path: Path, hierarchy: str, boundary: str, expected: str) -> None:
+def test_a_misspelt_hierarchy_is_found_before_any_row_is_read(
+    tmp_path: Path, hierarchy: str, boundary: str, expected: str
+) -> None:
     entry = f"{{role: quasi-identifier, hierarchy: {hierarchy}" + (f", boundary: {boundary}}}" if boundary else "}")
     (tmp_path / "policy.yaml").write_text(
         f"version: 1\ncolumns:\n  age: {entry}\n  illness: sensitive\nprotect: [{{k-anonymity: {{k: 2}}}}]\n"
@@ -305,15 +318,22 @@ def test_a_level_above_the_root_is_a_policy_error(level: int) -> None:
 
 trees = st.recursive(
     st.one_of(st.none(), st.text("ab*0", max_size=3), st.integers(-2, 9), st.floats(), st.booleans()),
-    lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(st.text("abxilevprdsn", max_size=9), inner, max_size=3)),
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=3), st.dictionaries(st.text("abxilevprdsn", max_size=9), inner, max_size=3)
+    ),
     max_leaves=8,
 )
 
 
 @settings(max_examples=300, deadline=None)
-@given(st.one_of(trees, st.dictionaries(st.sampled_from(["intervals", "prefix", "dates", "file"]), trees, min_size=1, max_size=2)))
+@given(
+    st.one_of(
+        trees, st.dictionaries(st.sampled_from(["intervals", "prefix", "dates", "file"]), trees, min_size=1, max_size=2)
+    )
+)
 def test_any_hierarchy_is_understood_or_a_policy_error(spec: Any) -> None:
-    """The class: whatever stands there, it is a domain, a policy error, or (for files) not found; never anything else."""
+    """The class: whatever stands there, it is a domain, a policy error, or (for files) not found; never anything
+    else."""
     try:
         read = policy(spec)
         build_generalization(read.columns["age"].hierarchy, ["1", "2", ""], column="age", base=Path("/nonexistent"))

@@ -1,4 +1,5 @@
-"""One stray quote must never make one value of several people: lines are counted against records, whatever stands in the file."""
+"""One stray quote must never make one value of several people: lines are counted against records, whatever stands in
+the file."""
 
 from __future__ import annotations
 

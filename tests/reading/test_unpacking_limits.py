@@ -71,14 +71,19 @@ def _wide(path: Path) -> None:
 
 
 def _workbook(path: Path) -> None:
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as packed, packed.open("xl/worksheets/sheet1.xml", "w") as file:
+    with (
+        zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as packed,
+        packed.open("xl/worksheets/sheet1.xml", "w") as file,
+    ):
         for _ in range(1500):
             file.write(b"<row>" + b"<c><v>1</v></c>" * 16_000 + b"</row>")
 
 
 def _aliases(path: Path) -> None:
     lines = ["version: 1", "a: &a [x, x, x, x, x, x, x, x, x]"]
-    lines += [f"{new}: &{new} [{', '.join(['*' + old] * 9)}]" for old, new in zip("abcdefghi", "bcdefghij", strict=True)]
+    lines += [
+        f"{new}: &{new} [{', '.join(['*' + old] * 9)}]" for old, new in zip("abcdefghi", "bcdefghij", strict=True)
+    ]
     path.write_text("\n".join([*lines, "data: x.csv", ""]))
 
 
@@ -113,7 +118,9 @@ def _cli(*words: str) -> tuple[int, str, float, int]:
     ask += "u = resource.getrusage(resource.RUSAGE_CHILDREN); "
     ask += "print(json.dumps([p.returncode, p.stderr, u.ru_utime + u.ru_stime, u.ru_maxrss >> 10]))"
     command = [sys.executable, "-c", ask, sys.executable, "-m", "sfumato", *words]
-    code, said, seconds, megabytes = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+    code, said, seconds, megabytes = json.loads(
+        subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    )
     return code, said, seconds, megabytes
 
 

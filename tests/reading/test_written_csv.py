@@ -27,7 +27,9 @@ def written(table: pa.Table) -> str:
 @given(st.lists(st.tuples(TEXT, st.none() | TEXT, st.none() | st.integers(-5, 5)), min_size=1, max_size=12))
 def test_read_back_by_the_plain_reader(rows: list[tuple[str, str | None, int | None]]) -> None:
     columns = list(zip(*rows, strict=True))
-    table = pa.table({"a": pa.array(columns[0]), 'b,"': pa.array(columns[1], pa.string()), "n": pa.array(columns[2], pa.int64())})
+    table = pa.table(
+        {"a": pa.array(columns[0]), 'b,"': pa.array(columns[1], pa.string()), "n": pa.array(columns[2], pa.int64())}
+    )
     read = list(csv.reader(io.StringIO(written(table), newline="")))
     assert read == [["a", 'b,"', "n"]] + [[a, b or "", "" if n is None else str(n)] for a, b, n in rows]
     assert written(table) == pl.DataFrame(pl.from_arrow(table)).write_csv(quote_style="necessary", line_terminator="\n")

@@ -1,4 +1,5 @@
-"""Plain twin of clearing groups: who has no group is written down, everything else is counted anew from who stands where."""
+"""Plain twin of clearing groups: who has no group is written down, everything else is counted anew from who stands
+where."""
 
 from __future__ import annotations
 
@@ -16,8 +17,8 @@ class PlainClearing(PlainOpening):
         super().__init__(stand, dice)
         self.nearest = nearest
         self.several = self.together = self.sent = self.again = 0
-        """Steps that were kept in which several groups were cleared and something changed; groups whose rest stayed together;
-        pieces that were sent to another home; steps that were not kept."""
+        """Steps that were kept in which several groups were cleared and something changed; groups whose rest stayed
+        together; pieces that were sent to another home; steps that were not kept."""
 
     def plain_steps(self, heat):
         """Steps around one group until one is kept, a few at most."""
@@ -118,7 +119,8 @@ class PlainClearing(PlainOpening):
         return best
 
     def around(self, unit):
-        """A box around a stray and others, or around a cleared group and the stray, with some columns coarser or finer."""
+        """A box around a stray and others, or around a cleared group and the stray, with some columns coarser or
+        finer."""
         stand = self.stand
         codes, columns = stand.codes, len(stand.sizes)
 

@@ -148,7 +148,8 @@ class PlainOpening:
         return chosen
 
     def plain_offer(self, boxes):
-        """Open every box, each with a unit of its region, from somewhere on in equal steps; only what saves something stays."""
+        """Open every box, each with a unit of its region, from somewhere on in equal steps; only what saves something
+        stays."""
         begin, step = self.below(len(boxes)), 1 + self.below(len(boxes))
         while math.gcd(step, len(boxes)) > 1:
             step += 1
@@ -201,7 +202,10 @@ class PlainOpening:
                 break
         if not seen:
             return
-        outside = [sum(not lo <= x <= last for x, (lo, last) in zip(stand.codes[unit], stand.box(g), strict=True)) for g in seen]
+        outside = [
+            sum(not lo <= x <= last for x, (lo, last) in zip(stand.codes[unit], stand.box(g), strict=True))
+            for g in seen
+        ]
         host = seen[outside.index(min(outside))]
         box = stand.box(host)
         if not free:
@@ -274,7 +278,8 @@ class PlainOpening:
         return None if self.lent(inside, gives, price) is None else gives
 
     def lent(self, inside, gives, price):
-        """Who gives nothing yet gives what is still missing, the costliest first; what that costs, none when it is not enough."""
+        """Who gives nothing yet gives what is still missing, the costliest first; what that costs, none when it is not
+        enough."""
         stand, fewest, added = self.stand, self.stand.terms.fewest, 0.0
         while sum(gives.values()) < fewest:
             lenders = [g for g in gives if gives[g] == 0 and stand.cost(g) <= price + TINY and stand.size(g) > fewest]
@@ -295,7 +300,8 @@ class PlainOpening:
                 stand.free.append(g)
 
     def moved(self, pieces, gives, new, log, touched, most):
-        """Whether everybody has a place in the end; `most` is what the total may come to, who lacks something counting nothing."""
+        """Whether everybody has a place in the end; `most` is what the total may come to, who lacks something counting
+        nothing."""
         stand = self.stand
         touched.append(new)
         begin = self.below(len(pieces))
@@ -335,7 +341,8 @@ class PlainOpening:
                     return
                 tags = stand.records(g)
                 lacks = [
-                    Counter(tag[h] for tag in tags)[stand.tags[unit][h]] < terms.overall[h][stand.tags[unit][h]] * len(tags)
+                    Counter(tag[h] for tag in tags)[stand.tags[unit][h]]
+                    < terms.overall[h][stand.tags[unit][h]] * len(tags)
                     for h in range(len(terms.kinds))
                 ]
                 if many > 0 and (anything or any(lacks)):
@@ -395,7 +402,8 @@ class PlainOpening:
         touched += [g for g in (a, b) if g not in touched]
 
     def refilled(self, g, most, log, touched):
-        """Surplus of others in its box, the costliest first, until the group has enough; what is left of `most`, or nothing."""
+        """Surplus of others in its box, the costliest first, until the group has enough; what is left of `most`, or
+        nothing."""
         stand, fewest = self.stand, self.stand.terms.fewest
         pieces = self.pieces_in(stand.box(g), stand.of_group[g][0])
         inside, need, price = self.counted(pieces), fewest - stand.size(g), stand.cost(g)

@@ -1,4 +1,5 @@
-"""Plain twins of the local search: a draft is a list of counters, and every cost is counted anew from the units a group holds."""
+"""Plain twins of the local search: a draft is a list of counters, and every cost is counted anew from the units a group
+holds."""
 
 from __future__ import annotations
 
@@ -117,7 +118,11 @@ class Board:
         for place in range(len(draft)):
             if draft[place] and self.cost(draft[place]) > TINY and self.worth_a_try(draft, place):
                 other = self.emptied(draft, place)
-                if other and self.plain_total_cost(other) < self.plain_total_cost(draft) - TINY and self.plain_sound(other):
+                if (
+                    other
+                    and self.plain_total_cost(other) < self.plain_total_cost(draft) - TINY
+                    and self.plain_sound(other)
+                ):
                     draft[:] = other
                     moved = True
         return moved
@@ -221,7 +226,10 @@ class PlainNeighbourhoods:
         begin = max(0, self.order.index(seed) - window // 2)
         seen = self.order[begin : begin + window]
         others = [g for g in seen if g != seed and g not in gone and self.region[g] == self.region[seed]]
-        far = {g: self.board.cost([*self.groups[seed], *self.groups[g]]) - lean * self.board.cost(self.groups[g]) for g in others}
+        far = {
+            g: self.board.cost([*self.groups[seed], *self.groups[g]]) - lean * self.board.cost(self.groups[g])
+            for g in others
+        }
         return [seed, *sorted(others, key=far.__getitem__)[: self.near - 1]]
 
     def some_of(self, near, wanted, dice):

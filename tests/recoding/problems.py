@@ -99,7 +99,9 @@ def problems(draw, models=tuple(MODELS)):
     columns = draw(st.lists(domains(), min_size=1, max_size=3))
     seed = draw(st.integers(0, 2**32 - 1))
     dice = np.random.default_rng(seed)
-    codes = tuple((domain.size * dice.random(rows) ** draw(st.sampled_from([1, 2]))).astype(np.int32) for domain in columns)
+    codes = tuple(
+        (domain.size * dice.random(rows) ** draw(st.sampled_from([1, 2]))).astype(np.int32) for domain in columns
+    )
     sensitive = tuple(Sensitive(name, dice.integers(0, LABELS, rows).astype(np.int32), tuple("0123")) for name in "st")
     chosen = draw(st.lists(st.sampled_from(models), min_size=1, max_size=2, unique=True))
     pairs = [MODELS[name](draw(st.integers(1, 4)), draw(st.sampled_from([0.3, 0.5, 0.8]))) for name in chosen]
@@ -121,7 +123,9 @@ def flaws(problem: RecodingProblem, tests, grouping: Grouping) -> list[str]:
     if (grouping.count <= 0).any() or len(set(zip(grouping.cell, grouping.group, strict=True))) != len(grouping.cell):
         found.append("entries are not tidy")
     kept = [row for row in range(problem.records) if of[row] >= 0]
-    boxes = list(zip(*[list(zip(*side, strict=True)) for side in problem.intervals(grouping)], strict=True)) if kept else []
+    boxes = (
+        list(zip(*[list(zip(*side, strict=True)) for side in problem.intervals(grouping)], strict=True)) if kept else []
+    )
     for row in kept:
         for column, domain in enumerate(problem.domains):
             code, (lo, hi) = problem.codes[column][row], boxes[of[row]][column]

@@ -41,7 +41,9 @@ def random_policy(seed: int, *, most: int = 6) -> tuple[dict[str, Any], list[Row
     values["s"] = [f"s{j}" for j in range(rng.randint(2, 3))]
     records = [{name: rng.choice(some) for name, some in values.items()} for _ in range(rng.randint(2, most))]
     drawn = [_claim(rng, quasi) for _ in range(rng.randint(1, 3))]
-    claims = list({str({**claim, "given": sorted(claim["given"])}): claim for claim in drawn}.values())  # equal ones are refused
+    claims = list(
+        {str({**claim, "given": sorted(claim["given"])}): claim for claim in drawn}.values()
+    )  # equal ones are refused
     utility: dict[str, Any] = {"minimize": rng.choice(["loss", "loss", "ntil"])}
     if rng.random() < 0.4:
         utility["suppress_at_most"] = rng.choice([0.0, 0.2, 0.5])
@@ -134,13 +136,18 @@ def cost(spec: dict[str, Any], label: str, values: set[str], objective: str) -> 
 
 
 def least_cost(policy: dict[str, Any], records: list[Row], keep: list[int]) -> float | None:
-    """The least loss, summed over the kept records, of all their local recodings; none when there are too many to try."""
+    """The least loss, summed over the kept records, of all their local recodings; none when there are too many to
+    try."""
     specs, objective = specs_of(policy), policy["utility"]["minimize"]
     spoken = spoken_of(policy)
     options = []
     for i in keep:
-        cells = [chain(spec, records[i][name]) if name in spoken else (records[i][name],) for name, spec in specs.items()]
-        options.append([{**records[i], **dict(zip(specs, labels, strict=True))} for labels in itertools.product(*cells)])
+        cells = [
+            chain(spec, records[i][name]) if name in spoken else (records[i][name],) for name, spec in specs.items()
+        ]
+        options.append(
+            [{**records[i], **dict(zip(specs, labels, strict=True))} for labels in itertools.product(*cells)]
+        )
     if math.prod(map(len, options)) > 20_000:
         return None
     seen = {name: {row[name] for row in records} for name in specs}

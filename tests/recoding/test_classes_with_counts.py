@@ -1,4 +1,5 @@
-"""A table of classes with counts is the same problem as the table of their rows: who stands with whom, and what is published."""
+"""A table of classes with counts is the same problem as the table of their rows: who stands with whom, and what is
+published."""
 
 from __future__ import annotations
 
@@ -32,7 +33,11 @@ CLAIMS = {
 
 def _policy(protect: object, *, bounded: bool) -> sf.Policy:
     age = {"role": "quasi-identifier", "hierarchy": {"intervals": [5, 10, 20]}}
-    columns = {"age": age | ({"boundary": {"level": 2}} if bounded else {}), "town": "quasi-identifier", "sex": "quasi-identifier"}
+    columns = {
+        "age": age | ({"boundary": {"level": 2}} if bounded else {}),
+        "town": "quasi-identifier",
+        "sex": "quasi-identifier",
+    }
     return sf.Policy.parse({"version": 1, "columns": columns | {"illness": "sensitive"}, "protect": protect})
 
 
@@ -64,7 +69,9 @@ def test_the_same_rows_are_published(method: str, protect: str, seed: int) -> No
     assert whole.counts is None
     assert counted.counts is not None
     for seen in (["age", "town"], ["sex", "illness"]) if protect == "some columns" else (whole.table.column_names,):
-        assert _bag(counted.table.select(seen), counted.counts) == _bag(whole.table.select(seen), np.ones(len(whole), dtype=int))
+        assert _bag(counted.table.select(seen), counted.counts) == _bag(
+            whole.table.select(seen), np.ones(len(whole), dtype=int)
+        )
 
 
 def _bag(table: pa.Table, counts: np.ndarray) -> Counter[tuple[str, ...]]:
@@ -100,7 +107,8 @@ def test_classes_have_no_group_per_row() -> None:
 
 @pytest.mark.parametrize("seed", range(6))
 def test_shares_of_whole_cells_are_whole_classes(seed: int) -> None:
-    """Where no cell is divided every class goes where its point goes; where one is, as many records of it go as were said."""
+    """Where no cell is divided every class goes where its point goes; where one is, as many records of it go as were
+    said."""
     problem = problem_of(_policy(CLAIMS["all columns"], bounded=False), _classes(_people(seed), seed))
     assert problem.multiplicity is not None
     group_of_point = np.random.default_rng(seed).integers(-1, 5, len(problem.points))
@@ -111,7 +119,9 @@ def test_shares_of_whole_cells_are_whole_classes(seed: int) -> None:
     assert shares.count.tolist() == problem.multiplicity.tolist()
     fewer = problem.shares(replace(grouping, count=np.maximum(grouping.count - 1, 1)))
     placed = np.bincount(
-        problem.row_cell.of[fewer.row], weights=np.where(fewer.group >= 0, fewer.count, 0), minlength=len(problem.row_cell)
+        problem.row_cell.of[fewer.row],
+        weights=np.where(fewer.group >= 0, fewer.count, 0),
+        minlength=len(problem.row_cell),
     )
     assert placed[grouping.cell].tolist() == np.maximum(grouping.count - 1, 1).tolist()
     assert np.bincount(fewer.row, weights=fewer.count).tolist() == problem.multiplicity.tolist()
@@ -161,14 +171,22 @@ def test_what_was_let_go_is_made_anew() -> None:
     before = (problem.points.tolist(), problem.row_cell.of.tolist(), problem.regions.of.tolist(), problem.out.tolist())
     kept = problem.points
     problem.forget()
-    assert (problem.points.tolist(), problem.row_cell.of.tolist(), problem.regions.of.tolist(), problem.out.tolist()) == before
+    assert (
+        problem.points.tolist(),
+        problem.row_cell.of.tolist(),
+        problem.regions.of.tolist(),
+        problem.out.tolist(),
+    ) == before
     assert problem.points is not kept
 
 
 def test_few_bytes_for_a_class() -> None:
-    """What a driver holds while groups are made, beside the classes themselves; 300 bytes a class are promised for everything."""
+    """What a driver holds while groups are made, beside the classes themselves; 300 bytes a class are promised for
+    everything."""
     draw, names = np.random.default_rng(8), [f"q{place}" for place in range(8)]
-    people = pa.table({name: draw.geometric(0.5 if name in names else 0.4, 25_000).astype(str) for name in (*names, "s", "t")})
+    people = pa.table(
+        {name: draw.geometric(0.5 if name in names else 0.4, 25_000).astype(str) for name in (*names, "s", "t")}
+    )
     classes = _classes(people, 8)
     classes = Table(encode_compactly(classes.held), counts=classes.counts)
     roles = dict.fromkeys(names, "quasi-identifier") | dict.fromkeys("st", "sensitive")

@@ -60,15 +60,21 @@ def test_every_row_is_coded(method: str, tmp_path: Path) -> None:
     behind = table.iloc[publication.release.trace.rows["data"]].reset_index(drop=True)
     assert len(shown) > 100
     assert all(cell in by_hand(age) for cell, age in zip(shown["age"], behind["age"], strict=True))
-    assert all(cell in (STATES.get(state, state), "*") for cell, state in zip(shown["state"], behind["state"], strict=True))
-    assert all(int(cell) == (int(pay) + 50) // 100 * 100 for cell, pay in zip(shown["pay"], behind["pay"], strict=True))  # no claim
+    assert all(
+        cell in (STATES.get(state, state), "*") for cell, state in zip(shown["state"], behind["state"], strict=True)
+    )
+    assert all(
+        int(cell) == (int(pay) + 50) // 100 * 100 for cell, pay in zip(shown["pay"], behind["pay"], strict=True)
+    )  # no claim
     publication.write(tmp_path / "release", report=False)
     assert sf.verify(tmp_path / "release", original=table).holds
 
 
 def test_a_value_that_is_shown_as_it_is_is_found(tmp_path: Path) -> None:
     table = people()
-    sf.publish(sf.Policy.parse(policy("mondrian")), data=table, seed=secret(20)).write(tmp_path / "release", report=False)
+    sf.publish(sf.Policy.parse(policy("mondrian")), data=table, seed=secret(20)).write(
+        tmp_path / "release", report=False
+    )
     file = next((tmp_path / "release").glob("data*.csv"))
     rows = pd.read_csv(file, dtype=str, keep_default_na=False)
     rows.loc[rows["age"] == "≥80", "age"] = "93"
@@ -89,7 +95,9 @@ def test_a_table_in_a_file_goes_into_the_folder(tmp_path: Path) -> None:
     (tmp_path / "states.csv").write_text("".join(f"{old};{new}\n" for old, new in STATES.items()), encoding="utf-8")
     tree = policy("mondrian")
     tree["columns"]["state"]["hierarchy"] = {"recode": "states.csv"}
-    sf.publish(sf.Policy.parse(tree, base=tmp_path), data=people(), seed=secret(20)).write(tmp_path / "release", report=False)
+    sf.publish(sf.Policy.parse(tree, base=tmp_path), data=people(), seed=secret(20)).write(
+        tmp_path / "release", report=False
+    )
     assert "states.csv" not in (tmp_path / "release" / "policy.yaml").read_text(encoding="utf-8")
     assert sf.verify(tmp_path / "release", original=people()).holds
 

@@ -1,4 +1,5 @@
-"""A claim is about the columns that its outsider is given: nothing is refused or generalized without need, and bounds are true."""
+"""A claim is about the columns that its outsider is given: nothing is refused or generalized without need, and bounds
+are true."""
 
 from __future__ import annotations
 
@@ -48,7 +49,8 @@ def hospital(*claims: Any, method: str = "mondrian", **parameters: Any) -> sf.Pu
 
 @pytest.mark.parametrize("method", METHODS)
 def test_a_policy_is_infeasible_only_when_no_release_exists(method: str) -> None:
-    """By trying every set of regions; with claims taken to be about all columns, 48 of 7,000 policies were refused falsely."""
+    """By trying every set of regions; with claims taken to be about all columns, 48 of 7,000 policies were refused
+    falsely."""
     parameters, seeds = METHODS[method]
     made, partly = 0, 0
     for seed in seeds:
@@ -92,7 +94,9 @@ def test_columns_that_no_claim_gives_are_published_as_they_are(method: str) -> N
 def test_check_says_which_columns_stay_as_they_are() -> None:
     claim = {"given": ["age"], "hide": [], "by": {"k-anonymity": {"k": 5}}}
     tree = {"version": 1, "columns": COLUMNS, "protect": [claim], "method": {"mondrian": {}}}
-    assert any("as they are" in said and "sex, zip" in said for said in forecast_publish(sf.Policy.parse(tree)).sentences())
+    assert any(
+        "as they are" in said and "sex, zip" in said for said in forecast_publish(sf.Policy.parse(tree)).sentences()
+    )
 
 
 def test_columns_that_claims_do_not_tie_together_are_recoded_apart() -> None:
@@ -110,7 +114,8 @@ def test_a_claim_on_fewer_columns_costs_less_than_on_all() -> None:
 
 
 def test_bounds_are_below_the_best_of_all_releases() -> None:
-    """With claims taken to be about all columns, 21 of 91 bounds lay above a release that exists. No bound is said if unsure."""
+    """With claims taken to be about all columns, 21 of 91 bounds lay above a release that exists. No bound is said if
+    unsure."""
     said, silent = 0, 0
     for seed in range(300 if SLOW else 30):
         policy, records = random_policy(seed, most=5)
@@ -119,7 +124,9 @@ def test_bounds_are_below_the_best_of_all_releases() -> None:
             continue
         proven = made.release.trace.optimality
         statement = None if proven is None else proven.model_dump()
-        whole = publish({**policy, "utility": {"minimize": "loss"}}, records, {"mondrian": {}})  # leaves out what it must, no more
+        whole = publish(
+            {**policy, "utility": {"minimize": "loss"}}, records, {"mondrian": {}}
+        )  # leaves out what it must, no more
         assert whole is not None
         best = least_loss(policy, records, sorted(whole.release.trace.rows["data"].tolist()))
         if statement is None or best is None:
@@ -135,7 +142,12 @@ def test_bounds_are_below_the_best_of_all_releases() -> None:
 
 @pytest.mark.parametrize("limit", [None, "5%"])
 def test_no_bound_where_a_claim_compares_with_all_that_is_published(limit: str | None) -> None:
-    tree = {"version": 1, "columns": COLUMNS, "protect": [{"t-closeness": {"t": 0.4}}], "method": {"optimal": {"seconds": 2}}}
+    tree = {
+        "version": 1,
+        "columns": COLUMNS,
+        "protect": [{"t-closeness": {"t": 0.4}}],
+        "method": {"optimal": {"seconds": 2}},
+    }
     made = sf.publish(sf.Policy.parse({**tree, "utility": {"suppress_at_most": limit}}), data=table())
     assert (made.release.trace.optimality is not None) == (limit is None)
 

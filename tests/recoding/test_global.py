@@ -1,4 +1,5 @@
-"""`global` against every combination of levels tried one by one, with claims and losses written out from their definitions."""
+"""`global` against every combination of levels tried one by one, with claims and losses written out from their
+definitions."""
 
 from __future__ import annotations
 
@@ -43,11 +44,16 @@ def world(seed: int) -> tuple[dict[str, list[str]], dict[str, list[list[str]]]]:
     rng = random.Random(seed)
     rows = rng.randint(6, 14)
     table = {f"q{i}": [str(rng.randint(0, 7)) for _ in range(rows)] for i in range(rng.randint(1, 3))}
-    ladders = {name: [[v, f"{name}:{int(v) // 2}", f"{name}:{int(v) // 4}x", "*"] for v in map(str, range(8))] for name in table}
+    ladders = {
+        name: [[v, f"{name}:{int(v) // 2}", f"{name}:{int(v) // 4}x", "*"] for v in map(str, range(8))]
+        for name in table
+    }
     return table | {"ill": [rng.choice("abc") for _ in range(rows)]}, ladders
 
 
-def best(table: dict[str, list[str]], ladders: dict[str, list[list[str]]], kinds: list[str], budget: float) -> float | None:
+def best(
+    table: dict[str, list[str]], ladders: dict[str, list[list[str]]], kinds: list[str], budget: float
+) -> float | None:
     """The least loss of all combinations of levels; classes that break a claim are suppressed."""
     rows, found = len(table["ill"]), None
     if not all(holds(kind, table["ill"]) for kind in kinds):
@@ -55,8 +61,12 @@ def best(table: dict[str, list[str]], ladders: dict[str, list[list[str]]], kinds
     for node in product(range(4), repeat=len(ladders)):
         classes = defaultdict(list)
         for row in range(rows):
-            classes[tuple(ladders[q][int(table[q][row])][level] for q, level in zip(ladders, node, strict=True))].append(row)
-        out = sum(len(some) for some in classes.values() if not all(holds(k, [table["ill"][r] for r in some]) for k in kinds))
+            classes[
+                tuple(ladders[q][int(table[q][row])][level] for q, level in zip(ladders, node, strict=True))
+            ].append(row)
+        out = sum(
+            len(some) for some in classes.values() if not all(holds(k, [table["ill"][r] for r in some]) for k in kinds)
+        )
         if out <= budget * rows + 1e-9 and out < rows:
             cell = sum((2**level if level < 3 else 8) - 1 for level in node) / 7 / len(ladders)
             loss = (cell * (rows - out) + out) / rows
@@ -68,7 +78,8 @@ def tree(ladders: dict[str, list[list[str]]], kinds: list[str], budget: float) -
     columns: dict[str, Any] = {}
     for name in ladders:
         under = {
-            f"{name}:{high}x": {f"{name}:{p}": [str(2 * p), str(2 * p + 1)] for p in (2 * high, 2 * high + 1)} for high in (0, 1)
+            f"{name}:{high}x": {f"{name}:{p}": [str(2 * p), str(2 * p + 1)] for p in (2 * high, 2 * high + 1)}
+            for high in (0, 1)
         }
         columns[name] = {"role": "quasi-identifier", "hierarchy": {"*": under}}
     return {
@@ -88,7 +99,9 @@ def test_nothing_on_the_lattice_loses_less(seed: int) -> None:
     budget = rng.choice([0.0, 0.2, 0.5])
     least = best(table, ladders, kinds, budget)
     policy = sf.Policy.parse(tree(ladders, kinds, budget))
-    if least is None:  # records of frequent values may still be left out one by one, which no combination of levels does
+    if (
+        least is None
+    ):  # records of frequent values may still be left out one by one, which no combination of levels does
         try:
             made = sf.publish(policy, data=table)
         except sf.Infeasible:
@@ -118,14 +131,18 @@ def test_few_looks_find_what_all_looks_find() -> None:
     """A fifth of the looks of a sweep over every combination, on a small table of correlated columns."""
     rng = np.random.default_rng(SEED)
     base = rng.integers(0, 8, 600)
-    table = {f"q{i}": [str(v) for v in (base + rng.integers(0, 3, 600)) % 8] for i in range(5)} | {"ill": ["a", "b"] * 300}
+    table = {f"q{i}": [str(v) for v in (base + rng.integers(0, 3, 600)) % 8] for i in range(5)} | {
+        "ill": ["a", "b"] * 300
+    }
     policy = sf.Policy.parse(tree({f"q{i}": [] for i in range(5)}, ["k"], 0.1))
     problem = feasible_problem(policy, policy.data.read(table))
     for spare in (0, 60):
         lattice = FullDomain(problem, "loss", spare=spare)
         found = cheapest_node(lattice, most=10_000)
         swept = {one: lattice.surcharge(one) for one in product(*map(range, lattice.shape))}
-        assert found.cost == pytest.approx(min(lattice.bound(one) + extra for one, extra in swept.items() if extra is not None))
+        assert found.cost == pytest.approx(
+            min(lattice.bound(one) + extra for one, extra in swept.items() if extra is not None)
+        )
         assert found.proven
         assert found.looks * 5 <= len(swept)
 

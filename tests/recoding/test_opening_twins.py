@@ -1,4 +1,5 @@
-"""Opening boxes, the compiled steps against a plain twin: the same dice give the same groups, whatever is asked of them."""
+"""Opening boxes, the compiled steps against a plain twin: the same dice give the same groups, whatever is asked of
+them."""
 
 from __future__ import annotations
 
@@ -110,7 +111,9 @@ def both(rng, style):
     marks = np.array(tags, dtype=np.int64).reshape(len(codes), len(plain.kinds))
     stand = seating_of(codes, marks, region, costs(), TREE, terms, Entries(*columns))
     spare = len(stand.size) - len(groups)
-    twin = PlainStanding(codes.tolist(), tags, region.tolist(), groups, spare, plain_cell_cost, plain_closed, [SIZE] * 3, plain)
+    twin = PlainStanding(
+        codes.tolist(), tags, region.tolist(), groups, spare, plain_cell_cost, plain_closed, [SIZE] * 3, plain
+    )
     return stand, terms, twin
 
 
@@ -201,7 +204,9 @@ def test_steps_change_something_and_keep_the_terms(style):
         changed += groups_of(stand) != first
         ill = [group for group in first if not _holds(twin, group)]
         assert [group for group in groups_of(stand) if not _holds(twin, group) and group not in ill] == []
-        assert sum(many for group in groups_of(stand) for _, many in group) == sum(many for group in first for _, many in group)
+        assert sum(many for group in groups_of(stand) for _, many in group) == sum(
+            many for group in first for _, many in group
+        )
         assert all(len({twin.region[unit] for unit, _ in group}) == 1 for group in groups_of(stand))
     assert changed >= 3
 
@@ -212,19 +217,24 @@ def _holds(twin, group):
 
 @pytest.mark.twin(
     of=[
-        clear_groups, allowed, change, costly_piece, forget_inside, forget_step, hand_over, dissolve, judged, lend, price_of, undo,
+        clear_groups, allowed, change, costly_piece, forget_inside, forget_step, hand_over, dissolve, judged, lend,
+        price_of, undo,
         cost_beyond, region_of,
     ]
 )  # fmt: skip
 def test_groups_are_cleared_as_by_the_twin():
-    """And every kind of ending is met: exchanges of several groups, rests that stay together or are sent away; sound beginnings."""
+    """And every kind of ending is met: exchanges of several groups, rests that stay together or are sent away; sound
+    beginnings."""
     met_with = np.zeros(5, dtype=np.int64)
     for seed, style in product((*range(7), 17), ("size", "crowd")):
         stand, terms, twin = both(np.random.default_rng(seed), style)
         desk, site = desk_for(stand), site_for(stand)
         site = site._replace(near=site.near[: 2 + seed], far=site.far[: 2 + seed])
         dice, plain = np.array([seed + 11], dtype=np.uint64), [seed + 11]
-        clearing, sound = PlainClearing(twin, plain, nearest=2 + seed), all(_holds(twin, group) for group in groups_of(stand))
+        clearing, sound = (
+            PlainClearing(twin, plain, nearest=2 + seed),
+            all(_holds(twin, group) for group in groups_of(stand)),
+        )
         for step in range(10):
             heat, before = [1e-9, 3.0, 30.0][step % 3], twin.total()
             changed = clear_groups(stand, costs(), TREE, terms, desk, site, heat, heat, 1, dice)

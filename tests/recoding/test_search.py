@@ -27,7 +27,9 @@ ATTEMPTS = local_search._ATTEMPTS
 def _two_apart(boundary: tuple[str, ...]) -> RecodingProblem:
     """x and y at both ends of a range: joining x with y is cheap, joining the ends is not."""
     codes = (np.array([0, 0, 1, 1], dtype=np.int32), np.array([0, 100, 0, 100], dtype=np.int32))
-    return RecodingProblem(("pair", "number"), (PAIR.bounded(boundary), NUMBERS), codes, (), (Requirement(KAnonymity(k=2)),))
+    return RecodingProblem(
+        ("pair", "number"), (PAIR.bounded(boundary), NUMBERS), codes, (), (Requirement(KAnonymity(k=2)),)
+    )
 
 
 def _cost(problem, grouping):
@@ -84,7 +86,9 @@ def _cut_into_districts(monkeypatch, entries):
     monkeypatch.setattr(local_search, "SOME", 1)
     taken, plain = [], local_search._Search._take_turn
     monkeypatch.setattr(
-        local_search._Search, "_take_turn", lambda search, kind, each: (plain(search, kind, each), taken.append(kind))[0]
+        local_search._Search,
+        "_take_turn",
+        lambda search, kind, each: (plain(search, kind, each), taken.append(kind))[0],
     )
     return taken
 
@@ -95,7 +99,10 @@ def test_more_seconds_never_give_a_worse_release(claims, monkeypatch):
     taken = _cut_into_districts(monkeypatch, 120)
     problem = _crowd(claims)
     start = mondrian(problem)
-    losses = [round(_cost(problem, refine(problem, [start], seconds=seconds)), 12) for seconds in (1e-9, 0.01, 0.02, 0.04, 0.08)]
+    losses = [
+        round(_cost(problem, refine(problem, [start], seconds=seconds)), 12)
+        for seconds in (1e-9, 0.01, 0.02, 0.04, 0.08)
+    ]
     assert losses == sorted(losses, reverse=True)
     assert losses[-1] < _cost(problem, start)
     assert ("clear" in taken) == (claims == "size")
@@ -141,7 +148,9 @@ def test_the_answer_does_not_depend_on_how_many_work(claims, monkeypatch):
     problem = _crowd(claims)
     one, three = (refine(problem, [mondrian(problem)], seconds=0.02, jobs=jobs) for jobs in (1, 3))
     assert (
-        np.array_equal(one.cell, three.cell) and np.array_equal(one.group, three.group) and np.array_equal(one.count, three.count)
+        np.array_equal(one.cell, three.cell)
+        and np.array_equal(one.group, three.group)
+        and np.array_equal(one.count, three.count)
     )
     assert problem.satisfied(one).all() and int(one.count.sum()) == problem.records
     regions = problem.regions.of[problem.cell_point[one.cell]]
@@ -161,13 +170,16 @@ def test_several_short_searches_keep_the_claims_and_everybody(claims, monkeypatc
 
 
 def test_regions_without_a_choice_are_left_alone(monkeypatch):
-    """Three regions: five records that cannot become two groups, four that are alike, and six that can be told apart."""
+    """Three regions: five records that cannot become two groups, four that are alike, and six that can be told
+    apart."""
     monkeypatch.setattr(local_search, "_ATTEMPTS", ATTEMPTS)
     region = Hierarchy.flat(["a", "b", "c"])
     region = region.bounded(("a", "b", "c"))
     numbers = np.array([0, 1, 2, 3, 99, 7, 7, 7, 7, 0, 1, 2, 50, 51, 52], dtype=np.int32)
     where = np.repeat([0, 1, 2], [5, 4, 6]).astype(np.int32)
-    problem = RecodingProblem(("region", "number"), (region, NUMBERS), (where, numbers), (), (Requirement(KAnonymity(k=3)),))
+    problem = RecodingProblem(
+        ("region", "number"), (region, NUMBERS), (where, numbers), (), (Requirement(KAnonymity(k=3)),)
+    )
     start = problem.grouping(problem.regions.of)
     search = local_search._Search(local_search.SearchState(problem, "loss"), problem, start, 1000, 1, None)
     assert sorted(np.bincount(search.settled.group, search.settled.count)) == [4, 5] and search.entries.count.sum() == 6

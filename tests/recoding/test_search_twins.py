@@ -1,4 +1,5 @@
-"""The kernels of the local search against plain twins: every step of a draft, rebuilding it, and whole rounds of proposals.
+"""The kernels of the local search against plain twins: every step of a draft, rebuilding it, and whole rounds of
+proposals.
 
 Costs are small whole numbers, so that both sides compute the same numbers whatever the order of their sums.
 """
@@ -50,14 +51,17 @@ def plain_cell_cost(column, lo, last):
 
 
 def costs():
-    """The same as flat arrays: a table, a span, and a tree in which leaves 0-2 and 3-5 are under nodes 6 and 7, these under 8."""
+    """The same as flat arrays: a table, a span, and a tree in which leaves 0-2 and 3-5 are under nodes 6 and 7, these
+    under 8."""
     table = [plain_cell_cost(0, min(lo, last), max(lo, last)) for lo in range(SIZE) for last in range(SIZE)]
     climb = [0] * 6 + [2, 2, 7]
     values = np.array([*table, *range(SIZE), *climb], dtype=np.float64)
     start = np.array([0, 36, 42])
     parent, reach = np.zeros(len(values), np.int64), np.zeros(len(values), np.int64)
     parent[42:], reach[42:] = [6, 6, 6, 7, 7, 7, 8, 8, 8], [1, 2, 3, 4, 5, 6, 3, 6, 6]
-    return CellCosts(1, np.array([TABLE, SPAN, CLIMB]), np.full(3, SIZE), start, np.array([1.0, 3.0, 1.0]), values, parent, reach)
+    return CellCosts(
+        1, np.array([TABLE, SPAN, CLIMB]), np.full(3, SIZE), start, np.array([1.0, 3.0, 1.0]), values, parent, reach
+    )
 
 
 def random_board(rng, units=UNITS):
@@ -98,7 +102,10 @@ def dealt(rng, board, groups=4):
 
 
 def groups_in(draft, units):
-    return [Counter({v: int(draft.held[g, v]) for v in range(units) if draft.held[g, v]}) for g in range(int(draft.number[0]))]
+    return [
+        Counter({v: int(draft.held[g, v]) for v in range(units) if draft.held[g, v]})
+        for g in range(int(draft.number[0]))
+    ]
 
 
 @pytest.mark.twin(of=[cell_cost, beyond_tables])
@@ -106,7 +113,9 @@ def test_what_an_interval_costs():
     made = costs()
     boxes = [(lo, last) for lo in range(SIZE) for last in range(lo, SIZE)]
     for column in range(3):
-        assert [cell_cost(made, column, lo, last) for lo, last in boxes] == [plain_cell_cost(column, *box) for box in boxes]
+        assert [cell_cost(made, column, lo, last) for lo, last in boxes] == [
+            plain_cell_cost(column, *box) for box in boxes
+        ]
     rng = np.random.default_rng(1)
     for _ in range(50):
         lo, last = np.sort(rng.integers(0, SIZE, (2, 4, 3)).astype(np.int32), axis=0)
@@ -137,7 +146,9 @@ def test_a_draft_is_what_its_groups_hold(seed):
         assert groups_in(draft, UNITS) == plain
         assert draft.size[:4].tolist() == [group.total() for group in plain]
         assert draft.cost[:4].tolist() == [board.cost(group) for group in plain]
-        assert [lacking(pool, draft, wanted, g, UNITS) for g in range(4)] == [board.plain_lacking(group) for group in plain]
+        assert [lacking(pool, draft, wanted, g, UNITS) for g in range(4)] == [
+            board.plain_lacking(group) for group in plain
+        ]
         assert sound(pool, draft, wanted, UNITS) == board.plain_sound(plain)
         assert total_cost(draft) == board.plain_total_cost(plain)
         assert not wanted.tally.any()
@@ -223,7 +234,9 @@ def test_whole_rounds_propose_the_same(seed):
     propose(state, made, offer_of(board), seeds, window, 3, out, empty, drafts, *room, dice)
     expected = plain.plain_propose(seeds.tolist(), window, 3, twin)
     assert int(dice[0]) == twin[0]
-    assert [sorted(np.flatnonzero(out.gone == n).tolist()) for n in range(int(out.used[2]))] == [sorted(g) for g, _ in expected]
+    assert [sorted(np.flatnonzero(out.gone == n).tolist()) for n in range(int(out.used[2]))] == [
+        sorted(g) for g, _ in expected
+    ]
     new = [Counter() for _ in range(int(out.used[1]))]
     for entry in range(int(out.used[0])):
         new[int(out.group[entry])][int(out.unit[entry])] += int(out.records[entry])

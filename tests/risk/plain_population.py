@@ -1,9 +1,11 @@
-"""Models of a population once more from their publications, with loops and logarithms alone: no code of the product, no solver.
+"""Models of a population once more from their publications, with loops and logarithms alone: no code of the product, no
+solver.
 
-pitman    Hoshino (2001): the two equations of greatest likelihood, solved by Newton's steps; then Γ(θ + 1) / Γ(θ + α) · N^α uniques
+pitman    Hoshino (2001): the two equations of greatest likelihood, solved by Newton's steps; then Γ(θ + 1) / Γ(θ + α) ·
+          N^α uniques
 zayatz    Zayatz (1991): Bayes with hypergeometric probabilities of being met once
-snb       Chen, Keller-McNulty (1998): the generating function of 1 + NegBin(α, β), derived twice at 1 − π, against the classes of
-          one and two that were met; K as Haas and Stokes (1998) estimate it
+snb       Chen, Keller-McNulty (1998): the generating function of 1 + NegBin(α, β), derived twice at 1 − π, against the
+          classes of one and two that were met; K as Haas and Stokes (1998) estimate it
 dankar    Dankar et al. (2012): which of them is believed
 """
 
@@ -28,7 +30,8 @@ def zayatz(sizes: list[int], population: int) -> float:
 
 
 def pitman(sizes: list[int], population: int) -> float:
-    """Both derivatives of the logarithm of the partition's probability are zero; Hoshino's moments are where the steps begin."""
+    """Both derivatives of the logarithm of the partition's probability are zero; Hoshino's moments are where the steps
+    begin."""
     n, u, classes = sum(sizes), len(sizes), Counter(sizes)
     one, c = classes[1], classes[1] * (classes[1] - 1) / classes[2]
     theta = (n * u * c - one * (n - 1) * (2 * u + c)) / (2 * one * u + one * c - n * c)
@@ -46,7 +49,9 @@ def pitman(sizes: list[int], population: int) -> float:
     return math.exp(math.lgamma(theta + 1) - math.lgamma(theta + alpha) + alpha * math.log(population))
 
 
-def _derivatives(theta: float, alpha: float, n: int, u: int, classes: Counter[int]) -> tuple[float, float, float, float, float]:
+def _derivatives(
+    theta: float, alpha: float, n: int, u: int, classes: Counter[int]
+) -> tuple[float, float, float, float, float]:
     drawn = [1 / (theta + i * alpha) for i in range(1, u)]
     ordered = [1 / (theta + i) for i in range(1, n)]
     inside, inside_squared, once, twice = 0.0, 0.0, 0.0, 0.0
@@ -109,9 +114,8 @@ def dankar(fraction: float, models: dict[str, float]) -> float:
 
 
 def individual(f: int, p: float, steps: int = 4_000) -> float:
-    """Benedetti, Franconi: E[1 / F | f] = ∫₀^∞ (p e^{−t} / (1 − (1 − p) e^{−t}))^f dt, which is p ∫₀¹ x^{f−1} / (p + (1 − p) x) dx;
-    by Simpson's rule.
-    """
+    """Benedetti, Franconi: E[1 / F | f] = ∫₀^∞ (p e^{−t} / (1 − (1 − p) e^{−t}))^f dt, which is p ∫₀¹ x^{f−1} / (p + (1
+    − p) x) dx; by Simpson's rule."""
 
     def under(x: float) -> float:
         return p * x ** (f - 1) / (p + (1 - p) * x)

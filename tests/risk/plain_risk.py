@@ -93,7 +93,9 @@ def snb_classes(classes: float, alpha: float, beta: float, fraction: float, want
     total = 0.0
     for members in range(1, 4_000):
         x = members - 1
-        weight = math.exp(math.lgamma(x + alpha) - math.lgamma(alpha) - math.lgamma(x + 1)) * beta**alpha * (1 - beta) ** x
+        weight = (
+            math.exp(math.lgamma(x + alpha) - math.lgamma(alpha) - math.lgamma(x + 1)) * beta**alpha * (1 - beta) ** x
+        )
         if members >= wanted:
             total += weight * math.comb(members, wanted) * fraction**wanted * (1 - fraction) ** (members - wanted)
     return classes * total

@@ -49,10 +49,16 @@ def found(census: Census) -> RiskReport:
 
 def test_classes_and_the_prosecutor(census: Census, found: RiskReport) -> None:
     alike, keys = census.alike, census.keys
-    assert (found.k, found.classes, found.uniques) == (min(alike.values()), len(alike), sum(n == 1 for n in alike.values()))
+    assert (found.k, found.classes, found.uniques) == (
+        min(alike.values()),
+        len(alike),
+        sum(n == 1 for n in alike.values()),
+    )
     assert found.prosecutor.highest == 1 / min(alike.values())
     assert found.prosecutor.average == pytest.approx(sum(1 / alike[key] for key in keys) / len(keys))
-    assert [each.records for each in found.prosecutor.at_risk] == [sum(1 / alike[k] > t for k in keys) for t in THRESHOLDS]
+    assert [each.records for each in found.prosecutor.at_risk] == [
+        sum(1 / alike[k] > t for k in keys) for t in THRESHOLDS
+    ]
 
 
 def test_journalist_and_marketer_with_the_population_at_hand(census: Census, tmp_path: Path) -> None:
@@ -79,7 +85,9 @@ def test_diversity_and_closeness(census: Census) -> None:
             groups.setdefault(tuple(row[name] for name in KNOWN), Counter())[value] += 1
         assert each.distance == kind
         assert each.l_distinct == min(map(len, groups.values()))
-        assert each.t == pytest.approx(max(distance(group, Counter(values), kind) for group in groups.values()), abs=1e-5)
+        assert each.t == pytest.approx(
+            max(distance(group, Counter(values), kind) for group in groups.values()), abs=1e-5
+        )
 
 
 @pytest.mark.parametrize("fraction", [0.01, 0.3])

@@ -1,4 +1,5 @@
-"""The report as people and scripts meet it: page, JSON, records for the data holder, errors; and which columns look personal."""
+"""The report as people and scripts meet it: page, JSON, records for the data holder, errors; and which columns look
+personal."""
 
 from __future__ import annotations
 
@@ -52,7 +53,9 @@ def test_columns_and_claims_are_guessed(people: Path) -> None:
 
 
 def test_the_risk_of_every_record_is_written_for_the_holder_alone(people: Path, tmp_path: Path) -> None:
-    done = run("risk", str(people), "--qi", "age", "--records", str(tmp_path / "r.csv"), "--out", str(tmp_path / "r.html"))
+    done = run(
+        "risk", str(people), "--qi", "age", "--records", str(tmp_path / "r.csv"), "--out", str(tmp_path / "r.html")
+    )
     assert done.returncode == 0
     rows = list(csv.DictReader((tmp_path / "r.csv").open()))
     assert [(row["record"], row["class_size"], row["prosecutor_risk"]) for row in rows] == [

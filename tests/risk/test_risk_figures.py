@@ -13,7 +13,13 @@ from scipy.special import expit
 import sfumato as sf
 from sfumato.core.errors import DataError
 from sfumato.workflow.risk import figures as models
-from sfumato.workflow.risk.figures import combinations, individual_risk, population_uniques, snb_expected, special_uniques
+from sfumato.workflow.risk.figures import (
+    combinations,
+    individual_risk,
+    population_uniques,
+    snb_expected,
+    special_uniques,
+)
 from tests.house.brute import distance, diverse
 from tests.risk import plain_risk as plain
 from tests.slow import SLOW
@@ -41,7 +47,10 @@ def test_three_attackers_with_the_population_at_hand(seed: int) -> None:
         assert (found.prosecutor.highest, found.prosecutor.at_risk[place].records) == (float(highest), above)
         assert found.prosecutor.average == pytest.approx(float(average))
         highest, average, above = plain.journalist(rows, everybody, threshold)
-        assert (found.journalist.highest, found.journalist.at_risk[place].records) == (pytest.approx(float(highest)), above)
+        assert (found.journalist.highest, found.journalist.at_risk[place].records) == (
+            pytest.approx(float(highest)),
+            above,
+        )
         assert found.journalist.average == pytest.approx(float(average))
     assert found.marketer.average == pytest.approx(float(plain.marketer(rows, everybody)))
     assert (found.k, found.classes) == (min(Counter(rows).values()), len(set(rows)))
@@ -86,10 +95,19 @@ def test_distinction_and_separation_of_every_combination(seed: int) -> None:
 
 
 def test_too_much_work_leaves_the_least_separating_columns_out() -> None:
-    columns = {"many": np.arange(40), "few": np.arange(40) % 4, "two": np.arange(40) % 2, "one": np.zeros(40, dtype=np.int64)}
+    columns = {
+        "many": np.arange(40),
+        "few": np.arange(40) % 4,
+        "two": np.arange(40) % 2,
+        "one": np.zeros(40, dtype=np.int64),
+    }
     found = combinations(columns, work=3 * 40)
     assert found.left_out == ("one",)
-    assert {each.columns for each in found.found if len(each.columns) == 2} == {("few", "many"), ("many", "two"), ("few", "two")}
+    assert {each.columns for each in found.found if len(each.columns) == 2} == {
+        ("few", "many"),
+        ("many", "two"),
+        ("few", "two"),
+    }
 
 
 @pytest.mark.parametrize("largest", [2, 3, 4])
@@ -97,7 +115,9 @@ def test_too_much_work_leaves_the_least_separating_columns_out() -> None:
 def test_minimal_sample_uniques(seed: int, largest: int) -> None:
     rows = random_rows(seed, 22)
     sets = plain.minimal_uniques(rows, largest)
-    found = special_uniques({n: np.array(list(map(int, c))) for n, c in frame(rows).items()}, largest=largest, fraction=0.1)
+    found = special_uniques(
+        {n: np.array(list(map(int, c))) for n, c in frame(rows).items()}, largest=largest, fraction=0.1
+    )
     assert found.score.tolist() == [plain.suda_score(each, 4, largest) for each in sets]
     assert found.by_size == dict(sorted(Counter(len(s) for each in sets for s in each).items()))
     assert found.records == sum(map(bool, sets))
@@ -125,7 +145,9 @@ def test_the_score_as_a_probability() -> None:
     scores = [s for s in found.score if s]
     adjust = sum(1 / s**q for s in scores)
     assert found.match == pytest.approx(match)
-    assert [d for d in found.dis if d] == pytest.approx([1 / (1 + (sizes[1] / match - sizes[1]) / (s**q * adjust)) for s in scores])
+    assert [d for d in found.dis if d] == pytest.approx(
+        [1 / (1 + (sizes[1] / match - sizes[1]) / (s**q * adjust)) for s in scores]
+    )
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -138,7 +160,9 @@ def test_l_and_t_of_the_table_as_it_is(seed: int) -> None:
     for row, value in zip(rows, secret, strict=True):
         groups.setdefault(row, Counter())[value] += 1
     assert found.l_distinct == min(len(count) for count in groups.values())
-    assert found.t == pytest.approx(max(distance(count, Counter(secret), "ordered") for count in groups.values()), abs=1e-5)
+    assert found.t == pytest.approx(
+        max(distance(count, Counter(secret), "ordered") for count in groups.values()), abs=1e-5
+    )
     assert all(diverse(count, {"l": found.l_entropy - 1e-4, "kind": "entropy"}) for count in groups.values())
     assert not all(diverse(count, {"l": found.l_entropy + 1e-3, "kind": "entropy"}) for count in groups.values())
 
@@ -170,7 +194,16 @@ def test_pitman_is_the_partition_of_greatest_likelihood() -> None:
     alpha = float(expit(seen[0].x[0]))
     theta = math.exp(seen[0].x[1]) - alpha
     best = plain.pitman_likelihood(SIZES, theta, alpha)
-    for da, dt in ((0.003, 0), (-0.003, 0), (0, 0.3), (0, -0.3), (0.002, 0.2), (-0.002, -0.2), (0.002, -0.2), (-0.002, 0.2)):
+    for da, dt in (
+        (0.003, 0),
+        (-0.003, 0),
+        (0, 0.3),
+        (0, -0.3),
+        (0.002, 0.2),
+        (-0.002, -0.2),
+        (0.002, -0.2),
+        (-0.002, 0.2),
+    ):
         assert plain.pitman_likelihood(SIZES, theta + dt, alpha + da) < best
     population = round(sum(SIZES) / 0.05)
     assert estimate == pytest.approx(math.gamma(theta + 1) / math.gamma(theta + alpha) * population**alpha, rel=1e-6)

@@ -1,4 +1,5 @@
-"""What a draft for a database decides: joined names are recognized, secrets are never accepted, and the rest is asked about."""
+"""What a draft for a database decides: joined names are recognized, secrets are never accepted, and the rest is asked
+about."""
 
 from __future__ import annotations
 
@@ -12,23 +13,30 @@ from benchmarks.personal_columns import FOLDER, Score, score
 from tests.command_line import run
 
 JOINED = {
-    "phonenumber": "129-555-01{0:02}", "passwordhash": "hash{0}", "passwordsalt": "s{0}", "nationalidnumber": "29584{0:03}",
+    "phonenumber": "129-555-01{0:02}", "passwordhash": "hash{0}", "passwordsalt": "s{0}",
+    "nationalidnumber": "29584{0:03}",
     "addressline1": "{0} Elm Street", "postalcode": "9{0:04}", "emailaddress": "p{0}@home.test", "firstname": "Ann{0}",
-    "lastname": "Lee{0}", "birthdate": "19{0:02}-01-01", "creditcardnumber": "40128888888{0:05}", "mobilephone": "0171{0:07}",
+    "lastname": "Lee{0}", "birthdate": "19{0:02}-01-01", "creditcardnumber": "40128888888{0:05}",
+    "mobilephone": "0171{0:07}",
 }  # fmt: skip
 
 
 def filled(path: Path) -> str:
     """People with joined names, sessions with tokens of a fixed length, and columns of which nothing is known."""
     with sqlite3.connect(path) as connection:
-        connection.execute(f"CREATE TABLE person (personid integer PRIMARY KEY, {', '.join(f'{name} text' for name in JOINED)})")
-        connection.execute("CREATE TABLE sessions (id integer PRIMARY KEY, userid integer, token varchar(26) NOT NULL, born text)")
+        connection.execute(
+            f"CREATE TABLE person (personid integer PRIMARY KEY, {', '.join(f'{name} text' for name in JOINED)})"
+        )
+        connection.execute(
+            "CREATE TABLE sessions (id integer PRIMARY KEY, userid integer, token varchar(26) NOT NULL, born text)"
+        )
         connection.execute(
             "CREATE TABLE users (id integer PRIMARY KEY, email text, flarb text, state text, prefs json, blurb text)"
         )
         for n in range(60):
             connection.execute(
-                f"INSERT INTO person VALUES ({', '.join('?' * 13)})", (n + 1, *(form.format(n) for form in JOINED.values()))
+                f"INSERT INTO person VALUES ({', '.join('?' * 13)})",
+                (n + 1, *(form.format(n) for form in JOINED.values())),
             )
             connection.execute("INSERT INTO sessions VALUES (?, ?, ?, NULL)", (n, n % 60 + 1, secrets.token_hex(13)))
             long = f"zug {n} wum pel {n * 7} fni ork {n * 3} und so weiter"
@@ -53,7 +61,9 @@ def test_a_secret_for_which_no_domain_fits_is_replaced_or_asked_about_and_never_
     tree = yaml.safe_load(draft)
     assert tree["columns"]["sessions.token"]["role"] in ("replaced", "review")
     assert tree["columns"]["sessions.born"]["role"] in ("replaced", "review")
-    assert not [name for name in tree["data"].get("accept", ()) if name.startswith(("plain-column", "undecided-column"))]
+    assert not [
+        name for name in tree["data"].get("accept", ()) if name.startswith(("plain-column", "undecided-column"))
+    ]
 
 
 def test_what_is_not_recognized_is_asked_about_and_codes_are_kept_with_figures(draft: str) -> None:

@@ -54,7 +54,9 @@ def record(rng: random.Random, number: int) -> dict[str, str]:
         "Wohnort": rng.choice(["Köln", "Dresden", "Berlin", "München"]),
         "Familienstand": rng.choice(["ledig", "verheiratet", "geschieden", "verwitwet"]),
         "Krankenkasse": rng.choice(["AOK", "TK", "Barmer", "DAK"]),
-        "Aufnahme": f"{rng.randint(1, 28):02}.{rng.randint(1, 12):02}.2024 {rng.randint(0, 23):02}:{rng.randint(0, 59):02}",
+        "Aufnahme": (
+            f"{rng.randint(1, 28):02}.{rng.randint(1, 12):02}.2024 {rng.randint(0, 23):02}:{rng.randint(0, 59):02}"
+        ),
         "Station": rng.choice(WARDS),
         "Hauptdiagnose": rng.choice(ICD),
         "Gewicht": f"{rng.randint(450, 1200) / 10:.1f}".replace(".", ","),
@@ -90,13 +92,16 @@ def draft(export: Path) -> Path:
 
 def roles(policy: sf.Policy) -> dict[str, str]:
     asked = dict.fromkeys(policy.undecided, "review")
-    return {name: column.role for name, column in policy.columns.items()} | dict.fromkeys(policy.dropped, "drop") | asked
+    return (
+        {name: column.role for name, column in policy.columns.items()} | dict.fromkeys(policy.dropped, "drop") | asked
+    )
 
 
 def test_names_numbers_and_notes_are_left_out_and_diagnoses_protected(draft: Path) -> None:
     found = roles(sf.Policy.read(draft))
     expected = {
-        "Fallnummer": "identifier", "Nachname": "identifier", "Vorname": "identifier", "Telefon": "identifier", "Bemerkung": "drop",
+        "Fallnummer": "identifier", "Nachname": "identifier", "Vorname": "identifier", "Telefon": "identifier",
+        "Bemerkung": "drop",
         "Geburtsdatum": "quasi-identifier", "Alter": "quasi-identifier", "Geschlecht": "quasi-identifier",
         "PLZ": "quasi-identifier", "Wohnort": "quasi-identifier", "Familienstand": "quasi-identifier",
         "Aufnahme": "quasi-identifier", "Station": "quasi-identifier", "Gewicht": "quasi-identifier",

@@ -35,12 +35,29 @@ NAMES = {
            "Silva Santos Ferreira Quaresma Costa Alves Pinto Nunes Moreira Rocha"),
 }  # fmt: skip
 PROSE = {
-    "en": "the patient called about pain and wants a letter; daughter will visit on monday near the old bridge with her dog again",
-    "de": "der Patient rief wegen Schmerzen an und will einen Brief; Tochter kommt am Montag zur alten Brücke mit dem Hund wieder",
-    "fr": "le patient appelle pour une douleur et veut une lettre; sa fille vient lundi près du vieux pont avec le chien encore",
-    "es": "el paciente llama por dolor y quiere una carta; su hija viene el lunes cerca del viejo puente con el perro otra vez",
-    "it": "il paziente chiama per un dolore e vuole una lettera; la figlia viene lunedì vicino al vecchio ponte con il cane ancora",
-    "nl": "de patient belt over pijn en wil een brief; zijn dochter komt maandag bij de oude brug met de hond weer terug",
+    "en": (
+        "the patient called about pain and wants a letter; daughter will visit on monday near the old bridge with her"
+        " dog again"
+    ),
+    "de": (
+        "der Patient rief wegen Schmerzen an und will einen Brief; Tochter kommt am Montag zur alten Brücke mit dem"
+        " Hund wieder"
+    ),
+    "fr": (
+        "le patient appelle pour une douleur et veut une lettre; sa fille vient lundi près du vieux pont avec le chien"
+        " encore"
+    ),
+    "es": (
+        "el paciente llama por dolor y quiere una carta; su hija viene el lunes cerca del viejo puente con el perro"
+        " otra vez"
+    ),
+    "it": (
+        "il paziente chiama per un dolore e vuole una lettera; la figlia viene lunedì vicino al vecchio ponte con il"
+        " cane ancora"
+    ),
+    "nl": (
+        "de patient belt over pijn en wil een brief; zijn dochter komt maandag bij de oude brug met de hond weer terug"
+    ),
     "pt": "o paciente liga por dor e quer uma carta; a filha vem na segunda perto da velha ponte com o cão outra vez",
 }
 
@@ -142,13 +159,16 @@ def test_there_are_forty_labels(language: str) -> None:
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_roles_are_those_of_the_labels(language: str) -> None:
-    wrong = {look.name: (found_role(look), role, look.reason) for look, role in looks(language) if found_role(look) != role}
+    wrong = {
+        look.name: (found_role(look), role, look.reason) for look, role in looks(language) if found_role(look) != role
+    }
     assert len(wrong) <= 0.05 * len(labelled(language)), wrong
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_nothing_dangerous_is_published_without_a_question(language: str) -> None:
-    """Identifiers and free text are left out; sensitive columns are never called quasi-identifiers, nor unknown ones harmless."""
+    """Identifiers and free text are left out; sensitive columns are never called quasi-identifiers, nor unknown ones
+    harmless."""
     allowed = {
         "identifier": {"identifier", "drop", "review"},
         "drop": {"identifier", "drop", "review"},
@@ -156,4 +176,6 @@ def test_nothing_dangerous_is_published_without_a_question(language: str) -> Non
         "quasi-identifier": {"quasi-identifier", "identifier", "drop", "review"},
         "review": {"review", "identifier", "drop"},
     }
-    assert {look.name: found_role(look) for look, role in looks(language) if found_role(look) not in allowed[role]} == {}
+    assert {
+        look.name: found_role(look) for look, role in looks(language) if found_role(look) not in allowed[role]
+    } == {}

@@ -24,7 +24,12 @@ DATA = {
 
 def policy(**columns: Any) -> dict[str, Any]:
     roles: dict[str, Any] = {"age": "quasi-identifier", "town": "quasi-identifier", "arrest": "sensitive"}
-    return {"version": 1, "columns": roles | columns, "protect": [{"k-anonymity": {"k": 3}}], "method": {"mondrian": {}}}
+    return {
+        "version": 1,
+        "columns": roles | columns,
+        "protect": [{"k-anonymity": {"k": 3}}],
+        "method": {"mondrian": {}},
+    }
 
 
 def errors(tree: dict[str, Any]) -> list[str]:
@@ -57,7 +62,9 @@ def test_a_dropped_column_is_left_out_and_no_requirement_may_name_it() -> None:
     assert read.dropped == ("familienname",) and "familienname" not in read.published
     made = sf.publish(read, data=DATA, seed=SEED)
     assert set(made.release.parts["data"].table.column_names) == {"age", "town", "arrest"}
-    tree = policy(familienname="drop") | {"protect": [{"given": ["age"], "hide": "familienname", "by": {"l-diversity": {"l": 2}}}]}
+    tree = policy(familienname="drop") | {
+        "protect": [{"given": ["age"], "hide": "familienname", "by": {"l-diversity": {"l": 2}}}]
+    }
     assert "which is left out of the release" in errors(tree)[0]
 
 
@@ -75,7 +82,10 @@ def test_a_column_under_review_is_published_by_nobody_until_somebody_decided() -
 
 def test_all_errors_of_a_policy_are_told_at_once() -> None:
     tree = policy(town="QI") | {
-        "protect": [{"k-anonymity": {"k": "five"}}, {"given": ["age"], "hide": "arrests", "by": {"l-diversity": {"l": 2}}}],
+        "protect": [
+            {"k-anonymity": {"k": "five"}},
+            {"given": ["age"], "hide": "arrests", "by": {"l-diversity": {"l": 2}}},
+        ],
         "utility": {"suppress_at_most": "many"},
         "metod": "mondrian",
     }

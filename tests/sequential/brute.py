@@ -21,7 +21,8 @@ class Records:
         self.rows = [[(tuple(lo[n]), tuple(hi[n])) for n in range(len(lo))] for lo, hi in published]
         self.R, self.N = len(self.rows), len(self.rows[0])
         self.edge = {
-            (r, q): [[consistent(a, b) for b in self.rows[q]] for a in self.rows[r]] for r, q in combinations(range(self.R), 2)
+            (r, q): [[consistent(a, b) for b in self.rows[q]] for a in self.rows[r]]
+            for r, q in combinations(range(self.R), 2)
         }
 
     def match_join(self):

@@ -1,8 +1,9 @@
-"""Random histories of mixed forms, and a judge who reads published rows literally and tries every way to pair them with people.
+"""Random histories of mixed forms, and a judge who reads published rows literally and tries every way to pair them with
+people.
 
-Nothing here knows of joint classes. A world gives every row of every table to a person; the rows of a person must have a common
-value in every column, and agree with what the outsider knows of that person. What somebody may have is what some world gives.
-"""
+Nothing here knows of joint classes. A world gives every row of every table to a person; the rows of a person must have
+a common value in every column, and agree with what the outsider knows of that person. What somebody may have is what
+some world gives."""
 
 from __future__ import annotations
 
@@ -41,7 +42,8 @@ def policy_of(columns, form, protect):
 
 
 class Story:
-    """A population, and releases of it in random forms; `ties` are pairs of columns of which the first determines the second."""
+    """A population, and releases of it in random forms; `ties` are pairs of columns of which the first determines the
+    second."""
 
     def __init__(self, rng, most=6, ties=()):
         self.rng = rng
@@ -77,7 +79,8 @@ class Story:
         return make(r, here, columns, hidden, other, policy)
 
     def _cells(self, column, here):
-        """Labels in which every value is covered: exact, one level up, or suppressed; often the same for whoever is equal."""
+        """Labels in which every value is covered: exact, one level up, or suppressed; often the same for whoever is
+        equal."""
         style = self.rng.choice(["exact", "up", "star", "mixed"])
         found = []
         for value in self.value[column][here]:
@@ -93,7 +96,9 @@ class Story:
         order = self.rng.permutation(len(here))  # the row of each person
         cells = {name: self._cells(name, here) for name in columns}
         cells |= {name: self.value[name][here] for name in (*hidden, *other)}
-        table = pa.table({name: pa.array([str(column[i]) for i in np.argsort(order)]) for name, column in cells.items()})
+        table = pa.table(
+            {name: pa.array([str(column[i]) for i in np.argsort(order)]) for name, column in cells.items()}
+        )
         exhibit = ReleaseView(Recoded(), {"data": Part(table)}, policy)
         return PastRelease(exhibit, self._memory(here, order, list(cells)), r + 1)
 
@@ -101,9 +106,13 @@ class Story:
         order = self.rng.permutation(len(here))
         bucket = self.rng.integers(1, max(2, len(here) // 2) + 1, len(here)).astype(str)
         shown = {name: self.value[name][here] for name in columns} | {"bucket": bucket}
-        parts = {"data": Part(pa.table({n: pa.array([str(c[i]) for i in np.argsort(order)]) for n, c in shown.items()}))}
+        parts = {
+            "data": Part(pa.table({n: pa.array([str(c[i]) for i in np.argsort(order)]) for n, c in shown.items()}))
+        }
         for name in hidden:
-            parts["sensitive" if len(hidden) == 1 else f"sensitive-{name}"] = Part(_counted(bucket, self.value[name][here]))
+            parts["sensitive" if len(hidden) == 1 else f"sensitive-{name}"] = Part(
+                _counted(bucket, self.value[name][here])
+            )
         exhibit = ReleaseView(AnatomyForm(), parts, policy)
         return PastRelease(exhibit, self._memory(here, order, [*columns, *hidden]), r + 1)
 
@@ -117,7 +126,9 @@ class Story:
                 bucket = self.rng.integers(1, max(2, len(here) // 2) + 1, len(here)).astype(str)
                 shown |= {"bucket": bucket}
                 counted = _counted(bucket, self.value[secret[0]][here])
-                parts[f"table-{n}-sensitive"] = Part(counted.append_column("column", pa.array([secret[0]] * len(counted))))
+                parts[f"table-{n}-sensitive"] = Part(
+                    counted.append_column("column", pa.array([secret[0]] * len(counted)))
+                )
             rows = {name: pa.array([str(c[i]) for i in np.argsort(order)]) for name, c in shown.items()}
             parts[f"table-{n}"], places[f"table-{n}"] = Part(pa.table(rows)), order
         exhibit = ReleaseView(SubTables(), parts, policy)
@@ -192,7 +203,8 @@ class Literal:
 
     @staticmethod
     def narrowed(common, row):
-        """The values in every column that somebody's rows so far have in common with one more; None where there are none."""
+        """The values in every column that somebody's rows so far have in common with one more; None where there are
+        none."""
         both = {column: common.get(column, values) & values for column, values in row.items()}
         return {**common, **both} if all(both.values()) else None
 
@@ -214,7 +226,8 @@ class Literal:
         return True
 
     def possible(self, person, table, wanted, given, presence, limit=2_500):
-        """Whether some world gives `person` a row of `table` that `wanted` accepts; None when that took too many steps."""
+        """Whether some world gives `person` a row of `table` that `wanted` accepts; None when that took too many
+        steps."""
         steps = [0]
         order = [person, *(p for p in range(self.story.people) if p != person)]
         tables = range(len(self.tables))

@@ -22,9 +22,8 @@ def plain_box_pairs(boxes, others, contain):
 def plain_kill_mismatches(edges, flow, alive):
     """The living edges that are true for some assignment: a record could change along a cycle through the edge.
 
-    Records may leave an edge of the true flow and enter any living one, so from the right end of an edge there must be a way back
-    to its left end: against the flow, or along living edges.
-    """
+    Records may leave an edge of the true flow and enter any living one, so from the right end of an edge there must be
+    a way back to its left end: against the flow, or along living edges."""
     onward = defaultdict(set)
     for (left, right), flows, lives in zip(edges, flow, alive, strict=True):
         if flows:
@@ -59,7 +58,8 @@ def plain_place_units(known, wanted, count):
 
 
 def plain_number_edges(found, hist, first):
-    """Per earlier release: the left ends of the edges in the order of their numbers, and the number of each clique's edge."""
+    """Per earlier release: the left ends of the edges in the order of their numbers, and the number of each clique's
+    edge."""
     lefts, numbers = [], []
     for r, begin in enumerate(first):
         ends = list(dict.fromkeys(hist[h][r] for h in found))
@@ -69,7 +69,8 @@ def plain_number_edges(found, hist, first):
 
 
 def plain_settle(cliques, true):
-    """The cliques that survive: all edges between two releases are matches of the true flow, until nothing dies any more.
+    """The cliques that survive: all edges between two releases are matches of the true flow, until nothing dies any
+    more.
 
     A clique is a tuple of nodes, one per release; `true` are the cliques of the records.
     """
@@ -89,7 +90,8 @@ def plain_settle(cliques, true):
 
 
 def plain_containing(holders, hist):
-    """tuple → {history clique: weight}: the cliques all of whose nodes have rows that contain the tuple, rows multiplied."""
+    """tuple → {history clique: weight}: the cliques all of whose nodes have rows that contain the tuple, rows
+    multiplied."""
     found = []
     for rows in holders:
         mine = {}

@@ -76,7 +76,8 @@ class Judge:
         self.tells = [set(past.published) for past in self.releases]
 
     def rows(self, r):
-        """Row r of each record: per column the leaves it may be, or nothing at all for somebody absent (the stand-in)."""
+        """Row r of each record: per column the leaves it may be, or nothing at all for somebody absent (the
+        stand-in)."""
         past = self.releases[r]
         table = past.exhibit.parts["data"].table.to_pylist()
         found = []

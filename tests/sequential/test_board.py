@@ -30,12 +30,17 @@ def boxes_of(board, columns, task):
     for b in range(int(base_of.max()) + 1):
         rows = np.flatnonzero(base_of == b)
         at = 0
-        for u in np.flatnonzero((board.unit_base.data[: board.unit_count] == b) & (board.records.data[: board.unit_count] > 0)):
+        for u in np.flatnonzero(
+            (board.unit_base.data[: board.unit_count] == b) & (board.records.data[: board.unit_count] > 0)
+        ):
             count = board.records.data[u]
             e = board.unit_class.data[u]
             for i, m in enumerate(task.columns):
                 node = board.class_nodes.data[i, e]
-                lo[rows[at : at + count], m], hi[rows[at : at + count], m] = board.trees[i].lo[node], board.trees[i].hi[node]
+                lo[rows[at : at + count], m], hi[rows[at : at + count], m] = (
+                    board.trees[i].lo[node],
+                    board.trees[i].hi[node],
+                )
             if task.tells:
                 lo[rows[at : at + count], -1] = board.class_value.data[e]
                 hi[rows[at : at + count], -1] = board.class_value.data[e] + 1

@@ -1,7 +1,7 @@
 """Boundaries that come and go between releases, and how many records may be left out because of them.
 
-Whatever a method makes beside earlier releases holds, or it is told that nothing can be made: the audit finds nothing to refuse.
-"""
+Whatever a method makes beside earlier releases holds, or it is told that nothing can be made: the audit finds nothing
+to refuse."""
 
 from __future__ import annotations
 
@@ -55,7 +55,8 @@ def quarters(seed: int) -> Iterator[tuple[sf.Policy, dict[str, list[str]]]]:
         }
         yield (
             sf.Policy.parse(tree),
-            {"id": there} | {name: [known[key][place] for key in there] for place, name in enumerate(("age", "sex", "ill"))},
+            {"id": there}
+            | {name: [known[key][place] for key in there] for place, name in enumerate(("age", "sex", "ill"))},
         )
 
 
@@ -118,7 +119,12 @@ def columns_that_come_and_go(seed: int) -> Iterator[tuple[sf.Policy, dict[str, l
     draw = random.Random(seed)
     everybody = [str(number) for number in range(draw.randint(8, 24))]
     known = {
-        key: {"age": str(draw.randint(20, 40)), "sex": draw.choice("ab"), "zip": draw.choice("pqr"), "ill": draw.choice("xyz")}
+        key: {
+            "age": str(draw.randint(20, 40)),
+            "sex": draw.choice("ab"),
+            "zip": draw.choice("pqr"),
+            "ill": draw.choice("xyz"),
+        }
         for key in everybody
     }
     method = draw.choice(["mondrian", "clustering", "sequential"])
@@ -134,7 +140,10 @@ def columns_that_come_and_go(seed: int) -> Iterator[tuple[sf.Policy, dict[str, l
                 columns["age"]["boundary"] = {"level": draw.choice([1, 2])}
         tree = {"version": 1, "columns": columns, "protect": [{"k-anonymity": {"k": 2}}], "method": method, "key": "id"}
         tree |= {"utility": {"suppress_at_most": draw.choice(["20%", "60%"])}, "series": series}
-        yield sf.Policy.parse(tree), {"id": there} | {name: [known[key][name] for key in there] for name in (*names, "ill")}
+        yield (
+            sf.Policy.parse(tree),
+            {"id": there} | {name: [known[key][name] for key in there] for name in (*names, "ill")},
+        )
 
 
 @pytest.mark.parametrize("seed", [22, 73, *(range(2000, 2100) if SLOW else ())])
@@ -153,7 +162,8 @@ def test_somebody_is_stood_in_for_of_whom_a_bounded_column_was_never_told(seed: 
 @pytest.mark.parametrize("roots", [False, True], ids=["silent", "named"])
 @pytest.mark.parametrize("seed", [22, 3014, 3022, 3121, *(range(3100, 3150) if SLOW else ())])
 def test_columns_that_come_and_go_are_published_or_told_infeasible(seed: int, roots: bool, tmp_path: Path) -> None:
-    """Of somebody who left a column may never have been told: only a cell that says nothing covers them, where there is one."""
+    """Of somebody who left a column may never have been told: only a cell that says nothing covers them, where there is
+    one."""
     book = tmp_path / "b.ledger"
     for number, (policy, data) in enumerate(columns_that_come_and_go(seed)):
         tree = dict(policy.document.tree)
@@ -163,7 +173,9 @@ def test_columns_that_come_and_go_are_published_or_told_infeasible(seed: int, ro
         if roots and "age" in columns:
             columns["age"] = {"role": "quasi-identifier", "hierarchy": "ranges"}
         try:
-            made = sf.publish(sf.Policy.parse(tree | {"columns": columns}), data=data, ledger=book, new_ledger=not book.exists())
+            made = sf.publish(
+                sf.Policy.parse(tree | {"columns": columns}), data=data, ledger=book, new_ledger=not book.exists()
+            )
         except Infeasible:
             continue
         out = made.write(tmp_path / f"out-{number}", report=False)
@@ -179,7 +191,9 @@ def _left_untold(folder: Path, zips: Any) -> sf.Publication:
     tree |= {"series": {"cohorts": "unknown"}}
     made = None
     for number, (names, keys) in enumerate(((columns, "01234567"), (columns | {"zip": zips}, "024567"))):
-        data = {"id": list(keys)} | {name: [people[key][name] for key in keys] for name in ("age", "zip", "ill") if name in names}
+        data = {"id": list(keys)} | {
+            name: [people[key][name] for key in keys] for name in ("age", "zip", "ill") if name in names
+        }
         policy = sf.Policy.parse(tree | {"columns": names})
         made = sf.publish(policy, data=data, ledger=folder / "b.ledger", new_ledger=not number)
         made.write(folder / f"out-{number}", report=False)
@@ -188,7 +202,8 @@ def _left_untold(folder: Path, zips: Any) -> sf.Publication:
 
 
 def test_who_stays_beside_somebody_whose_zip_was_never_told_shows_none(tmp_path: Path) -> None:
-    """0 and 2 live in p; 1 and 3 left, and whoever knows that these live in q would tell them apart by any cell but ``*``."""
+    """0 and 2 live in p; 1 and 3 left, and whoever knows that these live in q would tell them apart by any cell but
+    ``*``."""
     rows = _left_untold(tmp_path, "quasi-identifier").release.parts["data"].table.to_pylist()
     assert sorted((row["age"], row["zip"]) for row in rows) == [("30", "*")] * 2 + [("40", "p")] * 2 + [("40", "q")] * 2
 
@@ -203,7 +218,9 @@ def test_a_row_that_stands_in_shows_nothing_that_was_never_told_of_its_person(tm
     """What a memory says of somebody, later cells would be taken to cover; a method that does not look is refused."""
     from sfumato.history.constrain.unknown_membership import _LineageBoard
 
-    monkeypatch.setattr(_LineageBoard, "_remembered_codes", lambda self, name: np.zeros(self.tied.bundles.people, dtype=np.int64))
+    monkeypatch.setattr(
+        _LineageBoard, "_remembered_codes", lambda self, name: np.zeros(self.tied.bundles.people, dtype=np.int64)
+    )
     book, refused = tmp_path / "b.ledger", ""
     for number, (policy, data) in enumerate(columns_that_come_and_go(3080)):
         try:

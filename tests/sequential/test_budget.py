@@ -1,4 +1,5 @@
-"""Publishing three and more releases ends in time, and what it publishes then is judged by enumeration or by the audit's proof."""
+"""Publishing three and more releases ends in time, and what it publishes then is judged by enumeration or by the
+audit's proof."""
 
 import numpy as np
 import pytest
@@ -34,7 +35,9 @@ def publish(names, leaves, trees, schema, claim, budget):
     """All releases and what is known of the last one."""
     published = []
     for columns in schema:
-        made = specialize(SequelProblem.of_records(names, published, leaves, columns, trees), claim, Randomness(1), budget=budget)
+        made = specialize(
+            SequelProblem.of_records(names, published, leaves, columns, trees), claim, Randomness(1), budget=budget
+        )
         published.append((made.lo, made.hi))
     return published, made
 
@@ -72,7 +75,8 @@ def test_whatever_the_budget_small_sequences_are_safe_by_enumeration(goal, budge
 
 
 def test_when_nothing_can_be_proven_in_time_the_release_is_refused():
-    """Diversity counts every link, so the three earlier releases of a cycle stay open without any time to decide them."""
+    """Diversity counts every link, so the three earlier releases of a cycle stay open without any time to decide
+    them."""
     names, leaves, trees = sparse(60, (12, 6, 8), seed=4)
     whole = []
     for columns in TRIANGLE:  # published by somebody without care: leaves
@@ -100,7 +104,13 @@ def _three(folder, table, **more):
     for number, names in enumerate((["age", "sex"], ["sex", "s"], ["age", "s"])):
         columns = {name: role for name, role in roles.items() if name in names} | {"who": "identifier"}
         columns["s"] = {"role": "sensitive", "publish": "s" in names}
-        tree = {"version": 1, "columns": columns, "protect": [{"k-linkability": {"k": 3}}], "key": "who", "method": method}
+        tree = {
+            "version": 1,
+            "columns": columns,
+            "protect": [{"k-linkability": {"k": 3}}],
+            "key": "who",
+            "method": method,
+        }
         shown = {name: table[name] for name in {*names, "who", "s"}}
         made = published_as(Policy.parse(tree), shown, seed=SEED, ledger=folder / "book", new_ledger=not number)
         made.write(folder / f"r{number}", report=False)

@@ -94,11 +94,16 @@ def worlds(ages, cells):
 @pytest.mark.parametrize("sensitive_changes", [False, True])
 @pytest.mark.parametrize("seed", range(5 if SLOW else 3))
 def test_nobody_who_knows_all_ages_of_all_years_is_left_with_one_value(tmp_path, seed, sensitive_changes):
-    """By listing: an outsider knows everybody's age in both years and who is there, and that a value stays where it does."""
+    """By listing: an outsider knows everybody's age in both years and who is there, and that a value stays where it
+    does."""
     rng = np.random.default_rng(seed)
     first = {"who": [f"p{i}" for i in range(6)], "age": [str(30 + a) for a in rng.integers(0, 8, 6)], "s": [*"aabbcc"]}
     second = older(first) | {"s": rng.permutation(first["s"]).tolist() if sensitive_changes else first["s"]}
-    roles = {"who": "identifier", "age": {"role": "quasi-identifier", "hierarchy": {"intervals": [2, 4, 8]}}, "s": "sensitive"}
+    roles = {
+        "who": "identifier",
+        "age": {"role": "quasi-identifier", "hierarchy": {"intervals": [2, 4, 8]}},
+        "s": "sensitive",
+    }
     series = {"changes": {"age": "free", "s": "free"}}
     tree = {"version": 1, "columns": roles, "key": "who", "protect": [{"l-diversity": {"l": 2}}], "series": series}
     told = []

@@ -24,7 +24,10 @@ def two_releases(tmp_path_factory):
             "version": 1,
             "data": {"kind": "table", "source": "people.csv"},
             "columns": {"id": "identifier"}
-            | {name: {"role": "quasi-identifier", "hierarchy": TREES[name], "publish": name in columns} for name in ("a", "b")}
+            | {
+                name: {"role": "quasi-identifier", "hierarchy": TREES[name], "publish": name in columns}
+                for name in ("a", "b")
+            }
             | {"s": {"role": "sensitive", "publish": "s" in columns}},
             "protect": [{"k-linkability": {"k": 3}}],
             "ledger": "book.ledger",
@@ -70,7 +73,10 @@ def test_publish_verify_attack_and_list(desk, tmp_path):
     assert found["findings"][0]["achieved"]["k"] >= 3
     alone = json.loads(run("verify", desk / "r3", "--json").output)
     assert alone["holds"] is None
-    assert {finding["model"] for finding in alone["findings"] if finding["holds"] is None} >= {"k-linkability", "earlier releases"}
+    assert {finding["model"] for finding in alone["findings"] if finding["holds"] is None} >= {
+        "k-linkability",
+        "earlier releases",
+    }
     attack = json.loads(run("attack", "join", "--ledger", desk / "book.ledger", "--json").output)
     assert attack["s"]["full"]["people_below"] == 0
     assert attack["s"]["full"]["linkability"] >= 3

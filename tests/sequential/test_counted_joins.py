@@ -1,4 +1,5 @@
-"""The joins of an outsider on people with counts: figures as of the same people one by one, safe histories and unsafe ones."""
+"""The joins of an outsider on people with counts: figures as of the same people one by one, safe histories and unsafe
+ones."""
 
 from __future__ import annotations
 
@@ -42,7 +43,9 @@ def publish_here(asked: sf.Policy, data: pa.Table, ledger: Path, *, new: bool, s
 
 def history(place: Path, seed: int, publish: Callable[..., sf.Publication]) -> Path:
     for number, data in enumerate(quarters(seed)):
-        publish(policy(), data, place / "l.ledger", new=not number, seed=seed).write(place / f"out-{number}", report=False)
+        publish(policy(), data, place / "l.ledger", new=not number, seed=seed).write(
+            place / f"out-{number}", report=False
+        )
     return place / "l.ledger"
 
 
@@ -65,7 +68,10 @@ def one_by_one(ledger: Path) -> History:
     for past, people in Ledger(ledger).chronicle():
         pairs = people if isinstance(people, pa.Table) else pa.concat_tables(map(pq.read_table, people))
         line = pairs.column(LINE).to_numpy()
-        shown, values = past.exhibit.data.frame.take(pa.array(line)), Table(past.memory.values.frame.take(pa.array(line)))
+        shown, values = (
+            past.exhibit.data.frame.take(pa.array(line)),
+            Table(past.memory.values.frame.take(pa.array(line))),
+        )
         nobody = np.zeros(len(line), dtype=np.bool_)
         memory = Memory(tuple(pairs.column(PERSON).to_pylist()), np.arange(len(line)), values, nobody)
         found.append(PastRelease(replace(past.exhibit, parts={"data": Part(shown)}), memory, past.number))
@@ -87,7 +93,9 @@ def test_a_history_that_is_counted_gives_the_same_figures(
 
 
 @pytest.mark.parametrize("unsafe", [False, True])
-def test_releases_made_where_rows_lie_are_joined_like_others(unsafe: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_releases_made_where_rows_lie_are_joined_like_others(
+    unsafe: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     if unsafe:
         forgetful(monkeypatch)
     ledger = history(tmp_path, 7, publish_there)
@@ -112,7 +120,9 @@ def test_records_with_weights_are_as_many_records(seed: int) -> None:
     known = leaves[judged], leaves[judged] + 1
     short = ReleaseSequence.of_records(columns, published, known, (weights, weights[judged]))
     many = np.repeat(np.arange(judged.sum()), weights[judged])
-    long = ReleaseSequence.of_records(columns, [(lo[each], hi[each]) for lo, hi in published], (known[0][many], known[1][many]))
+    long = ReleaseSequence.of_records(
+        columns, [(lo[each], hi[each]) for lo, hi in published], (known[0][many], known[1][many])
+    )
     np.testing.assert_array_equal(short.links, long.links)
     np.testing.assert_array_equal(short.weight, long.weight)
     for mine, theirs in zip((*short.releases, short.known), (*long.releases, long.known), strict=True):
@@ -122,7 +132,12 @@ def test_records_with_weights_are_as_many_records(seed: int) -> None:
 
 def test_values_that_only_a_later_release_has_are_not_looked_for_in_earlier_ones(tmp_path: Path) -> None:
     """Of a hierarchy that grows from the data the first release does not know a label that the second one published."""
-    every = {"key": list("abcdef"), "age": ["20"] * 3 + ["30"] * 3, "town": ["x"] * 6, "illness": ["flu", "gout", "cold"] * 2}
+    every = {
+        "key": list("abcdef"),
+        "age": ["20"] * 3 + ["30"] * 3,
+        "town": ["x"] * 6,
+        "illness": ["flu", "gout", "cold"] * 2,
+    }
     for number, people in enumerate((3, 6)):
         data = {name: values[:people] for name, values in every.items()}
         made = sf.publish(policy(), data=data, ledger=tmp_path / "l.ledger", new_ledger=not number)

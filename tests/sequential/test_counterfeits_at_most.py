@@ -1,4 +1,5 @@
-"""No more rows stand in for people who left than the policy allows: beyond that companions are withheld, and promises are kept."""
+"""No more rows stand in for people who left than the policy allows: beyond that companions are withheld, and promises
+are kept."""
 
 from itertools import product
 
@@ -21,7 +22,9 @@ from .test_stand_ins import possible, published, quarters
 
 
 def declared(limit=None, cohorts="unknown", **more):
-    series = {"cohorts": cohorts, "leaving": "counterfeits"} | ({} if limit is None else {"counterfeits_at_most": limit})
+    series = {"cohorts": cohorts, "leaving": "counterfeits"} | (
+        {} if limit is None else {"counterfeits_at_most": limit}
+    )
     columns = {"person": "identifier", "s": "sensitive"}
     columns["age"] = {"role": "quasi-identifier", "hierarchy": {"intervals": [5, 10, 20]}}
     tree = {"version": 1, "columns": columns, "protect": [{"l-diversity": {"l": 3}}], "key": "person", "series": series}
@@ -43,7 +46,9 @@ def series_of(folder, limit, cohorts, seed=3, many=4, **more):
     found = []
     for quarter in range(many):
         data, out = office(quarter, seed), folder / f"r{quarter}"
-        made = publish(declared(limit, cohorts, **more), data, seed=SEED, ledger=folder / "book", new_ledger=not quarter)
+        made = publish(
+            declared(limit, cohorts, **more), data, seed=SEED, ledger=folder / "book", new_ledger=not quarter
+        )
         made.write(out, report=False)
         assert verify(out, ledger=folder / "book", original=data).holds
         found.append((made.release.form.counterfeits, len(data), made.certificate.records.suppressed))
@@ -117,7 +122,9 @@ def test_whoever_knows_how_few_stand_in_is_left_with_the_values_of_the_claim(tmp
 
 
 def test_the_certificate_says_how_many_stand_in_and_more_than_allowed_does_not_hold(tmp_path):
-    publish(declared("5%"), office(0), seed=SEED, ledger=tmp_path / "book", new_ledger=True).write(tmp_path / "r0", report=False)
+    publish(declared("5%"), office(0), seed=SEED, ledger=tmp_path / "book", new_ledger=True).write(
+        tmp_path / "r0", report=False
+    )
     made = publish(declared("5%"), office(1), seed=SEED, ledger=tmp_path / "book")
     finding = next(one for one in made.certificate.findings if one.model == "counterfeits")
     many, records = made.release.form.counterfeits, len(office(1))
@@ -137,7 +144,9 @@ def test_the_papers_search_refuses_what_it_cannot_keep_within_the_limit(tmp_path
 
     said = {"cohorts": "known", "leaving": "counterfeits", "counterfeits_at_most": "1%"}
     book = tmp_path / "book"
-    publish(policy(**said), office(0)[:30], seed=SEED, ledger=book, new_ledger=True).write(tmp_path / "r0", report=False)
+    publish(policy(**said), office(0)[:30], seed=SEED, ledger=book, new_ledger=True).write(
+        tmp_path / "r0", report=False
+    )
     with pytest.raises(Infeasible, match=r"stand in for 2 record\(s\)"):
         publish(policy(**said), office(0)[:28], seed=SEED, ledger=book)
 

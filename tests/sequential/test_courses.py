@@ -1,4 +1,5 @@
-"""Histories of people with counts say what histories of everybody say, and methods continue them as safely, one by one."""
+"""Histories of people with counts say what histories of everybody say, and methods continue them as safely, one by
+one."""
 
 from __future__ import annotations
 
@@ -37,7 +38,9 @@ COLUMNS = {"key": "identifier", "age": AGE, "town": "quasi-identifier", "illness
 def policy(method: str = "mondrian") -> sf.Policy:
     protect = [{"k-anonymity": {"k": 3}}, {"l-diversity": {"l": 2}}]
     made = {"seconds": 0.1} if method == "refined" else {}
-    return replace(sf.Policy.parse({"version": 1, "columns": COLUMNS, "protect": protect, "method": {method: made}}), key=("key",))
+    return replace(
+        sf.Policy.parse({"version": 1, "columns": COLUMNS, "protect": protect, "method": {method: made}}), key=("key",)
+    )
 
 
 def table(draw: np.random.Generator, there: np.ndarray[Any, Any]) -> pa.Table:
@@ -78,7 +81,8 @@ def test_counted_histories_say_the_same(book: Any) -> None:
 
 @pytest.mark.parametrize("method", ["mondrian", "clustering", "refined", "global"])
 def test_methods_continue_courses(method: str, book: Any) -> None:
-    """Everybody is dealt to a line of the new release by hand, and joint classes are counted one by one, who is absent included."""
+    """Everybody is dealt to a line of the new release by hand, and joint classes are counted one by one, who is absent
+    included."""
     file, tables = book
     chronicle, asked = Ledger(file).chronicle(), policy(method)
     lives: dict[str, list[Any]] = defaultdict(lambda: [None, None, None])

@@ -1,5 +1,5 @@
-"""Three hundred small sequences, two thousand in `make slow`: joins and their exact decision at class level against all perfect
-matchings of the records."""
+"""Three hundred small sequences, two thousand in `make slow`: joins and their exact decision at class level against all
+perfect matchings of the records."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,8 @@ from .instances import random_instance, record_cliques, sequence_of
 
 
 def compare(rng, R, N):
-    """Match, kernel and full join of one random sequence; whether followers could be dropped until two releases are left."""
+    """Match, kernel and full join of one random sequence; whether followers could be dropped until two releases are
+    left."""
     columns, published, leaves = random_instance(rng, R=R, N=N)
     sequence, records = sequence_of(columns, published, leaves), Records(published)
     match = match_join(sequence)
@@ -33,7 +34,9 @@ def compare(rng, R, N):
     return simple
 
 
-@pytest.mark.parametrize(("R", "N", "count"), [(2, 4, 900), (2, 5, 150), (3, 4, 500), (3, 5, 100), (4, 3, 350), (4, 4, 60)])
+@pytest.mark.parametrize(
+    ("R", "N", "count"), [(2, 4, 900), (2, 5, 150), (3, 4, 500), (3, 5, 100), (4, 3, 350), (4, 4, 60)]
+)
 def test_all_joins_equal_enumeration(R, N, count):
     count = count if SLOW else max(count // 14, 14)
     rng = np.random.default_rng(1000 * R + N)

@@ -1,9 +1,9 @@
-"""Every pair of claims with different outsiders and hidden columns, one after the other: what is said to hold no world breaks.
+"""Every pair of claims with different outsiders and hidden columns, one after the other: what is said to hold no world
+breaks.
 
-Two exact tables of four people under one claim each. The judge here knows nothing of joint classes or of promises that replace
-others: it lists all ways to give the rows of both tables to people, keeps those that agree with what a claim's outsider knows of
-everybody, and asks whether everybody is left with two values of what the claim hides.
-"""
+Two exact tables of four people under one claim each. The judge here knows nothing of joint classes or of promises that
+replace others: it lists all ways to give the rows of both tables to people, keeps those that agree with what a claim's
+outsider knows of everybody, and asks whether everybody is left with two values of what the claim hides."""
 
 from collections import Counter
 from functools import cache
@@ -42,7 +42,10 @@ SHARES = [PAIRS] * 3 if SLOW else [PAIRS[::2], PAIRS[1::2], PAIRS[::2]]
 def release(people, shown, claim, number):
     """An exact table of everybody, and the policy that it was published under."""
     given, hide = claim
-    columns = {name: {"role": "quasi-identifier" if name in KNOWN else "sensitive", "publish": name in shown} for name in "abcst"}
+    columns = {
+        name: {"role": "quasi-identifier" if name in KNOWN else "sensitive", "publish": name in shown}
+        for name in "abcst"
+    }
     protect = [{"given": list(given), "hide": list(hide), "by": {"l-diversity": {"l": 2}}}]
     policy = Policy.parse({"version": 1, "columns": {"id": "identifier", **columns}, "protect": protect, "key": "id"})
     table = pa.table({name: list(people[name]) for name in shown})
@@ -65,7 +68,8 @@ def left_with(story, tables, given):
     people = PEOPLE_OF[story]
     may = {name: [set() for _ in range(PEOPLE)] for name in HIDDEN if any(name in shown for shown in tables)}
     for rows in product(permutations(range(PEOPLE)), repeat=len(tables)):
-        told = [{name: {people[name][r[p]] for r, shown in zip(rows, tables, strict=True) if name in shown} for name in "abcst"}
+        told = [{name: {people[name][r[p]] for r, shown in zip(rows, tables,
+        strict=True) if name in shown} for name in "abcst"}
                 for p in range(PEOPLE)]  # fmt: skip
         alone = all(len(values) <= 1 for one in told for values in one.values())
         if alone and all(told[p][name] <= {people[name][p]} for p in range(PEOPLE) for name in given):
@@ -96,7 +100,9 @@ def test_every_pair_is_tried():
     assert all(any(pair in share for share in SHARES) for pair in PAIRS)
 
 
-@pytest.mark.parametrize(("tried", "pairs"), list(zip(TRIED, SHARES, strict=True)), ids=["-".join(tried) for tried in TRIED])
+@pytest.mark.parametrize(
+    ("tried", "pairs"), list(zip(TRIED, SHARES, strict=True)), ids=["-".join(tried) for tried in TRIED]
+)
 def test_no_pair_of_claims_holds_that_some_outsider_breaks(tried, pairs):
     found = Counter(judged(*tried, pairs))
     assert found.total() == len(pairs)
@@ -109,7 +115,9 @@ def test_no_pair_of_claims_holds_that_some_outsider_breaks(tried, pairs):
 def test_a_later_claim_in_the_place_of_a_wider_one_is_found(monkeypatch, story):
     """The control: what was once the rule, that any claim about the same columns replaces an earlier one."""
     monkeypatch.setattr(
-        standing_requirements, "_replaces", lambda new, old: standing_requirements._about(new) == standing_requirements._about(old)
+        standing_requirements,
+        "_replaces",
+        lambda new, old: standing_requirements._about(new) == standing_requirements._about(old),
     )
     assert (True, True) in judged(*story)
 
@@ -117,6 +125,8 @@ def test_a_later_claim_in_the_place_of_a_wider_one_is_found(monkeypatch, story):
 def test_a_later_claim_about_less_in_the_place_of_one_about_more_is_found(monkeypatch):
     """The control for hidden columns: a promise about one of two columns replaces none about both."""
     monkeypatch.setattr(
-        standing_requirements, "_replaces", lambda new, old: set(new.given) >= set(old.given) and set(new.hide) <= set(old.hide)
+        standing_requirements,
+        "_replaces",
+        lambda new, old: set(new.given) >= set(old.given) and set(new.hide) <= set(old.hide),
     )
     assert (True, True) in judged("one column tells", "a, then b")

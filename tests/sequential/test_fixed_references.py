@@ -1,4 +1,5 @@
-"""Models that compare with the whole table keep their promise over releases, because all of them compare with one distribution."""
+"""Models that compare with the whole table keep their promise over releases, because all of them compare with one
+distribution."""
 
 from __future__ import annotations
 
@@ -18,7 +19,9 @@ ILLNESS = ["flu", "flu", "cold", "gout"] * 6
 
 
 @pytest.mark.parametrize(
-    "settings", list(configurations({"t-closeness": {"t": 0.5}})), ids=lambda one: f"{one.own_given}-{one.leaving}-{one.cohorts}"
+    "settings",
+    list(configurations({"t-closeness": {"t": 0.5}})),
+    ids=lambda one: f"{one.own_given}-{one.leaving}-{one.cohorts}",
 )
 def test_every_release_of_a_series_is_published(settings: Settings) -> None:
     outcome = play(settings, 1)
@@ -39,7 +42,13 @@ def table(ids: range, illness: list[str], ages: list[str] | None = None) -> dict
 
 def policy(claim: dict[str, object], **more: object) -> sf.Policy:
     columns = {"id": "identifier", "age": "quasi-identifier", "illness": "sensitive"}
-    tree = {"version": 1, "key": "id", "columns": columns, "method": "mondrian", "protect": [{"k-anonymity": {"k": 2}}, claim]}
+    tree = {
+        "version": 1,
+        "key": "id",
+        "columns": columns,
+        "method": "mondrian",
+        "protect": [{"k-anonymity": {"k": 2}}, claim],
+    }
     return sf.Policy.parse(tree | more)
 
 
@@ -79,7 +88,9 @@ def test_later_releases_compare_with_the_first_and_say_so(tmp_path: Path) -> Non
         assert not sf.verify(folder, ledger=tmp_path / "series.ledger").violated
 
 
-def test_another_distribution_in_the_folder_is_found_with_the_ledger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_distribution_in_the_folder_is_found_with_the_ledger(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The audit refuses a release that does not compare with what its series compares with."""
     from sfumato.workflow import publish as workflow
 
@@ -94,7 +105,9 @@ def test_another_distribution_in_the_folder_is_found_with_the_ledger(tmp_path: P
     "claim", [{"beta-likeness": {"beta": 3}}, {"delta-disclosure": {"delta": 2}}], ids=lambda one: next(iter(one))
 )
 @pytest.mark.parametrize("cohorts", ["known", "unknown"])
-def test_who_has_a_value_that_the_reference_lacks_is_suppressed(tmp_path: Path, claim: dict[str, object], cohorts: str) -> None:
+def test_who_has_a_value_that_the_reference_lacks_is_suppressed(
+    tmp_path: Path, claim: dict[str, object], cohorts: str
+) -> None:
     asked = policy(claim, series={"cohorts": cohorts})
     published(tmp_path, 1, asked, table(range(24), ILLNESS))
     second = published(tmp_path, 2, asked, table(range(32), [*ILLNESS, "mumps", *ILLNESS]))
@@ -104,7 +117,8 @@ def test_who_has_a_value_that_the_reference_lacks_is_suppressed(tmp_path: Path, 
 
 
 def test_a_stated_distribution_counts_and_stays(tmp_path: Path) -> None:
-    """The policy may say what is known of everybody; the recount and the audit count with it, and a later one cannot differ."""
+    """The policy may say what is known of everybody; the recount and the audit count with it, and a later one cannot
+    differ."""
     stated = {"t-closeness": {"t": 0.5, "reference": {"illness": {"flu": 1, "cold": 1, "gout": 1}}}}
     first = published(tmp_path, 1, policy(stated), table(range(24), ILLNESS))
     assert not sf.verify(first).violated
@@ -112,7 +126,12 @@ def test_a_stated_distribution_counts_and_stays(tmp_path: Path) -> None:
     with pytest.raises(sf.Infeasible):
         sf.publish(policy(far), table(range(24), ILLNESS))
     with pytest.raises(LedgerError, match="another 'reference'"):
-        published(tmp_path, 2, policy({"t-closeness": {"t": 0.5, "reference": {"illness": {"flu": 2}}}}), table(range(24), ILLNESS))
+        published(
+            tmp_path,
+            2,
+            policy({"t-closeness": {"t": 0.5, "reference": {"illness": {"flu": 2}}}}),
+            table(range(24), ILLNESS),
+        )
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,5 @@
-"""Somebody is forgotten: nothing in the file tells who it was, the chain holds, and the next release is judged as before."""
+"""Somebody is forgotten: nothing in the file tells who it was, the chain holds, and the next release is judged as
+before."""
 
 import pytest
 
@@ -24,7 +25,13 @@ def office(count=24):
 
 def office_policy(**more):
     columns = {"id": "identifier", "age": {"role": "quasi-identifier", "hierarchy": AGES}, "s": "sensitive"}
-    tree = {"version": 1, "columns": columns, "protect": [{"l-diversity": {"l": 2}}], "key": "id", "method": "sequential"}
+    tree = {
+        "version": 1,
+        "columns": columns,
+        "protect": [{"l-diversity": {"l": 2}}],
+        "key": "id",
+        "method": "sequential",
+    }
     return Policy.parse(tree | more)
 
 
@@ -65,7 +72,9 @@ def test_an_exchanged_memory_without_an_entry_is_found(book):
     base = sqlite3.connect(book / "book")
     base.execute("DROP TRIGGER keep_files")
     base.execute("UPDATE files SET content = content || X'00' WHERE entry = 1 AND name = 'memory.arrow'")
-    base.execute("CREATE TRIGGER keep_files BEFORE UPDATE ON files BEGIN SELECT RAISE(ABORT, 'the ledger is append-only'); END")
+    base.execute(
+        "CREATE TRIGGER keep_files BEFORE UPDATE ON files BEGIN SELECT RAISE(ABORT, 'the ledger is append-only'); END"
+    )
     base.commit()
     base.close()
     with pytest.raises(LedgerError, match="exchanged"):

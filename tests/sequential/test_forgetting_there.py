@@ -1,4 +1,5 @@
-"""Somebody is forgotten whose releases were made where rows lie: out of lines and people files, and everything stays judged."""
+"""Somebody is forgotten whose releases were made where rows lie: out of lines and people files, and everything stays
+judged."""
 
 from __future__ import annotations
 
@@ -33,13 +34,19 @@ COLUMNS = {
     "town": "quasi-identifier",
     "illness": "sensitive",
 }
-TREE = {"version": 1, "columns": COLUMNS, "protect": [{"k-anonymity": {"k": 3}}, {"l-diversity": {"l": 2}}], "method": "mondrian"}
+TREE = {
+    "version": 1,
+    "columns": COLUMNS,
+    "protect": [{"k-anonymity": {"k": 3}}, {"l-diversity": {"l": 2}}],
+    "method": "mondrian",
+}
 POLICY = replace(sf.Policy.parse(TREE), key=("id",))
 PLACES = range(3)
 
 
 def quarters() -> list[pa.Table]:
-    """Three tables: people come, some leave; some are alike and have one illness, some are the only ones of their kind."""
+    """Three tables: people come, some leave; some are alike and have one illness, some are the only ones of their
+    kind."""
     draw = np.random.default_rng(4)
     age, town = 20 + draw.geometric(0.15, 140).clip(1, 30), draw.integers(0, 2, 140)
     columns = {
@@ -84,7 +91,10 @@ def people_of(ledger: Path) -> list[dict[str, tuple[int, int, dict[str, str], di
         assert past.memory.counts is not None
         counts = past.memory.counts.tolist()
         found.append(
-            {row[PERSON]: (row[LINE], counts[row[LINE]], values[row[LINE]], cells[row[LINE]]) for row in pairs.to_pylist()}
+            {
+                row[PERSON]: (row[LINE], counts[row[LINE]], values[row[LINE]], cells[row[LINE]])
+                for row in pairs.to_pylist()
+            }
         )
     return found
 
@@ -102,11 +112,14 @@ def published(ledger: Path) -> list[Counter[tuple[str, ...]]]:
 
 
 def findings(place: Path) -> list[Any]:
-    return [[one.to_json() for one in sf.verify(place / f"out-{n}", ledger=place / "l.ledger").findings] for n in PLACES]
+    return [
+        [one.to_json() for one in sf.verify(place / f"out-{n}", ledger=place / "l.ledger").findings] for n in PLACES
+    ]
 
 
 def somebody(ledger: Path, alone: bool) -> str:
-    """Who is in all releases, on a line of one wherever rows lie elsewhere or in company everywhere, in coarse cells."""
+    """Who is in all releases, on a line of one wherever rows lie elsewhere or in company everywhere, in coarse
+    cells."""
     first, *later = people_of(ledger)
     fit = [
         key
@@ -133,9 +146,13 @@ def test_the_person_is_gone_and_everybody_else_is_where_they_were(place: Path, s
     for old, new in zip(before, after, strict=True):
         assert new.keys() == old.keys() - {key} | {name}
         assert new[name][3] == old[key][3]
-        assert {one: seat[2:] for one, seat in new.items() if one != name} == {o: s[2:] for o, s in old.items() if o != key}
+        assert {one: seat[2:] for one, seat in new.items() if one != name} == {
+            o: s[2:] for o, s in old.items() if o != key
+        }
     for old, new in zip(before[1:], after[1:], strict=True):  # the first is condensed anew
-        assert {one: seat[0] for one, seat in new.items() if one != name} == {o: s[0] for o, s in old.items() if o != key}
+        assert {one: seat[0] for one, seat in new.items() if one != name} == {
+            o: s[0] for o, s in old.items() if o != key
+        }
         assert new[name][1] == 1
         assert (new[name][0] == old[key][0]) is alone
     values = [people[name][2] for people in after]
@@ -177,7 +194,9 @@ def test_values_are_drawn_among_those_that_all_cells_stand_for(place: Path, monk
     after = people_of(ledger)
     (name,) = after[2].keys() - people[2].keys()
     assert {release[name][2]["age"] for release in after if name in release} == {min(possible - {truth})}
-    assert [release[name][2]["illness"] for release in after if name in release] == [one[key][3]["illness"] for one in telling]
+    assert [release[name][2]["illness"] for release in after if name in release] == [
+        one[key][3]["illness"] for one in telling
+    ]
 
 
 def test_the_next_release_goes_on_with_somebody_new(place: Path) -> None:
@@ -211,7 +230,7 @@ def test_files_without_the_person_are_not_written_again_and_bytes_of_the_others_
         assert not file.exists()
 
 
-# ---- the chain ---------------------------------------------------------------------------------------------------------
+# ---- the chain -------------------------------------------------------------------------------------------------------
 
 
 def test_people_that_nobody_vouches_for_are_a_broken_ledger(place: Path) -> None:
@@ -250,7 +269,7 @@ def test_a_word_about_people_that_names_no_folder_is_a_broken_ledger(place: Path
         Ledger(place / "l.ledger").verify()
 
 
-# ---- killed on the way -------------------------------------------------------------------------------------------------
+# ---- killed on the way -----------------------------------------------------------------------------------------------
 
 
 class Killed(BaseException):
@@ -265,7 +284,8 @@ def killed(*given: Any, **named: Any) -> None:
 def test_whenever_a_forgetting_is_killed_the_ledger_is_whole(
     place: Path, said: list[Any], monkeypatch: pytest.MonkeyPatch, step: str
 ) -> None:
-    """Before the entry that counts the person is everywhere, afterwards nowhere; what is left behind the next one removes."""
+    """Before the entry that counts the person is everywhere, afterwards nowhere; what is left behind the next one
+    removes."""
     ledger = place / "l.ledger"
     key, entered = somebody(ledger, alone=False), step != "_enter"
     (place / "l.ledger.kept").write_bytes(b"as a ledger that was begun here leaves it")
@@ -289,9 +309,13 @@ def test_whenever_a_forgetting_is_killed_the_ledger_is_whole(
 
 
 def test_publishing_removes_what_a_crash_left(place: Path) -> None:
-    stray = shutil.copytree(Ledger(place / "l.ledger").people_files()[2][0].parent, place / "l.ledger.people" / f"00004-{'a' * 16}")
+    stray = shutil.copytree(
+        Ledger(place / "l.ledger").people_files()[2][0].parent, place / "l.ledger.people" / f"00004-{'a' * 16}"
+    )
     os.link(next(stray.iterdir()), place / "link")
-    later = shutil.copytree(stray, place / "l.ledger.people" / f"00006-{'a' * 16}")  # of a ledger that was longer than this one
+    later = shutil.copytree(
+        stray, place / "l.ledger.people" / f"00006-{'a' * 16}"
+    )  # of a ledger that was longer than this one
     (place / "l.ledger.people" / "notes").mkdir()
     publish_there(POLICY, quarters()[2], place / "l.ledger").write(place / "out-3", report=False)
     assert not stray.exists()
@@ -325,7 +349,8 @@ def refused(*given: Any, **named: Any) -> None:
 
 
 def test_a_place_without_locks_and_second_names(place: Path, said: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    """What cannot be locked stays, because nobody knows whether it is made; what cannot have a second name is copied."""
+    """What cannot be locked stays, because nobody knows whether it is made; what cannot have a second name is
+    copied."""
     ledger = place / "l.ledger"
     monkeypatch.setattr("fcntl.flock", refused)
     monkeypatch.setattr("os.link", refused)
@@ -341,7 +366,9 @@ def test_a_place_without_locks_and_second_names(place: Path, said: list[Any], mo
 
 
 def test_what_the_first_release_on_a_cluster_left_is_removed_too(begun: Path, tmp_path: Path) -> None:
-    sf.publish(POLICY, data=quarters()[0], ledger=tmp_path / "l.ledger", new_ledger=True).write(tmp_path / "out", report=False)
+    sf.publish(POLICY, data=quarters()[0], ledger=tmp_path / "l.ledger", new_ledger=True).write(
+        tmp_path / "out", report=False
+    )
     files = Ledger(begun / "l.ledger").people_files()[2]
     stray = shutil.copytree(files[0].parent, tmp_path / "l.ledger.people" / files[0].parent.name)
     assert forget(Ledger(tmp_path / "l.ledger"), "zz-person-1-zz") == [1]
@@ -361,7 +388,9 @@ def test_a_release_that_is_being_made_goes_on_when_nothing_was_forgotten(place: 
         again.write(place / "out-4", report=False)
 
 
-def test_a_release_that_is_entered_in_the_meantime_is_not_overlooked(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_release_that_is_entered_in_the_meantime_is_not_overlooked(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     ledger = place / "l.ledger"
     key, made = somebody(ledger, alone=False), publish_there(POLICY, quarters()[2], ledger)
     exchange = forgetting.LinePage.changed
@@ -379,7 +408,7 @@ def test_a_release_that_is_entered_in_the_meantime_is_not_overlooked(place: Path
     assert forget(Ledger(ledger), key) == [1, 2, 3, 4]
 
 
-# ---- at the command line -----------------------------------------------------------------------------------------------
+# ---- at the command line ---------------------------------------------------------------------------------------------
 
 
 def test_what_the_commands_say(place: Path) -> None:
@@ -397,7 +426,9 @@ def test_what_the_commands_say(place: Path) -> None:
     kept = run("ledger", "show", ledger, "2", "--out", str(place / "again"))
     assert kept.returncode == 6
     assert "keep the release folder itself" in kept.stderr
-    assert json.loads(run("attack", "join", "--ledger", ledger, "--json").stdout)["illness"]["full"]["people_below"] == 0
+    assert (
+        json.loads(run("attack", "join", "--ledger", ledger, "--json").stdout)["illness"]["full"]["people_below"] == 0
+    )
 
 
 def test_keys_of_several_columns(tmp_path: Path) -> None:

@@ -65,7 +65,11 @@ def test_stand_ins_carry_a_sensitive_value_only_where_the_column_was_published(t
 
     history = Ledger(tmp_path / "book.ledger").history()
     weave = AlignedReleases(
-        history.releases[:1], ReleasePopulation.of_past(history.releases[1]), history.releases[1].exhibit.policy, "s", True
+        history.releases[:1],
+        ReleasePopulation.of_past(history.releases[1]),
+        history.releases[1].exhibit.policy,
+        "s",
+        True,
     )
     ((lo, hi),) = weave.earlier()
     assert ((hi - lo)[:, weave.names.index("s")] == weave.sizes[-1]).all()

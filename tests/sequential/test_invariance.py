@@ -1,10 +1,10 @@
-"""m-invariance and m-distinctness by listing: outsiders who know in which published group everybody is, in every release.
+"""m-invariance and m-distinctness by listing: outsiders who know in which published group everybody is, in every
+release.
 
-The outsider of m-invariance (Xiao, Tao 2007) knows everybody's quasi-identifiers, who is in which release, and so the group of
-each; a guess of a value must be right with probability at most 1/m. The outsider of m-distinctness (Li, Zhou 2008) knows besides
-to which values a value can change (its candidate update set); at every time at least m values must be left. Both are played here by
-writing down every way to give the published values of all groups to their people.
-"""
+The outsider of m-invariance (Xiao, Tao 2007) knows everybody's quasi-identifiers, who is in which release, and so the
+group of each; a guess of a value must be right with probability at most 1/m. The outsider of m-distinctness (Li, Zhou
+2008) knows besides to which values a value can change (its candidate update set); at every time at least m values must
+be left. Both are played here by writing down every way to give the published values of all groups to their people."""
 
 from collections import Counter
 from itertools import permutations, product
@@ -21,10 +21,16 @@ ILLNESSES = [*"abcd"]
 
 
 def policy_of(**series):
-    roles = {"who": "identifier", "age": {"role": "quasi-identifier", "hierarchy": {"intervals": [2, 4, 8]}}, "s": "sensitive"}
+    roles = {
+        "who": "identifier",
+        "age": {"role": "quasi-identifier", "hierarchy": {"intervals": [2, 4, 8]}},
+        "s": "sensitive",
+    }
     claims = [{"l-diversity": {"l": M, "kind": "frequency"}}]
     method = {"sequential": {"seconds": 0.05}}
-    return Policy.parse({"version": 1, "columns": roles, "key": "who", "protect": claims, "series": series, "method": method})
+    return Policy.parse(
+        {"version": 1, "columns": roles, "key": "who", "protect": claims, "series": series, "method": method}
+    )
 
 
 def registry(rng, people):
@@ -37,7 +43,11 @@ def published(folder, declared, tables, alone=False):
     """Per release the groups: their people, and the values that are published for them."""
     found = []
     for r, table in enumerate(tables):
-        data = {"who": list(table), "age": [age for age, _ in table.values()], "s": [value for _, value in table.values()]}
+        data = {
+            "who": list(table),
+            "age": [age for age, _ in table.values()],
+            "s": [value for _, value in table.values()],
+        }
         ledger = {"ledger": folder / (f"book{r}" if alone else "book"), "new_ledger": alone or not r}
         made = publish(declared, data, seed=SEED + r, **ledger)
         made.write(folder / f"r{r}", report=False)
@@ -62,7 +72,12 @@ def worlds(releases, may):
     """Every way to give the values of all releases to their people in which values only change as they may."""
     found = [[]]
     for groups in releases:
-        found = [[*world, way] for world in found for way in ways(groups) if all(_follows(world, way, key, may) for key in way)]
+        found = [
+            [*world, way]
+            for world in found
+            for way in ways(groups)
+            if all(_follows(world, way, key, may) for key in way)
+        ]
     return found
 
 
@@ -113,7 +128,8 @@ def test_who_knows_how_values_change_is_left_with_m_of_them_at_every_time(tmp_pa
     rng = np.random.default_rng(seed)
     first = registry(rng, 6)
     second = {
-        key: (age, ILLNESSES[rng.integers(len(ILLNESSES))] if rng.random() < 0.5 else value) for key, (age, value) in first.items()
+        key: (age, ILLNESSES[rng.integers(len(ILLNESSES))] if rng.random() < 0.5 else value)
+        for key, (age, value) in first.items()
     }
     may = {(first[key][1], second[key][1]) for key in first}
     releases = published(tmp_path, policy_of(changes={"s": "free"}), [first, second])

@@ -53,7 +53,10 @@ def pairs_of(lo, hi):
 def test_boxes_that_meet_or_contain(columns, contain):
     rng = np.random.default_rng(columns)
     for _ in range(8):
-        (lo, hi), (other_lo, other_hi) = random_boxes(rng, 9, columns), random_boxes(rng, int(rng.integers(0, 40)), columns)
+        (lo, hi), (other_lo, other_hi) = (
+            random_boxes(rng, 9, columns),
+            random_boxes(rng, int(rng.integers(0, 40)), columns),
+        )
         order, lead, block = blocks(other_lo, other_hi)
         start, found = box_pairs(lo, hi, other_lo[order], other_hi[order], lead, block, contain)
         told = [set(order[found[a:b]].tolist()) for a, b in itertools.pairwise(start)]
@@ -69,7 +72,9 @@ def test_boxes_that_meet_or_contain(columns, contain):
 def test_an_edge_lives_when_records_could_change_along_it(seed):
     rng = np.random.default_rng(seed)
     lefts, rights = rng.integers(1, 9, 2).tolist()
-    edges = sorted({(int(a), int(b)) for a, b in zip(rng.integers(0, lefts, 25), rng.integers(0, rights, 25), strict=True)})
+    edges = sorted(
+        {(int(a), int(b)) for a, b in zip(rng.integers(0, lefts, 25), rng.integers(0, rights, 25), strict=True)}
+    )
     left, right = (np.array(side) for side in zip(*edges, strict=True))
     flow, alive = rng.random(len(edges)) < 0.3, rng.random(len(edges)) < 0.8
     alive |= flow
@@ -132,7 +137,9 @@ def test_the_join_is_what_survives_by_the_definition(seed, monkeypatch):
         units = board.living()[0]
         true = {owner[int(clique)] for clique in board.unit_clique.data[units]}
         survive = plain_settle(owner.values(), true)
-        assert {clique for clique in owner if alive[clique]} == {clique for clique, nodes in owner.items() if nodes in survive}
+        assert {clique for clique in owner if alive[clique]} == {
+            clique for clique, nodes in owner.items() if nodes in survive
+        }
     assert seen
 
 
@@ -151,7 +158,11 @@ def test_record_cliques_are_counted_as_in_a_loop_over_people(seed):
             node_box = list(zip(*board.node_q.data[:, :, node].tolist(), strict=True))
             for clique in range(int(board.clique_start.data[node]), int(board.clique_start.data[node + 1])):
                 history = int(board.clique_h.data[clique])
-                for at in range(int(past_of.item_start[history]), int(past_of.item_start[history + 1])) if alive[clique] else ():
+                for at in (
+                    range(int(past_of.item_start[history]), int(past_of.item_start[history + 1]))
+                    if alive[clique]
+                    else ()
+                ):
                     q = int(past_of.item[at])
                     if not plain_inside(list(zip(q_lo[q], q_hi[q], strict=True)), node_box):
                         continue
@@ -169,8 +180,12 @@ def test_record_cliques_are_counted_as_in_a_loop_over_people(seed):
 def test_history_cliques_that_contain_a_tuple(seed, monkeypatch):
     """Alike are tuples in the same cliques, with proportional weights where these count; nobody else."""
     given = {}
-    monkeypatch.setattr(sequential_state, "containing", lambda *all_: given.update(containing=all_) or containing(*all_))
-    monkeypatch.setattr(sequential_state, "signatures", lambda *all_: given.update(signatures=all_) or signatures(*all_))
+    monkeypatch.setattr(
+        sequential_state, "containing", lambda *all_: given.update(containing=all_) or containing(*all_)
+    )
+    monkeypatch.setattr(
+        sequential_state, "signatures", lambda *all_: given.update(signatures=all_) or signatures(*all_)
+    )
     for _ in boards(900 + seed):
         chosen, w_start, w_node, w_weight, lead, by_start, by_item, hist, width = given["containing"]
         held = [

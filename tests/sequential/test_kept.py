@@ -1,4 +1,5 @@
-"""What is kept beside a ledger saves reading every release again, and is believed only where the chain has its digest."""
+"""What is kept beside a ledger saves reading every release again, and is believed only where the chain has its
+digest."""
 
 from dataclasses import replace
 
@@ -45,7 +46,9 @@ def test_the_next_release_opens_only_the_newest(story, monkeypatch):
     assert set(opened) <= {3}
 
 
-@pytest.mark.parametrize("harm", [lambda raw: raw[:-1] + bytes([raw[-1] ^ 1]), lambda raw: b"", lambda raw: raw[: len(raw) // 2]])
+@pytest.mark.parametrize(
+    "harm", [lambda raw: raw[:-1] + bytes([raw[-1] ^ 1]), lambda raw: b"", lambda raw: raw[: len(raw) // 2]]
+)
 def test_another_file_is_as_good_as_none(story, harm):
     folder, declared = story
     path = cache_path(folder / "book")
@@ -66,7 +69,9 @@ def test_verify_finds_what_was_forged_with_a_new_chain(tmp_path, monkeypatch):
     forged = pack_memory(wrong.replace_schema_metadata({b"version": b"1"}))
     monkeypatch.setattr("sfumato.workflow.write.kept_of", lambda exhibit: forged)
     made.write(tmp_path / "q0", report=False)
-    assert cache_digest(cache_path(tmp_path / "book").read_bytes()) == Ledger(tmp_path / "book").entries()[-1].body["kept"]
+    assert (
+        cache_digest(cache_path(tmp_path / "book").read_bytes()) == Ledger(tmp_path / "book").entries()[-1].body["kept"]
+    )
     with pytest.raises(LedgerError, match="not what its releases say"):
         verify(tmp_path / "q0", original=table, ledger=tmp_path / "book")
 

@@ -1,4 +1,5 @@
-"""What outsiders know by ``knows:`` beside several releases, held against all ways to pair rows with people, and in one release."""
+"""What outsiders know by ``knows:`` beside several releases, held against all ways to pair rows with people, and in one
+release."""
 
 from pathlib import Path
 
@@ -27,13 +28,16 @@ GIVEN = [("a", "b"), ("a",), ("b",)]
 
 
 def respected(literal, worlds, given, tie):
-    """Whether everybody has values that agree with a dependency: of what is known the true ones, else those of their rows."""
+    """Whether everybody has values that agree with a dependency: of what is known the true ones, else those of their
+    rows."""
     first, second = tie
     told = dict(zip(literal.story.value[first].tolist(), literal.story.value[second].tolist(), strict=True))
     for person in range(literal.story.people):
         may = []
         for column in tie:
-            sets = [literal.tables[t][1][world[person]].get(column) for t, world in enumerate(worlds) if person in world]
+            sets = [
+                literal.tables[t][1][world[person]].get(column) for t, world in enumerate(worlds) if person in world
+            ]
             sets = [values for values in sets if values is not None]
             sets += [{str(literal.story.value[column][person])}] if column in given else []
             may.append(set.intersection(*sets) if sets else None)
@@ -43,7 +47,8 @@ def respected(literal, worlds, given, tie):
 
 
 def trades(seed, tie, judged):
-    """(pairs that joint classes let trade places, those whose trade breaks the dependency) of one history, where it is judged."""
+    """(pairs that joint classes let trade places, those whose trade breaks the dependency) of one history, where it is
+    judged."""
     story = Story(np.random.default_rng(seed), ties=[tie])
     literal, bundles = Literal(story), PublishedCells(story.history)
     made = wrong = 0
@@ -88,8 +93,18 @@ def test_without_a_look_at_what_outsiders_know_some_trades_are_told(tie):
 
 def policy_of(knows, *, given=None, method="mondrian", **more):
     columns = {"id": "identifier", "zip": "quasi-identifier", "county": "quasi-identifier", "ill": "sensitive"}
-    claim = {"l-diversity": {"l": 2}} if given is None else {"given": given, "hide": "ill", "by": {"l-diversity": {"l": 2}}}
-    tree = {"version": 1, "columns": columns, "protect": [claim], "knows": knows, "method": {method: {}}, "key": "id", **more}
+    claim = (
+        {"l-diversity": {"l": 2}} if given is None else {"given": given, "hide": "ill", "by": {"l-diversity": {"l": 2}}}
+    )
+    tree = {
+        "version": 1,
+        "columns": columns,
+        "protect": [claim],
+        "knows": knows,
+        "method": {method: {}},
+        "key": "id",
+        **more,
+    }
     return Policy.parse(tree)
 
 
@@ -98,14 +113,16 @@ PEOPLE = {"id": list("pqrstuvw"), "zip": list("11223344"), "county": list("NNNNS
 
 @pytest.mark.parametrize("method", ["mondrian", "sequential", "anatomy", "local-suppression", "microaggregation"])
 def test_knowledge_that_ties_what_is_given_to_what_is_not_is_refused_before_data_moves(method):
-    """A certificate said l = 2 where whoever knows that an illness is one of women reads it off the row beside the only woman."""
+    """A certificate said l = 2 where whoever knows that an illness is one of women reads it off the row beside the only
+    woman."""
     for knows, given in ((["ill -> county"], None), (["zip -> ill"], None), (["zip -> county"], ["county"])):
         with pytest.raises(PolicyError, match="candidates could be told apart"):
             plan(policy_of(knows, given=given, method=method))
 
 
 def test_columns_that_nobody_sees_tell_nothing():
-    """The map from zip to county takes nothing from a table without zip, unless zip tells something else that is published."""
+    """The map from zip to county takes nothing from a table without zip, unless zip tells something else that is
+    published."""
     columns = {"id": "identifier", "county": "quasi-identifier", "ill": "sensitive"}
     columns["zip"] = {"role": "other", "publish": False}
     tree = {"version": 1, "columns": columns, "protect": [{"l-diversity": {"l": 2}}], "method": {"mondrian": {}}}
@@ -147,6 +164,9 @@ def test_knowledge_that_an_earlier_promise_did_not_count_on_is_refused_before_da
     first = publish(policy_of([], given=["county"]), PEOPLE, seed=SEED, ledger=ledger, new_ledger=True)
     first.write(tmp_path / "r1", report=False)
     later = policy_of(["zip -> county"], protect=[{"p-sensitivity": {"p": 2}}])
-    for refused in (lambda: publish(later, PEOPLE, seed=SEED, ledger=ledger), lambda: forecast_publish(later, ledger=ledger)):
+    for refused in (
+        lambda: publish(later, PEOPLE, seed=SEED, ledger=ledger),
+        lambda: forecast_publish(later, ledger=ledger),
+    ):
         with pytest.raises(LedgerError, match="over 2 releases"):
             refused()

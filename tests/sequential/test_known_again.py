@@ -21,7 +21,13 @@ PEOPLE = 48
 
 def policy(quasi, hidden="illness", key="id", method="mondrian", **series):
     columns = {"id": "identifier", "number": "identifier", quasi: "quasi-identifier", hidden: "sensitive"}
-    tree = {"version": 1, "columns": columns, "protect": [{"l-diversity": {"l": 2}}], "key": key, "method": {method: {}}}
+    tree = {
+        "version": 1,
+        "columns": columns,
+        "protect": [{"l-diversity": {"l": 2}}],
+        "key": key,
+        "method": {method: {}},
+    }
     return Policy.parse(tree | {"series": series})
 
 
@@ -85,7 +91,9 @@ def _remembered(**columns):
 def test_what_may_be_chance_is_no_other_name():
     same = list("AB" * 20)
     assert other_name(_remembered(x=same, y=same), ["x"], []) == ("x", "y")
-    assert other_name(_remembered(x=same, y=same), ["x"], ["y"]) is None, "they stand in one table, or are tied by others"
+    assert other_name(_remembered(x=same, y=same), ["x"], ["y"]) is None, (
+        "they stand in one table, or are tied by others"
+    )
     assert other_name(_remembered(x=same, y=[*same[:-1], "A"]), ["x"], []) is None
     few = list("AB" * 5)
     assert other_name(_remembered(x=few, y=few), ["x"], []) is None
@@ -105,7 +113,12 @@ def visits(quasi, each, name="v{}", **more):
 
 
 def of_people(quasi, rows="unlinked", method="mondrian", **column):
-    columns = {"id": "identifier", "number": "identifier", quasi: "quasi-identifier", "illness": {"role": "sensitive", **column}}
+    columns = {
+        "id": "identifier",
+        "number": "identifier",
+        quasi: "quasi-identifier",
+        "illness": {"role": "sensitive", **column},
+    }
     tree = {"version": 1, "columns": columns, "protect": [{"l-diversity": {"l": 2}}], "key": "id", "method": method}
     return Policy.parse(tree | {"person": {"columns": "number", "rows": rows}})
 
@@ -115,7 +128,9 @@ WAYS = [("unlinked", "mondrian"), ("linked", {"linked": {"groups": "mondrian"}})
 
 @pytest.fixture(params=WAYS, ids=["unlinked", "linked"])
 def visited(request, tmp_path):
-    made = publish(of_people("age", *request.param), visits("age", 6), seed=SEED, ledger=tmp_path / "visits", new_ledger=True)
+    made = publish(
+        of_people("age", *request.param), visits("age", 6), seed=SEED, ledger=tmp_path / "visits", new_ledger=True
+    )
     made.write(tmp_path / "r1", report=False)
     return tmp_path / "visits", request.param
 
@@ -124,7 +139,9 @@ def test_rows_of_people_under_other_keys_are_refused(visited, monkeypatch):
     """People are known by their names, and every row would be a new one of somebody who is known."""
     ledger, way = visited
     renamed = visits("region", 4, name="V{}")
-    with pytest.raises(Infeasible, match="rows of people say again in 'illness' what rows of theirs said that are gone"):
+    with pytest.raises(
+        Infeasible, match="rows of people say again in 'illness' what rows of theirs said that are gone"
+    ):
         publish(of_people("region", *way), renamed, seed=SEED, ledger=ledger)
     monkeypatch.setattr("sfumato.history.constrain.constraints.require_rows_recognized", lambda *_: None)
     with pytest.raises(AuditRefused, match="the same rows under other keys"):
@@ -145,17 +162,25 @@ def test_a_value_that_stays_over_releases_is_said_to_stay(tmp_path):
         return {key: values[:24:2] for key, values in visits(quasi, each, name).items()}
 
     ledger = tmp_path / "few"
-    publish(of_people("age"), some("age", 2, "v{}"), seed=SEED, ledger=ledger, new_ledger=True).write(tmp_path / "r1", report=False)
-    with pytest.raises(Infeasible, match="'illness' stays the same for 100% of the people with several rows in all releases"):
+    publish(of_people("age"), some("age", 2, "v{}"), seed=SEED, ledger=ledger, new_ledger=True).write(
+        tmp_path / "r1", report=False
+    )
+    with pytest.raises(
+        Infeasible, match="'illness' stays the same for 100% of the people with several rows in all releases"
+    ):
         publish(of_people("region"), some("region", 3, "V{}"), seed=SEED, ledger=ledger)
-    assert publish(of_people("region", persistent=False), some("region", 3, "V{}"), seed=SEED, ledger=ledger).certificate.holds
+    assert publish(
+        of_people("region", persistent=False), some("region", 3, "V{}"), seed=SEED, ledger=ledger
+    ).certificate.holds
 
 
 def _rows_of(before, now):
     """Records of people 0, 1, …, gone and new, by what they say."""
     told = [(person, value) for some in (before, now) for person, values in enumerate(some) for value in values]
     values, gone = RememberedValues(), sum(map(len, before))
-    values.add(Table(pa.table({WHOSE: [str(p) for p, _ in told], "x": [v for _, v in told]})), np.arange(len(told)), len(told))
+    values.add(
+        Table(pa.table({WHOSE: [str(p) for p, _ in told], "x": [v for _, v in told]})), np.arange(len(told)), len(told)
+    )
     return other_rows(values, ["x"], np.arange(gone, len(told)), np.arange(gone))
 
 

@@ -79,7 +79,9 @@ def test_a_swapped_part_is_found_even_by_somebody_who_switches_the_triggers_off(
     base = sqlite3.connect(copy)
     base.execute("DROP TRIGGER keep_files")
     base.execute("UPDATE files SET content = content || X'00' WHERE entry = 2 AND name = 'data.csv'")
-    base.execute("CREATE TRIGGER keep_files BEFORE UPDATE ON files BEGIN SELECT RAISE(ABORT, 'the ledger is append-only'); END")
+    base.execute(
+        "CREATE TRIGGER keep_files BEFORE UPDATE ON files BEGIN SELECT RAISE(ABORT, 'the ledger is append-only'); END"
+    )
     base.commit()
     base.close()
     with pytest.raises(LedgerError, match="entry 2"):
@@ -122,7 +124,11 @@ def test_two_writers_at_once_one_is_told_to_retry(tmp_path):
         second.write(tmp_path / "two", report=False)
     assert not (tmp_path / "two").exists()
     impatient = Ledger(tmp_path / "book.ledger", patience=0.05)
-    with Ledger(tmp_path / "book.ledger").writing(), pytest.raises(LedgerError, match="being entered"), impatient.writing():
+    with (
+        Ledger(tmp_path / "book.ledger").writing(),
+        pytest.raises(LedgerError, match="being entered"),
+        impatient.writing(),
+    ):
         pass
     assert Ledger(tmp_path / "book.ledger").verify() == 1
 

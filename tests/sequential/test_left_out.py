@@ -67,7 +67,9 @@ def test_a_method_that_does_not_look_after_it_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr("sfumato.workflow.publication.records_to_leave_out", lambda *_: frozenset())  # nobody waits
     monkeypatch.setattr("sfumato.kinds.tables.methods.recoding_history._told_elsewhere", lambda *_: {})
     claims, data = [{"l-diversity": {"l": 2}}], columns_of(table("mondrian", 0, 120))
-    made = sf.publish(policy("mondrian", ["illness", "ward"], claims), data=data, ledger=tmp_path / "b", new_ledger=True, seed=SEED)
+    made = sf.publish(
+        policy("mondrian", ["illness", "ward"], claims), data=data, ledger=tmp_path / "b", new_ledger=True, seed=SEED
+    )
     made.write(tmp_path / "r", report=False)
     with pytest.raises(Infeasible, match="earlier promises: l-diversity of illness, ward"):
         sf.publish(policy("mondrian", ["illness"], claims), data=data, ledger=tmp_path / "b", seed=SEED)
@@ -75,7 +77,9 @@ def test_a_method_that_does_not_look_after_it_is_refused(tmp_path, monkeypatch):
 
 def test_a_release_that_hangs_on_nothing_hidden_is_bound_by_nothing(tmp_path):
     claims, data = [{"l-diversity": {"l": 2}}], columns_of(table("mondrian", 0, 120))
-    made = sf.publish(policy("mondrian", ["ward"], claims), data=data, ledger=tmp_path / "b", new_ledger=True, seed=SEED)
+    made = sf.publish(
+        policy("mondrian", ["ward"], claims), data=data, ledger=tmp_path / "b", new_ledger=True, seed=SEED
+    )
     made.write(tmp_path / "r", report=False)
     alone = sf.publish(policy("mondrian", ["illness"], claims), data=data, seed=SEED)
     after = sf.publish(policy("mondrian", ["illness"], claims), data=data, ledger=tmp_path / "b", seed=SEED)

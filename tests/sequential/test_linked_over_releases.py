@@ -1,4 +1,5 @@
-"""Linked rows with a ledger: what all releases say about people together, held against all worlds of small histories."""
+"""Linked rows with a ledger: what all releases say about people together, held against all worlds of small
+histories."""
 
 from collections import Counter
 
@@ -15,7 +16,12 @@ from sfumato.release.past_releases import NO_ROW, WHOSE
 from sfumato.workflow.import_release import import_release
 from sfumato.workflow.plan import plan
 from sfumato.workflow.report import render
-from tests.people.linked_worlds_over_releases import linked_history, published_related, related_history, related_violations
+from tests.people.linked_worlds_over_releases import (
+    linked_history,
+    published_related,
+    related_history,
+    related_violations,
+)
 from tests.people.linked_worlds_over_releases import linked_violations as violations
 from tests.people.test_related_tables import case
 from tests.people.worlds_over_releases import published
@@ -38,7 +44,9 @@ def history_of(folder, seed, method=MONDRIAN):
 @pytest.mark.parametrize("groups", ["mondrian", "clustering", "refined"])
 def test_nothing_is_too_sure_about_anybody_over_all_releases(tmp_path, groups):
     made = several = 0
-    first = ["mondrian", "clustering", "refined"].index(groups) * CASES  # each on others: most of what they do they share
+    first = ["mondrian", "clustering", "refined"].index(
+        groups
+    ) * CASES  # each on others: most of what they do they share
     for seed in range(first, first + CASES):
         history, records, policy, _ = history_of(tmp_path, seed, ("linked", {"groups": groups, "seconds": 0.05}))
         if len(history) > 1:
@@ -49,7 +57,9 @@ def test_nothing_is_too_sure_about_anybody_over_all_releases(tmp_path, groups):
 
 
 def forgets_the_past(monkeypatch):
-    monkeypatch.setattr("sfumato.kinds.tables.methods.longitudinal.past_records", lambda task, policy: PastRecords.none(task.data))
+    monkeypatch.setattr(
+        "sfumato.kinds.tables.methods.longitudinal.past_records", lambda task, policy: PastRecords.none(task.data)
+    )
 
 
 @pytest.mark.parametrize("counting", ["releases one by one", "rows for people"])
@@ -122,7 +132,9 @@ def without(*patients):
 
 
 def publish(folder, name, table, **more):
-    made = sf.publish(Policy.parse(TREE | more), data=table, ledger=folder / "book", new_ledger=name == "first", seed=SEED)
+    made = sf.publish(
+        Policy.parse(TREE | more), data=table, ledger=folder / "book", new_ledger=name == "first", seed=SEED
+    )
     made.write(folder / name, report=False)
     return made
 
@@ -174,7 +186,9 @@ def test_shifted_dates_are_not_remembered_and_tied_tables_not_imported(tmp_path)
     with pytest.raises(PolicyError, match="two shifts of one date"):
         plan(Policy.parse(dated), remembering=True)
     with pytest.raises(PolicyError, match="cannot be imported"):
-        import_release(Policy.parse(TREE), tmp_path / "data.csv", original=VISITS, ledger=tmp_path / "book", new_ledger=True)
+        import_release(
+            Policy.parse(TREE), tmp_path / "data.csv", original=VISITS, ledger=tmp_path / "book", new_ledger=True
+        )
 
 
 def test_commands_on_the_ledger_count_people(tmp_path):
@@ -211,7 +225,9 @@ def test_somebody_without_rows_is_forgotten_and_remembered_as_such(tmp_path):
     ledger = Ledger(tmp_path / "book")
     assert forget(ledger, "c") == [1, 2]
     memory = ledger.history().releases[0].memory
-    assert sum(key.startswith(NO_ROW) for key in memory.keys) == 2 and not any(key.endswith("\x1fc") for key in memory.keys)
+    assert sum(key.startswith(NO_ROW) for key in memory.keys) == 2 and not any(
+        key.endswith("\x1fc") for key in memory.keys
+    )
     left = {
         name: [value for value, who in zip(values, PATIENTS["patient"], strict=True) if who != "c"]
         for name, values in PATIENTS.items()
@@ -223,7 +239,8 @@ def test_somebody_without_rows_is_forgotten_and_remembered_as_such(tmp_path):
 
 @pytest.mark.parametrize("forgetful", [False, True])
 def test_what_rows_told_that_are_gone_still_counts(tmp_path, monkeypatch, forgetful):
-    """a and b could stand apart from c and d by what is left; but then whoever knows of a's second visit knows what it was."""
+    """a and b could stand apart from c and d by what is left; but then whoever knows of a's second visit knows what it
+    was."""
     monkeypatch.setattr("sfumato.workflow.publication.records_to_leave_out", lambda *_: frozenset())  # nobody waits
     data = {
         "visit": [f"v{i}" for i in range(8)],
@@ -246,6 +263,8 @@ def test_a_hidden_column_may_come_later(tmp_path):
     """Rows that are gone told nothing of it, and ask for nothing."""
     publish(tmp_path, "first", without("f"))
     later = {"columns": {**TREE["columns"], "ward": "sensitive"}}
-    data = {name: values[1:] for name, values in without("f").items()}  # v0 left, and v2, which looked like it, is left out
+    data = {
+        name: values[1:] for name, values in without("f").items()
+    }  # v0 left, and v2, which looked like it, is left out
     second = publish(tmp_path, "second", {**data, "ward": list("123123")}, **later)
     assert sorted(shown(second).values()) == [1, 1, 1, 1, 1]

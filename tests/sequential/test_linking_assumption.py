@@ -9,7 +9,11 @@ import pytest
 
 import sfumato as sf
 
-ROWS = {"id": list("01234567"), "age": list("33334444"), "illness": ["flu", "cold", "gout", "flu", "cold", "gout", "flu", "cold"]}
+ROWS = {
+    "id": list("01234567"),
+    "age": list("33334444"),
+    "illness": ["flu", "cold", "gout", "flu", "cold", "gout", "flu", "cold"],
+}
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,5 @@
-"""Everything published is judged together, whatever its form; every judgement is held against all ways to pair rows with people."""
+"""Everything published is judged together, whatever its form; every judgement is held against all ways to pair rows
+with people."""
 
 from copy import copy
 
@@ -21,7 +22,8 @@ STORIES, JUDGEMENTS = (40, 150) if SLOW else (16, 30)
 
 
 def claims_of(story):
-    """One claim for each hidden column that was ever published, with all or one of the columns given, and k-anonymity."""
+    """One claim for each hidden column that was ever published, with all or one of the columns given, and
+    k-anonymity."""
     policy = story.releases[-1].exhibit.policy
     told = sorted({name for past in story.releases for name in past.published} & {"s", "t"})
     given = ("a", "b") if story.rng.random() < 0.7 else (("a",) if story.rng.random() < 0.5 else ("b",))
@@ -43,7 +45,8 @@ def judged(story, claim, cohorts, drop):
 
 
 def wrong_worlds(seed, drop=False):
-    """(judgements, wrong ones, skipped ones) of one random history: classes beside worlds, in which people trade places.
+    """(judgements, wrong ones, skipped ones) of one random history: classes beside worlds, in which people trade
+    places.
 
     `drop` leaves the last table out of every bundle, as who judges a release alone does; then some must be wrong.
     """
@@ -69,7 +72,9 @@ def _claim(story, literal, claim, bundles, joint, cohorts):
     for t in tables:
         for name in (name for name in claim.hide if name in literal.columns(t)):
             for members in classes:
-                counts += _values(story, literal, name, t, [p for p in members if p in literal.truth[t]], given, cohorts)
+                counts += _values(
+                    story, literal, name, t, [p for p in members if p in literal.truth[t]], given, cohorts
+                )
     return counts
 
 
@@ -101,7 +106,8 @@ def test_judging_without_one_of_the_releases_is_found_out():
 
 
 def test_the_timeline_counts_everybody_who_was_ever_published():
-    """Not those of one table: after each release all who stand in a table that tells the column, or is joined with one."""
+    """Not those of one table: after each release all who stand in a table that tells the column, or is joined with
+    one."""
     different = 0
     for seed in range(30):
         story = Story(np.random.default_rng(seed))

@@ -46,7 +46,8 @@ def test_nobody_joins_a_lineage_that_would_be_withheld_all_the_same():
 
 
 def test_whom_nothing_covers_stands_with_those_who_lose_least():
-    """35 is alone; 30 and 38 have a place at no cost and are near, 1 and 2 are far away; two of one value do not help."""
+    """35 is alone; 30 and 38 have a place at no cost and are near, 1 and 2 are far away; two of one value do not
+    help."""
     crowd = kinds([35, 30, 38, 39, 1, 2], [0, 1, 2, 0, 1, 2], [np.inf, 0, 0, 0, 0, 0])
     assert form_new_classes(crowd, THREE, [TENS]).tolist() == [1, 1, 1, 0, 0, 0]
 
@@ -72,7 +73,11 @@ def test_shares_are_looked_at_too():
 
 
 def _office(people, values="AB"):
-    return {"id": [f"p{i}" for i in people], "a": [str(i // 2 % 3) for i in people], "s": [values[i % 2] for i in people]}
+    return {
+        "id": [f"p{i}" for i in people],
+        "a": [str(i // 2 % 3) for i in people],
+        "s": [values[i % 2] for i in people],
+    }
 
 
 def _declared(method, **series):
@@ -95,6 +100,8 @@ def test_nobody_joins_people_in_buckets_whose_numbers_cover_nobody_else(tmp_path
 @pytest.mark.parametrize("method", ["anatomy", "mondrian"])
 def test_when_everybody_would_be_withheld_nothing_is_published(tmp_path, method):
     book = tmp_path / "book"
-    publish(_declared(method), _office(range(6)), seed=SEED, ledger=book, new_ledger=True).write(tmp_path / "r1", report=False)
+    publish(_declared(method), _office(range(6)), seed=SEED, ledger=book, new_ledger=True).write(
+        tmp_path / "r1", report=False
+    )
     with pytest.raises(Infeasible, match="beside people who left"):
         publish(_declared(method), _office([0]), seed=SEED, ledger=book)

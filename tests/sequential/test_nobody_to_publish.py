@@ -1,4 +1,5 @@
-"""Releases of a ledger in which somebody, or everybody, cannot be published: they wait, or the error says that nobody can be."""
+"""Releases of a ledger in which somebody, or everybody, cannot be published: they wait, or the error says that nobody
+can be."""
 
 from __future__ import annotations
 
@@ -26,7 +27,12 @@ METHODS = (
     "guardian",
     "multi-sensitive",
 )
-FIRST = {"id": ["p0", "p1", "p2", "p3"], "a": ["a0", "a1", "a1", "a0"], "s": ["x", "y", "x", "y"], "t": ["u", "v", "v", "u"]}
+FIRST = {
+    "id": ["p0", "p1", "p2", "p3"],
+    "a": ["a0", "a1", "a1", "a0"],
+    "s": ["x", "y", "x", "y"],
+    "t": ["u", "v", "v", "u"],
+}
 SECOND = {
     "one comes": {
         "id": ["p0", "p1", "p2", "p3", "p4"],
@@ -60,10 +66,14 @@ def table(data: dict[str, list[str]], names: str) -> dict[str, list[str]]:
 @pytest.mark.parametrize("method", METHODS)
 def test_who_cannot_be_published_waits(tmp_path: Path, method: str, case: str) -> None:
     """With both settings of cohorts, one or two sensitive columns, after a release by the same or by another method."""
-    for place, (first, cohorts, names) in enumerate(product((method, "guardian", "mondrian"), ("known", "unknown"), ("s", "st"))):
+    for place, (first, cohorts, names) in enumerate(
+        product((method, "guardian", "mondrian"), ("known", "unknown"), ("s", "st"))
+    ):
         book, series = tmp_path / f"{place}.ledger", {"series": {"cohorts": cohorts}}
         try:
-            made = sf.publish(policy(first, names, **series), table(FIRST, names), ledger=book, new_ledger=True, seed=secret(place))
+            made = sf.publish(
+                policy(first, names, **series), table(FIRST, names), ledger=book, new_ledger=True, seed=secret(place)
+            )
         except (sf.Infeasible, sf.PolicyError):
             continue
         made.write(tmp_path / f"{place}-1", report=False)
@@ -90,7 +100,9 @@ def test_one_newcomer_alone_waits_by_every_method(tmp_path: Path, method: str) -
 def test_a_release_of_nobody_is_infeasible(tmp_path: Path) -> None:
     for place, method in enumerate(METHODS):
         book = tmp_path / f"{place}.ledger"
-        sf.publish(policy(method, "s"), table(FIRST, "s"), ledger=book, new_ledger=True).write(tmp_path / str(place), report=False)
+        sf.publish(policy(method, "s"), table(FIRST, "s"), ledger=book, new_ledger=True).write(
+            tmp_path / str(place), report=False
+        )
         for case in ("one stays", "two leave"):
             with pytest.raises(sf.Infeasible):
                 sf.publish(policy(method, "s"), table(SECOND[case], "s"), ledger=book)
@@ -103,7 +115,12 @@ def baskets(ids: str, items: list[str], labels: str) -> Baskets:
 
 
 def basket_policy() -> sf.Policy:
-    tree = {"version": 1, "data": {"kind": "baskets"}, "columns": {"label": "sensitive", "who": "identifier"}, "key": "who"}
+    tree = {
+        "version": 1,
+        "data": {"kind": "baskets"},
+        "columns": {"label": "sensitive", "who": "identifier"},
+        "key": "who",
+    }
     protect = [{"k-anonymity": {"k": 2}}, {"l-diversity": {"l": 2, "kind": "frequency"}}]
     return sf.Policy.parse(
         tree | {"protect": protect, "method": {"blocks": {"items": "dealt", "correlated": "accepted", "spread": 1}}}
@@ -116,7 +133,9 @@ def test_a_finding_without_a_level_is_not_compared_by_its_level(tmp_path: Path) 
     for seed in range(8):
         book = tmp_path / f"{seed}.ledger"
         for number, data in enumerate(releases):
-            made = sf.publish(basket_policy(), data, ledger=book, new_ledger=not number, seed=secret(10 * seed + number))
+            made = sf.publish(
+                basket_policy(), data, ledger=book, new_ledger=not number, seed=secret(10 * seed + number)
+            )
             made.write(tmp_path / f"{seed}-{number}", report=False)
 
 
@@ -137,13 +156,19 @@ def test_random_baskets_with_a_ledger_never_end_in_the_audit(tmp_path: Path) -> 
 
 def test_a_release_that_earlier_ones_do_not_bind_leaves_lineages_as_they_are(tmp_path: Path) -> None:
     """The third release shares no sensitive column with the others: who shared a class before still does."""
-    rows = {"id": [f"p{i}" for i in range(6)], "a": ["a3", "a0", "a3", "a0", "a1", "a0"], "b": ["b1", "b0", "b1", "b1", "b0", "b1"]}
+    rows = {
+        "id": [f"p{i}" for i in range(6)],
+        "a": ["a3", "a0", "a3", "a0", "a1", "a0"],
+        "b": ["b1", "b0", "b1", "b1", "b0", "b1"],
+    }
     rows["s"], trees = (
         ["s1", "s1", "s0", "s2", "s1", "s1"],
         {"a": {"*": {"a01": ["a0", "a1"], "a23": ["a2", "a3"]}}, "b": {"*": ["b0", "b1"]}},
     )
     for number, (here, shown) in enumerate([(range(6), "abs"), ((0, 3, 4), "as"), (range(5), "b")]):
-        columns = {name: {"role": "quasi-identifier", "hierarchy": trees[name], "publish": name in shown} for name in "ab"}
+        columns = {
+            name: {"role": "quasi-identifier", "hierarchy": trees[name], "publish": name in shown} for name in "ab"
+        }
         columns |= {"id": "identifier", "s": {"role": "sensitive", "publish": "s" in shown}}
         protect = [{"k-anonymity": {"k": 2}}, *([{"l-diversity": {"l": 2}}] if "s" in shown else [])]
         tree = {

@@ -67,7 +67,9 @@ def zipcodes():
     sizes = (3, 4, 4, 4)
     attributes = [
         Attribute(n, s, r)
-        for n, s, r in zip(("age", "zip", "job", "disease"), sizes, ("quasi-identifier",) * 3 + ("sensitive",), strict=True)
+        for n, s, r in zip(
+            ("age", "zip", "job", "disease"), sizes, ("quasi-identifier",) * 3 + ("sensitive",), strict=True
+        )
     ]
     leaves = np.array([[0, 0, 0, 0], [0, 1, 1, 1], [1, 3, 2, 2], [2, 2, 3, 3]])
     first = boxes([(a, z, STAR, STAR) for a, z, _, _ in leaves.tolist()], sizes)
@@ -85,7 +87,11 @@ def test_example_2_2_ten_edges_of_which_six_are_admissible():
 
 
 def triangle():
-    attributes = [Attribute("A1", 2, "quasi-identifier"), Attribute("A2", 2, "quasi-identifier"), Attribute("A3", 2, "sensitive")]
+    attributes = [
+        Attribute("A1", 2, "quasi-identifier"),
+        Attribute("A2", 2, "quasi-identifier"),
+        Attribute("A3", 2, "sensitive"),
+    ]
     leaves = np.array([[0, 0, 0], [1, 0, 1], [0, 1, 1]])
     published = [
         boxes([(a, x, STAR) for a, x, _ in leaves.tolist()], (2, 2, 2)),
@@ -103,7 +109,9 @@ def test_example_3_1_cuts_of_three_releases_have_a_clique_too_many():
 
 
 def test_example_3_2_cells_of_two_releases_have_two_edges_too_many():
-    attributes = [Attribute(n, 3, r) for n, r in (("A1", "quasi-identifier"), ("A2", "quasi-identifier"), ("A3", "sensitive"))]
+    attributes = [
+        Attribute(n, 3, r) for n, r in (("A1", "quasi-identifier"), ("A2", "quasi-identifier"), ("A3", "sensitive"))
+    ]
     leaves = np.array([[0, 0, 0], [1, 1, 1], [2, 2, 2]])
     published = [
         boxes([(0, 0, STAR), (1, 1, STAR), (2, 2, STAR)], (3, 3, 3)),
@@ -117,7 +125,9 @@ def test_example_3_2_cells_of_two_releases_have_two_edges_too_many():
 def test_example_3_3_the_kernel_drops_the_edges_of_no_clique_and_then_the_clique():
     attributes, published, leaves = triangle()
     records = Records(published)
-    assert records.edge[0, 1][1][0]  # e1 = {S2 of T1, S1 of T2}: an edge of no clique (printed as the true edge {S1, S1})
+    assert records.edge[0, 1][1][
+        0
+    ]  # e1 = {S2 of T1, S1 of T2}: an edge of no clique (printed as the true edge {S1, S1})
     assert not any(c[0] == 1 and c[1] == 0 for c in records.match_join())
     _, kernel, full = joins(sequence(attributes, published, leaves), published)
     assert kernel == full == {(0, 0, 0), (1, 1, 1), (2, 2, 2)}
@@ -143,7 +153,12 @@ def test_example_4_1_only_cliques_whose_rows_all_contain_the_tuple_count():
 
 
 def test_example_4_2_three_values_but_flu_twice():
-    values = ["flu", "angina", "flu", "measles"]  # C4's records are others than C2's, though the paper gives them the same names
+    values = [
+        "flu",
+        "angina",
+        "flu",
+        "measles",
+    ]  # C4's records are others than C2's, though the paper gives them the same names
     found = Counter(v for clique, v in zip(CLIQUES_42, values, strict=True) if contains(clique, 31, 0))
     assert len(found) == 3
     assert Fraction(sum(found.values()), max(found.values())) == 2

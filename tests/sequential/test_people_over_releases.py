@@ -1,4 +1,5 @@
-"""People in several rows with a ledger: what all releases say about them together, held against all worlds of small histories."""
+"""People in several rows with a ledger: what all releases say about them together, held against all worlds of small
+histories."""
 
 from collections import Counter
 from fractions import Fraction
@@ -32,11 +33,11 @@ METHODS = [("mondrian", {}), ("clustering", {}), ("global", {}), ("refined", {"s
 
 
 def chance(people, first, second):
-    """How likely the first row of the first release is somebody's of `people`, for who knows all records, and not which came later.
+    """How likely the first row of the first release is somebody's of `people`, for who knows all records, and not which
+    came later.
 
-    A record is (person, value that it is known by); rows are the values that they cover. Every record stands in the second release,
-    and as many as there are rows in the first.
-    """
+    A record is (person, value that it is known by); rows are the values that they cover. Every record stands in the
+    second release, and as many as there are rows in the first."""
     mine = worlds = 0
     records = range(len(people))
     for then in permutations(records, len(first)):
@@ -65,7 +66,13 @@ def test_a_second_row_of_somebody_raises_the_chance_for_who_does_not_know_that_i
 )
 def test_check_refuses_what_is_not_proved_with_the_reason(more, why):
     columns = {"visit": "identifier", "patient": "identifier", "age": "quasi-identifier", "illness": "sensitive"}
-    tree = {"version": 1, "columns": columns, "protect": [{"k-anonymity": {"k": 2}}], "key": "visit", "person": "patient"}
+    tree = {
+        "version": 1,
+        "columns": columns,
+        "protect": [{"k-anonymity": {"k": 2}}],
+        "key": "visit",
+        "person": "patient",
+    }
     plan(Policy.parse({**tree, "method": "mondrian"}), remembering=True)
     with pytest.raises(PolicyError) as refused:
         plan(Policy.parse(tree | more), remembering=True)
@@ -117,7 +124,8 @@ def test_the_audit_refuses_a_method_that_forgets_people_of_earlier_releases(tmp_
 
 
 def test_rows_that_could_be_a_persons_are_counted_as_the_definition_says(tmp_path):
-    """M of every joint class beside a count over all records; rows that only *could* be in a class and records left out matter."""
+    """M of every joint class beside a count over all records; rows that only *could* be in a class and records left out
+    matter."""
     elsewhere = lossy = 0
     for seed in range(4 * CASES):
         policy, records, here = random_history(seed, releases=2)
@@ -184,7 +192,9 @@ def test_a_later_release_says_as_before_whose_rows_they_are(tmp_path, person):
 
 def test_a_release_that_came_before_people_were_counted_is_not_continued(tmp_path):
     book, before = tmp_path / "book", {name: value for name, value in TREE.items() if name != "person"}
-    sf.publish(sf.Policy.parse(before), data=VISITS, ledger=book, new_ledger=True).write(tmp_path / "first", report=False)
+    sf.publish(sf.Policy.parse(before), data=VISITS, ledger=book, new_ledger=True).write(
+        tmp_path / "first", report=False
+    )
     with pytest.raises(LedgerError, match="whose rows they are"):
         sf.publish(sf.Policy.parse(TREE), data=VISITS, ledger=book)
 
@@ -196,7 +206,11 @@ def test_forgetting_somebody_by_name_or_by_a_row_takes_all_their_rows_out(tmp_pa
         made = sf.publish(sf.Policy.parse(TREE), data=VISITS, ledger=book, new_ledger=number == 1)
         made.write(tmp_path / f"{number}", report=False)
     ledger = Ledger(book)
-    theirs = {row: record for row, (record, name) in enumerate(zip(VISITS["visit"], VISITS["patient"], strict=True)) if name == "a"}
+    theirs = {
+        row: record
+        for row, (record, name) in enumerate(zip(VISITS["visit"], VISITS["patient"], strict=True))
+        if name == "a"
+    }
     assert forget(ledger, key) == [1, 2]
     for past in ledger.history().releases:
         names = dict(zip(past.memory.keys, past.memory.values.frame.column(WHOSE).to_pylist(), strict=True))
@@ -211,7 +225,9 @@ def test_forgetting_somebody_by_name_or_by_a_row_takes_all_their_rows_out(tmp_pa
 def test_a_forgotten_row_that_was_left_out_everywhere_keeps_nothing_of_its_own():
     rows, nobody = np.array([0, 1, -1]), np.zeros(3, dtype=np.bool_)
     values = Table(pa.table({"age": ["20-29", "20-29", "35"], WHOSE: ["a", "b", "a"]}))
-    past = SimpleNamespace(number=1, memory=Memory(("r0", "r1", "r2"), rows, values, nobody), exhibit=SimpleNamespace(parts={}))
+    past = SimpleNamespace(
+        number=1, memory=Memory(("r0", "r1", "r2"), rows, values, nobody), exhibit=SimpleNamespace(parts={})
+    )
     stranger = PlaceholderPerson(["r0", "r2"])
     stranger.learn(past, {"r0": 0, "r2": 2})
     told = unpack_memory(RecordPage(past).changed(stranger).content()).to_pydict()

@@ -1,4 +1,5 @@
-"""The correctness points that sequential releases are known to trip over, one test each (points 13 to 16 stand in test_growth)."""
+"""The correctness points that sequential releases are known to trip over, one test each (points 13 to 16 stand in
+test_growth)."""
 
 from fractions import Fraction
 
@@ -44,7 +45,9 @@ def test_1_without_the_sensitive_column_leaves_are_published_and_once_it_was_tol
     silent = specialize(task(leaves, sizes, [], [0, 1]), Goal(3), Randomness(1))
     assert silent.loss == 0
     told = specialize(task(leaves, sizes, [], [0, 2]), Goal(2), Randomness(1))
-    later = specialize(task(leaves, sizes, [(told.lo, told.hi)], [0, 1]), Goal(2), Randomness(1))  # no sensitive column in it
+    later = specialize(
+        task(leaves, sizes, [(told.lo, told.hi)], [0, 1]), Goal(2), Randomness(1)
+    )  # no sensitive column in it
     assert later.checks > 0
     published = [(told.lo, told.hi), (later.lo, later.hi)]
     gamma, _ = Records(published[:2]).levels(_small_full(published), known_tuples(leaves), [0, 1], 2)
@@ -117,7 +120,9 @@ def test_6_linkability_is_monotone_and_diversity_is_not():
                 if not len(open_units):
                     break
                 before = board.levels().min()
-                board.make(StepsDown(rng.choice(open_units, 1), np.zeros(1, dtype=np.int64), np.ones(1, dtype=np.int64)))
+                board.make(
+                    StepsDown(rng.choice(open_units, 1), np.zeros(1, dtype=np.int64), np.ones(1, dtype=np.int64))
+                )
                 after = board.levels().min()
                 if goal == "linkability":
                     assert after <= before

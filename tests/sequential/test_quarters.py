@@ -55,7 +55,9 @@ def quarters(path, declared, count=4):
     everybody, rng, here, made = population(), np.random.default_rng(8), np.arange(240), []
     for quarter in range(count):
         if quarter:
-            here = np.concatenate([here[rng.random(len(here)) > 0.04], np.arange(240 + 30 * (quarter - 1), 240 + 30 * quarter)])
+            here = np.concatenate(
+                [here[rng.random(len(here)) > 0.04], np.arange(240 + 30 * (quarter - 1), 240 + 30 * quarter)]
+            )
         table = some(everybody, here.tolist())
         made.append(publish(declared, table, seed=SEED, ledger=path / "book", new_ledger=quarter == 0))
         made[-1].write(path / f"q{quarter}", report=False)
@@ -66,7 +68,8 @@ def quarters(path, declared, count=4):
 @pytest.mark.parametrize("cohorts", ["known", "unknown"])
 @pytest.mark.parametrize("leaving", ["withhold", "counterfeits"])
 def test_every_quarter_holds_over_all_of_them_and_no_column_is_given_up(tmp_path, monkeypatch, cohorts, leaving):
-    """Tables of the same columns are looked at as one sheet: to take all of them apart would cost more in every quarter."""
+    """Tables of the same columns are looked at as one sheet: to take all of them apart would cost more in every
+    quarter."""
     monkeypatch.delattr(PublishedCells, "tables")
     made = quarters(tmp_path, policy_of(cohorts=cohorts, leaving=leaving))
     assert all(one.certificate.holds for one in made)
@@ -127,7 +130,11 @@ def test_a_quarter_in_which_everybody_goes_on_as_before_asks_no_method(tmp_path)
 
 
 def test_nobody_looks_again_for_better_groups_of_people_who_are_there_as_before(tmp_path):
-    table, declared, fewer = some(population(), range(240)), policy_of(leaving="counterfeits"), some(population(), range(1, 260))
+    table, declared, fewer = (
+        some(population(), range(240)),
+        policy_of(leaving="counterfeits"),
+        some(population(), range(1, 260)),
+    )
     publish(declared, table, seed=SEED, ledger=tmp_path / "book", new_ledger=True).write(tmp_path / "q0", report=False)
     history, _ = Ledger(tmp_path / "book").place()
 
@@ -143,5 +150,7 @@ def test_nobody_looks_again_for_better_groups_of_people_who_are_there_as_before(
     for row, record in enumerate(behind.tolist()):
         if record >= 0:
             assert mine[record] == (record < 239 and apart[row] != left[0])
-    coarser = replace(declared, columns={**declared.columns, "age": declared.columns["age"].model_copy(update={"hierarchy": None})})
+    coarser = replace(
+        declared, columns={**declared.columns, "age": declared.columns["age"].model_copy(update={"hierarchy": None})}
+    )
     assert not any(settled(table, coarser)[0].values())

@@ -1,9 +1,8 @@
 """Rows that stand in for people who left, held against every way to give the published values to everybody.
 
-The outsider knows everybody's age, who is in which release, how many rows of it are counterfeits, and how these are made: each has
-the value of somebody who left. A world gives everybody a value, so that in every release whoever is there has a row of their own
-that covers them and shows it, and every other row the value of somebody who left.
-"""
+The outsider knows everybody's age, who is in which release, how many rows of it are counterfeits, and how these are
+made: each has the value of somebody who left. A world gives everybody a value, so that in every release whoever is
+there has a row of their own that covers them and shows it, and every other row the value of somebody who left."""
 
 from collections import Counter
 from itertools import product
@@ -22,7 +21,11 @@ VALUES = "abc"
 
 
 def policy_of(**series):
-    roles = {"who": "identifier", "age": {"role": "quasi-identifier", "hierarchy": {"intervals": [2, 4, 8]}}, "s": "sensitive"}
+    roles = {
+        "who": "identifier",
+        "age": {"role": "quasi-identifier", "hierarchy": {"intervals": [2, 4, 8]}},
+        "s": "sensitive",
+    }
     tree = {"version": 1, "columns": roles, "key": "who", "protect": [{"l-diversity": {"l": 2}}], "series": series}
     return Policy.parse({**tree, "method": {"sequential": {"seconds": 0.02}}})
 
@@ -82,7 +85,8 @@ def _agrees(world, everybody, releases, r):
     if any(not there[v] <= shown[v] <= there[v] + left[v] for v in VALUES):
         return False
     return all(
-        seated([everybody[n][0] for n in here if world[n] == v], [cells for cells, value in rows if value == v]) for v in VALUES
+        seated([everybody[n][0] for n in here if world[n] == v], [cells for cells, value in rows if value == v])
+        for v in VALUES
     )
 
 
@@ -138,10 +142,16 @@ def _shown_later(folder, cohorts):
     roles = {"who": "identifier", "age": "quasi-identifier", "s": "sensitive"}
     tree = {"version": 1, "key": "who", "method": "mondrian", "series": {"cohorts": cohorts, "leaving": "counterfeits"}}
     claim = {"given": ["age"], "hide": "s", "by": {"l-diversity": {"l": 3}}}
-    for r, (columns, rows) in enumerate([(roles, people), ({**roles, "t": "other"}, [p for p in people if p["who"] != "p1"])]):
+    for r, (columns, rows) in enumerate(
+        [(roles, people), ({**roles, "t": "other"}, [p for p in people if p["who"] != "p1"])]
+    ):
         data = {name: [row[name] for row in rows] for name in ("who", *columns) if name in people[0]}
         made = publish(
-            {**tree, "columns": columns, "protect": [claim]}, data, seed=SEED + r, ledger=folder / "book", new_ledger=not r
+            {**tree, "columns": columns, "protect": [claim]},
+            data,
+            seed=SEED + r,
+            ledger=folder / "book",
+            new_ledger=not r,
         )
         made.write(folder / f"r{r}", report=False)
     return made
@@ -158,6 +168,8 @@ def test_nobody_stands_in_with_a_value_that_was_never_told(tmp_path, cohorts):
 @pytest.mark.parametrize("cohorts", ["known", "unknown"])
 def test_the_audit_refuses_a_value_that_was_never_told(tmp_path, monkeypatch, cohorts):
     for module in (deletions, unknown_membership):
-        monkeypatch.setattr(module, "cannot_be_counterfeited", lambda tied, policy: np.zeros(tied.bundles.people, dtype=bool))
+        monkeypatch.setattr(
+            module, "cannot_be_counterfeited", lambda tied, policy: np.zeros(tied.bundles.people, dtype=bool)
+        )
     with pytest.raises(AuditRefused, match="show 't', which was not told of them"):
         _shown_later(tmp_path, cohorts)

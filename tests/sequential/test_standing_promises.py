@@ -1,8 +1,8 @@
-"""What an earlier release promised stands until it is promised anew: that nobody's row is known, too, and every kind of diversity.
+"""What an earlier release promised stands until it is promised anew: that nobody's row is known, too, and every kind of
+diversity.
 
-Whose a row is can be told later, by a column that nobody is known by and that both releases show. The judge here pairs the rows of
-two releases by their hidden values and counts which rows of the first somebody is left with.
-"""
+Whose a row is can be told later, by a column that nobody is known by and that both releases show. The judge here pairs
+the rows of two releases by their hidden values and counts which rows of the first somebody is left with."""
 
 import pytest
 
@@ -32,7 +32,11 @@ def released(folder, *policies, people=PEOPLE):
 
 def rows_left(first, second):
     """The fewest rows of the first release that somebody could have who is known by everything but s."""
-    fits = [[row["s"] for row in rows if all(row[n] in ("*", p[n]) for n in "ab")] for rows in (first, second) for p in PEOPLE]
+    fits = [
+        [row["s"] for row in rows if all(row[n] in ("*", p[n]) for n in "ab")]
+        for rows in (first, second)
+        for p in PEOPLE
+    ]
     return min(len(set(one) & set(two)) for one, two in zip(fits[: len(PEOPLE)], fits[len(PEOPLE) :], strict=True))
 
 
@@ -57,7 +61,9 @@ def test_the_audit_finds_rows_that_a_later_release_tells(tmp_path, monkeypatch):
     monkeypatch.setattr(constraints, "standing_requirements", lambda policy, history: policy.claims)
     with pytest.raises(
         Infeasible,
-        match="earlier promises: k-anonymity: 8 people do not reach the required level in their joint equivalence classes",
+        match=(
+            "earlier promises: k-anonymity: 8 people do not reach the required level in their joint equivalence classes"
+        ),
     ):
         released(tmp_path, ({**KNOWN, "s": "sensitive"}, [SHARED], "mondrian"), LATER[0])
 
@@ -90,13 +96,23 @@ def test_another_kind_of_diversity_does_not_replace_one(tmp_path):
 
 def test_columns_that_come_and_go_are_generalized_in_lineages(tmp_path):
     """Outsiders do not know who is where; the second release shows b for the first time, later ones neither a nor b."""
-    everybody = [{"who": f"p{i}", "a": f"a{i % 3}", "b": f"b{i}", "c": f"c{i % 2}", "s": f"s{i % 3}"} for i in range(24)]
+    everybody = [
+        {"who": f"p{i}", "a": f"a{i % 3}", "b": f"b{i}", "c": f"c{i % 2}", "s": f"s{i % 3}"} for i in range(24)
+    ]
     shown = [("a", everybody[:18]), ("ab", everybody[:21]), ("c", everybody[:21]), ("c", everybody)]
     for r, (names, rows) in enumerate(shown):
         columns = {"who": "identifier", **dict.fromkeys(names, "quasi-identifier"), "s": "sensitive"}
-        tree = {"version": 1, "columns": columns, "key": "who", "protect": [{"l-diversity": {"l": 2}}], "method": "mondrian"}
+        tree = {
+            "version": 1,
+            "columns": columns,
+            "key": "who",
+            "protect": [{"l-diversity": {"l": 2}}],
+            "method": "mondrian",
+        }
         data = {name: [row[name] for row in rows] for name in columns}
-        made = publish({**tree, "series": {"cohorts": "unknown"}}, data, seed=SEED + r, ledger=tmp_path / "book", new_ledger=not r)
+        made = publish(
+            {**tree, "series": {"cohorts": "unknown"}}, data, seed=SEED + r, ledger=tmp_path / "book", new_ledger=not r
+        )
         made.write(tmp_path / f"r{r}", report=False)
         assert made.certificate.holds
         assert all(row.get("b", "*") == "*" for row in rows_of(made))

@@ -1,4 +1,5 @@
-"""The trap: two releases that each keep an ordinary promise, and together give people away; no method may publish them."""
+"""The trap: two releases that each keep an ordinary promise, and together give people away; no method may publish
+them."""
 
 import pytest
 
@@ -103,7 +104,12 @@ def test_a_promise_to_somebody_who_knows_less_replaces_none(tmp_path):
 
     def declared(shown, claim):
         columns = {name: {"role": "quasi-identifier", "publish": name in shown} for name in ("a", "b", "c")}
-        tree = {"version": 1, "columns": {"id": "identifier", **columns, "s": "sensitive"}, "protect": [claim], "key": "id"}
+        tree = {
+            "version": 1,
+            "columns": {"id": "identifier", **columns, "s": "sensitive"},
+            "protect": [claim],
+            "key": "id",
+        }
         return Policy.parse(tree)
 
     first, narrow = {"l-diversity": {"l": 2}}, {"given": ["c"], "hide": "s", "by": {"l-diversity": {"l": 2}}}

@@ -1,4 +1,5 @@
-"""Junction trees against every perfect matching: what is said to be possible is, and a schema with a cycle is not believed."""
+"""Junction trees against every perfect matching: what is said to be possible is, and a schema with a cycle is not
+believed."""
 
 from __future__ import annotations
 
@@ -94,7 +95,9 @@ def test_a_cycle_that_is_taken_for_a_tree_is_wrong(monkeypatch):
     rng, wrong = np.random.default_rng(1), 0
     for _ in range(60):
         leaves, boxes, bundles = story(rng, [frozenset("ab"), frozenset("bs"), frozenset("as")], 5, exact=True)
-        wrong += any(not mine <= theirs for mine, theirs in zip(shown(bundles, 5), possible(leaves, boxes), strict=True))
+        wrong += any(
+            not mine <= theirs for mine, theirs in zip(shown(bundles, 5), possible(leaves, boxes), strict=True)
+        )
     assert wrong
 
 
@@ -115,7 +118,9 @@ def test_clusters_are_acyclic_and_hold_every_table():
     rng = np.random.default_rng(3)
     for _ in range(200):
         names = [*"abcdef"]
-        schemas = [frozenset(rng.choice(names, rng.integers(1, 4), replace=False)) | {S} for _ in range(rng.integers(2, 13))]
+        schemas = [
+            frozenset(rng.choice(names, rng.integers(1, 4), replace=False)) | {S} for _ in range(rng.integers(2, 13))
+        ]
         found = clusters(schemas, S)
         assert join_tree(found) is not None
         assert all(any(schema <= cluster for cluster in found) for schema in schemas)
@@ -138,7 +143,9 @@ def test_a_join_that_is_not_decided_in_time_leaves_the_proofs(tmp_path, monkeypa
     assert exhibit.data.text("town").labels and "*" not in exhibit.data.text("town").labels
     found = judge_series(exhibit, claim, None)
     assert (found.holds, found.grade) == (True, "exact")
-    undecided = Finding(claim.model.name, False, claim.model.required(), {}, claim.given, claim.hide, "bound (at best this)")
+    undecided = Finding(
+        claim.model.name, False, claim.model.required(), {}, claim.given, claim.hide, "bound (at best this)"
+    )
     monkeypatch.setattr(series, "judge_all_releases", lambda exhibit, claim: undecided)
     found = judge_series(exhibit, claim, None)
     assert found.holds

@@ -1,4 +1,5 @@
-"""Whoever is left out of a later release is known by that: `global` leaves whole history classes out, newcomers one by one."""
+"""Whoever is left out of a later release is known by that: `global` leaves whole history classes out, newcomers one by
+one."""
 
 import random
 from collections import Counter
@@ -16,7 +17,12 @@ def policy(method, person=False, **more):
     ill = {"role": "sensitive", "persistent": False} if person else "sensitive"
     columns = {"visit": "identifier", "patient": "identifier", "zip": "quasi-identifier", "illness": ill}
     columns["age"] = {"role": "quasi-identifier", "hierarchy": {"intervals": [5, 10, 20]}}
-    tree = {"version": 1, "columns": columns, "protect": [{"k-anonymity": {"k": 2}}, {"l-diversity": {"l": 2}}], "key": "visit"}
+    tree = {
+        "version": 1,
+        "columns": columns,
+        "protect": [{"k-anonymity": {"k": 2}}, {"l-diversity": {"l": 2}}],
+        "key": "visit",
+    }
     tree |= {"method": method, "utility": {"suppress_at_most": "50%"}} | ({"person": "patient"} if person else {})
     return Policy.parse(tree | more)
 
@@ -49,11 +55,15 @@ def test_a_history_class_is_left_out_as_a_whole_and_newcomers_one_by_one(tmp_pat
     everybody, newcomers = table(0, 120), 0
     first = {name: values[:80] for name, values in everybody.items()}
     one, two = twice(tmp_path, policy("mondrian"), policy("global"), first, everybody)
-    before = dict(zip(one.release.trace.rows["data"].tolist(), one.release.parts["data"].table.to_pylist(), strict=True))
+    before = dict(
+        zip(one.release.trace.rows["data"].tolist(), one.release.parts["data"].table.to_pylist(), strict=True)
+    )
     looks = {row: (cells["age"], cells["zip"]) for row, cells in before.items()}
     kept = set(two.release.trace.rows["data"].tolist())
     whole, here = Counter(looks.values()), Counter(look for row, look in looks.items() if row in kept)
-    assert {here[look] for look in whole if here[look] != whole[look]} == {0}, "some classes are missing, and none in part"
+    assert {here[look] for look in whole if here[look] != whole[look]} == {0}, (
+        "some classes are missing, and none in part"
+    )
     newcomers = sum(row in kept for row in range(80, 120))
     assert 0 < newcomers < 40
 

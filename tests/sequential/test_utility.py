@@ -1,4 +1,5 @@
-"""What cell generalization gains and what the match join costs: tests (a) and (b) of the paper's Section 7, on invented people."""
+"""What cell generalization gains and what the match join costs: tests (a) and (b) of the paper's Section 7, on invented
+people."""
 
 import sys
 from pathlib import Path
@@ -24,7 +25,9 @@ def table():
     drawn = people(4000)
     names = ["age", "education", "gender", "marital", "race", "country"]
     leaves = np.stack([drawn[name] for name in [*names, "occupation"]], axis=1)
-    attributes = [Attribute(name, SIZES[name], "quasi-identifier") for name in names] + [Attribute("s", 51, "sensitive")]
+    attributes = [Attribute(name, SIZES[name], "quasi-identifier") for name in names] + [
+        Attribute("s", 51, "sensitive")
+    ]
     return attributes, leaves, {m: Taxonomy.of_intervals(intervals(name)) for m, name in enumerate(names)}
 
 
@@ -52,14 +55,17 @@ def test_a_cells_lose_far_less_than_the_cut_and_the_cut_overshoots(table, first,
 def test_b_a_release_tuned_to_the_match_join_breaks_the_level(table):
     attributes, leaves, trees = table
     earlier = told(leaves, attributes, [0, 1])
-    loose = specialize(SequelProblem.of_records(attributes, [earlier], leaves, [0, 6], trees), Goal(5, join="match"), Randomness(1))
+    loose = specialize(
+        SequelProblem.of_records(attributes, [earlier], leaves, [0, 6], trees), Goal(5, join="match"), Randomness(1)
+    )
     both = [earlier, (loose.lo, loose.hi)]
     assert level(attributes, leaves, both, match_join) >= 5
     assert level(attributes, leaves, both, kernel_join) < 5  # for two releases this is the truth
 
 
 def test_b_the_kernel_guard_alone_is_not_enough_on_a_cyclic_schema(table):
-    """Age,Edu | Edu,S | Age,S on few people: what the kernel accepts may be below k in truth; what is published never is."""
+    """Age,Edu | Edu,S | Age,S on few people: what the kernel accepts may be below k in truth; what is published never
+    is."""
     attributes, leaves, trees = table
     few = leaves[:60]
     published = []

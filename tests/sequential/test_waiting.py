@@ -1,4 +1,5 @@
-"""Newcomers who wait: those whose groups cost most, never more than the policy allows, and nobody who was published before."""
+"""Newcomers who wait: those whose groups cost most, never more than the policy allows, and nobody who was published
+before."""
 
 from collections import Counter
 from dataclasses import replace
@@ -64,13 +65,16 @@ def test_nobody_waits_who_may_not():
     problem, before = arranged(AGES, VALUES, NEW, GROUPS)
     assert defer_costly_records(problem, before, 0, "loss") is before
     near, cheap = arranged([1, 2, 11, 12], [0, 1, 0, 1], np.array([False, False, True, True]), [0, 0, 1, 1])
-    assert defer_costly_records(near, cheap, 2, "loss") is not cheap  # two years in ten lose more than what a wait must save
+    assert (
+        defer_costly_records(near, cheap, 2, "loss") is not cheap
+    )  # two years in ten lose more than what a wait must save
     exact, free = arranged([1, 2, 11, 11], [0, 1, 0, 1], np.array([False, False, True, True]), [0, 0, 1, 1])
     assert defer_costly_records(exact, free, 2, "loss") is free
 
 
 def test_in_a_first_release_everybody_is_new():
-    """13 and 39 stand together: 13 goes to 11 and 12, 39 waits; nobody does where the columns are one of several parts."""
+    """13 and 39 stand together: 13 goes to 11 and 12, 39 waits; nobody does where the columns are one of several
+    parts."""
     column = Sensitive("s", np.array(VALUES, dtype=np.int32), tuple("ABCDEF"))
     asked = Requirement(LDiversity(l=2), ("s",), ("age",))
     problem = RecodingProblem(("age",), (TENS,), (np.array(AGES, dtype=np.int32),), (column,), (asked,))
@@ -117,8 +121,12 @@ def test_random_batches_keep_their_claims_and_their_limit(model):
 def test_where_cohorts_are_unknown_the_dearest_places_wait():
     wants = ClassRequirements.of([(Demand(distinct=2), ("s",))], ["s"])
     codes = np.array([[5], [6], [11], [12], [38]])
-    crowd = NewRecordKinds(codes, [np.array([0, 0, 1, 2, 3])], np.array([1, 3, 1, 1, 1]), np.array([0.5, 0.05, 1.0, 1.0, np.inf]))
-    assert defer_records(crowd, wants, [TENS], 3).tolist() == [1, 0, 0, 0, 1], "11 and 12 have each other, 6 loses little"
+    crowd = NewRecordKinds(
+        codes, [np.array([0, 0, 1, 2, 3])], np.array([1, 3, 1, 1, 1]), np.array([0.5, 0.05, 1.0, 1.0, np.inf])
+    )
+    assert defer_records(crowd, wants, [TENS], 3).tolist() == [1, 0, 0, 0, 1], (
+        "11 and 12 have each other, 6 loses little"
+    )
     assert crowd.left.tolist() == [0, 3, 1, 1, 0]
     assert defer_records(crowd, wants, [TENS], 0).tolist() == [0] * 5
 
@@ -172,7 +180,8 @@ def test_a_release_without_a_ledger_has_no_later_one_to_wait_for():
 
 
 def test_who_has_no_place_within_a_boundary_leaves_less_room_for_who_waits(tmp_path):
-    """Somebody of 99 has no company within the boundary; of 101 people three may wait, and as many be left out in all."""
+    """Somebody of 99 has no company within the boundary; of 101 people three may wait, and as many be left out in
+    all."""
     rows = office(range(101)).with_columns(age=pl.when(pl.col("person") == "p0").then(pl.lit("99")).otherwise("age"))
     age = {"role": "quasi-identifier", "hierarchy": {"intervals": [5, 10, 20]}, "boundary": {"level": 2}}
     columns = {"person": "identifier", "age": age, "s": "sensitive"}
@@ -187,7 +196,9 @@ def test_who_has_no_place_within_a_boundary_leaves_less_room_for_who_waits(tmp_p
 def test_columns_that_no_claim_ties_lose_the_same_people(tmp_path):
     """Two claims about different columns are two problems about the same people: of neither somebody waits alone."""
     rng, columns = np.random.default_rng(4), {"person": "identifier", "s": "sensitive"}
-    columns |= {name: {"role": "quasi-identifier", "hierarchy": {"intervals": [5, 10, 20]}} for name in ("age", "years")}
+    columns |= {
+        name: {"role": "quasi-identifier", "hierarchy": {"intervals": [5, 10, 20]}} for name in ("age", "years")
+    }
     asked = [{"given": [name], "hide": "s", "by": {"l-diversity": {"l": 3}}} for name in ("age", "years")]
     rows = office(range(100)).with_columns(years=pl.Series([str(n) for n in rng.integers(0, 40, 100)]))
     policy = declared(columns=columns, protect=asked, series={"waiting": "3%"}, method="mondrian")
@@ -215,7 +226,9 @@ def test_the_share_is_read_strictly():
 
 def test_rows_of_people_do_not_wait():
     """A person would stand in a release with some rows and come with others later."""
-    people = Policy.parse(dict(declared(series={"waiting": "1%"}).document.tree) | {"person": "person", "method": "mondrian"})
+    people = Policy.parse(
+        dict(declared(series={"waiting": "1%"}).document.tree) | {"person": "person", "method": "mondrian"}
+    )
     with pytest.raises(PolicyError, match="do not wait"):
         plan(people, remembering=True)
     plan(people, remembering=False)

@@ -50,7 +50,9 @@ def test_a_column_that_outsiders_did_not_know_is_no_quasi_identifier_later(tmp_p
     """No method can take back what the first release says of it."""
     publish(tmp_path, way)
     columns = way["columns"] | {"illness": "quasi-identifier"}
-    with pytest.raises(Infeasible, match="'illness' is known to outsiders in this policy and was hidden to those of release 1"):
+    with pytest.raises(
+        Infeasible, match="'illness' is known to outsiders in this policy and was hidden to those of release 1"
+    ):
         publish(tmp_path, way, columns=columns, protect=[{"k-anonymity": {"k": 2}}])
 
 
@@ -58,7 +60,9 @@ def test_a_level_that_earlier_releases_fall_below_is_said_to_be_out_of_reach(tmp
     """Whoever stood among four can be left out now, and stands among four for ever."""
     uneven = VISITS | {"age": ["30"] * 4 + ["40"] * 12}
     publish(tmp_path, PLAIN, uneven)
-    with pytest.raises(Infeasible, match="earlier releases leave k-anonymity at k 4, and no further release can raise it"):
+    with pytest.raises(
+        Infeasible, match="earlier releases leave k-anonymity at k 4, and no further release can raise it"
+    ):
         publish(tmp_path, PLAIN, uneven, protect=[{"k-anonymity": {"k": 5}}])
 
 
@@ -74,7 +78,13 @@ def test_values_of_people_that_changed_are_not_helped_by_what_check_refuses(tmp_
 def test_nobody_stands_in_for_people_in_several_rows(tmp_path, leaving):
     publish(tmp_path, WAYS["unlinked"])
     with pytest.raises(Infeasible) as refused:
-        publish(tmp_path, WAYS["unlinked"], without(0, 1, 2), series={"leaving": leaving}, utility={"suppress_at_most": "1%"})
+        publish(
+            tmp_path,
+            WAYS["unlinked"],
+            without(0, 1, 2),
+            series={"leaving": leaving},
+            utility={"suppress_at_most": "1%"},
+        )
     assert refused.value.hint and "counterfeits" not in refused.value.hint
 
 
@@ -97,6 +107,8 @@ def test_two_tables_are_not_counted_as_one(tmp_path):
     people = {"patient": [f"p{i}" for i in range(8)], "sex": list("ffffmmmm")}
     columns = TREE["columns"] | {"sex": "quasi-identifier"}
     tree = TREE | {"person": {"columns": "patient", "rows": "linked"}, "columns": columns}
-    made = sf.publish(Policy.parse(tree | {"data": {"source": "r", "people": "p"}}), data={"people": people, "rows": VISITS})
+    made = sf.publish(
+        Policy.parse(tree | {"data": {"source": "r", "people": "p"}}), data={"people": people, "rows": VISITS}
+    )
     with pytest.raises(sf.SfumatoError, match="people and their rows are two tables; count lines"):
         sf.estimate(made)

@@ -1,9 +1,9 @@
-"""A folder like ``../shared``, made by ourselves: a made-up census, graphs and baskets under the names that tests and policies use.
+"""A folder like ``../shared``, made by ourselves: a made-up census, graphs and baskets under the names that tests and
+policies use.
 
-Nothing in it is anybody's data: values are drawn from tables of chances below, hierarchies are our own, policies (`policies/`) are
-written for it. Tests that only need *some* table, graph or list of baskets of that shape run on it everywhere;
-figures of the public data are asserted where that lies beside the repository.
-"""
+Nothing in it is anybody's data: values are drawn from tables of chances below, hierarchies are our own, policies
+(`policies/`) are written for it. Tests that only need *some* table, graph or list of baskets of that shape run on it
+everywhere; figures of the public data are asserted where that lies beside the repository."""
 
 from __future__ import annotations
 
@@ -55,7 +55,8 @@ def _rows(path: Path, rows: Iterable[Sequence[str]], separator: str) -> None:
 
 
 def _games(count: int) -> list[list[int]]:
-    """Positions as they are written for games: of each of 25 properties exactly one of its values; some openings are common."""
+    """Positions as they are written for games: of each of 25 properties exactly one of its values; some openings are
+    common."""
     rng = np.random.default_rng(4)
     openings = rng.integers(0, 3, (12, 25))
     rows = []

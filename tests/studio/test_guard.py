@@ -1,4 +1,5 @@
-"""A hostile page in the same browser, another user of the machine, a hostile file: none of them gets or changes anything."""
+"""A hostile page in the same browser, another user of the machine, a hostile file: none of them gets or changes
+anything."""
 
 from __future__ import annotations
 
@@ -114,7 +115,9 @@ def test_many_fields_of_a_friend_are_refused_plainly(port: int) -> None:
 OUTSIDE_KEYS = {
     "source": "version: 1\ndata: {{source: '{0}'}}\ncolumns: {{age: quasi-identifier}}\n",
     "relative": "version: 1\ndata: {{source: ../{1}/secret.csv}}\ncolumns: {{age: quasi-identifier}}\n",
-    "people": "version: 1\ndata: {{source: people.csv, people: '{0}'}}\ncolumns: {{age: quasi-identifier}}\nperson: age\n",
+    "people": (
+        "version: 1\ndata: {{source: people.csv, people: '{0}'}}\ncolumns: {{age: quasi-identifier}}\nperson: age\n"
+    ),
     "hierarchy": "version: 1\ndata: people.csv\ncolumns: {{age: {{role: quasi-identifier, hierarchy: '{0}'}}}}\n",
     "sqlite": "version: 1\ndata: {{kind: database, source: 'sqlite:///{0}'}}\n",
 }
@@ -140,7 +143,11 @@ def test_a_policy_reads_no_file_outside_the_project(tmp_path: Path, key: str) ->
 
 
 def test_every_answer_carries_the_headers(port: int) -> None:
-    for answer in (client(port).get("/project"), client(port, token="no").get("/project"), client(port).get("/nothing")):
+    for answer in (
+        client(port).get("/project"),
+        client(port, token="no").get("/project"),
+        client(port).get("/nothing"),
+    ):
         assert answer.headers["content-security-policy"].startswith("default-src 'self'")
         assert "unsafe" not in answer.headers["content-security-policy"]
         assert answer.headers["x-content-type-options"] == "nosniff"
@@ -270,7 +277,8 @@ def test_script_in_column_names_values_and_tables_stays_text(tmp_path: Path) -> 
     rows = "".join(f"{IMAGE}{at % 2},{20 + at % 4},{HOSTILE}{at % 2}\n" for at in range(24))
     (tmp_path / "evil.csv").write_text(f'{HOSTILE}town,age,"{IMAGE}ill"\n{rows}')
     columns = (
-        f'  "{HOSTILE}town": {{role: quasi-identifier, hierarchy: flat}}\n  age: quasi-identifier\n  "{IMAGE}ill": sensitive\n'
+        f'  "{HOSTILE}town": {{role: quasi-identifier, hierarchy: flat}}\n  age: quasi-identifier\n  "{IMAGE}ill":'
+        " sensitive\n"
     )
     rest = "protect:\n  - k-anonymity: {k: 3}\n  - l-diversity: {l: 2}\nmethod: {mondrian: {}}\n"
     (tmp_path / "evil.yaml").write_text(
@@ -279,12 +287,20 @@ def test_script_in_column_names_values_and_tables_stays_text(tmp_path: Path) -> 
     with sqlite3.connect(tmp_path / "shop.sqlite") as base:
         base.execute(f'CREATE TABLE "{HOSTILE}" (id INTEGER PRIMARY KEY, "{IMAGE}" TEXT)')
         base.execute(f'INSERT INTO "{HOSTILE}" VALUES (1, ?)', (HOSTILE,))
-    (tmp_path / "shop.yaml").write_text(f"version: 1\ndata: {{kind: database, source: 'sqlite:///{tmp_path}/shop.sqlite'}}\n")
+    (tmp_path / "shop.yaml").write_text(
+        f"version: 1\ndata: {{kind: database, source: 'sqlite:///{tmp_path}/shop.sqlite'}}\n"
+    )
     with serving(tmp_path) as (_, port):
         asking = client(port)
         asking.post("/p/evil.yaml/publish", data={"act": "publish", "out": "out"})
         asking.post("/p/evil.yaml/explore", data={"act": "why", "column": f"{HOSTILE}town", "budget": "5"})
-        pages = ["/p/evil.yaml/data", "/p/evil.yaml/promises", "/p/evil.yaml/explore", "/p/evil.yaml/publish", "/p/shop.yaml/data"]
+        pages = [
+            "/p/evil.yaml/data",
+            "/p/evil.yaml/promises",
+            "/p/evil.yaml/explore",
+            "/p/evil.yaml/publish",
+            "/p/shop.yaml/data",
+        ]
         pages += [f"/p/evil.yaml/hierarchies?column={quote(HOSTILE)}town", "/r/out/certificate", "/project", "/verify"]
         for path in pages:
             while 'class="waiting"' in (answer := asking.get(path)).text:
@@ -304,7 +320,9 @@ def test_a_form_without_end_is_refused(port: int) -> None:
     assert client(port).post("/p/people.yaml/promises", content=endless()).status_code == 413
     head = f"POST /p/people.yaml/promises HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nOrigin: http://127.0.0.1:{port}\r\n"
     with socket.create_connection(("127.0.0.1", port)) as line:
-        line.sendall(f"{head}Cookie: {COOKIE}={client(port).cookies[COOKIE]}\r\nContent-Length: {1 << 40}\r\n\r\n".encode())
+        line.sendall(
+            f"{head}Cookie: {COOKIE}={client(port).cookies[COOKIE]}\r\nContent-Length: {1 << 40}\r\n\r\n".encode()
+        )
         assert b" 413 " in line.recv(100)
 
 
@@ -321,7 +339,9 @@ def test_a_login_stays_in_memory(tmp_path: Path) -> None:
         with sqlite3.connect(tmp_path / "shop.sqlite") as base:
             base.execute("CREATE TABLE t (id INTEGER PRIMARY KEY)")
         assert asking.post("/p/shop.yaml/data", data={"address": "../x"}).status_code == 422
-        assert asking.post("/p/shop.yaml/data", data={"address": f"sqlite:///{tmp_path}/shop.sqlite"}).status_code == 303
+        assert (
+            asking.post("/p/shop.yaml/data", data={"address": f"sqlite:///{tmp_path}/shop.sqlite"}).status_code == 303
+        )
         assert settled(asking, "/p/shop.yaml/data.json")["job"]["result"]["kind"] == "database"
         assert "hunter2" not in asking.get("/project").text + asking.get("/project.json").text
     assert not [path for path in tmp_path.rglob("*") if path.is_file() and b"hunter2" in path.read_bytes()]
@@ -336,7 +356,10 @@ def test_the_server_stops_cleanly(tmp_path: Path) -> None:
         here, token = server.stdout.readline().strip().split("/?token=")
         asking = client(int(here.rpartition(":")[2]), token=token)
         asking.post("/p/people.yaml/publish", data={"act": "publish", "out": "out"})
-        while (job := asking.get("/p/people.yaml/publish.json").json()["job"])["stage"] in ("starting", "waiting for its turn"):
+        while (job := asking.get("/p/people.yaml/publish.json").json()["job"])["stage"] in (
+            "starting",
+            "waiting for its turn",
+        ):
             assert job["state"] == "running", job["error"]
             time.sleep(0.1)
         server.send_signal(signal.SIGINT)

@@ -81,7 +81,13 @@ def test_a_form_from_an_old_page_changes_nothing(project: tuple[Path, httpx.Clie
 def test_promises_are_the_policy_and_check_is_the_command_line(project: tuple[Path, httpx.Client, Studio]) -> None:
     folder, asking, _ = project
     seen = asking.get(f"{PAGE}/promises.json").json()["seen"]
-    claim = {"act": "claim", "model": "l-diversity", "l-diversity.l": "2", "l-diversity.kind": "entropy", "l-diversity.c": "3.0"}
+    claim = {
+        "act": "claim",
+        "model": "l-diversity",
+        "l-diversity.l": "2",
+        "l-diversity.kind": "entropy",
+        "l-diversity.c": "3.0",
+    }
     claim |= {"given": ["age", "town"], "hide": "illness", "seen": seen}
     assert asking.post(f"{PAGE}/promises", data=claim).status_code == 303
     claims = sf.Policy.read(folder / "people.yaml").claims
@@ -99,7 +105,9 @@ def test_the_usual_promise_and_a_rule_between_columns(project: tuple[Path, httpx
     folder, asking, _ = project
 
     def promise(**form: object) -> int:
-        return asking.post(f"{PAGE}/promises", data=form | {"seen": asking.get(f"{PAGE}/promises.json").json()["seen"]}).status_code
+        return asking.post(
+            f"{PAGE}/promises", data=form | {"seen": asking.get(f"{PAGE}/promises.json").json()["seen"]}
+        ).status_code
 
     assert promise(act="usual", k="4", l="2", given=["age"], hide=["illness"]) == 303
     assert promise(act="rule", level="3", word="diversity", given=["age", "town"], hide=["illness"]) == 303
@@ -134,10 +142,14 @@ def test_rules_are_found_and_switched(project: tuple[Path, httpx.Client, Studio]
     for rule, on in (("age > 0", "1"), ("unique(name)", "0")):
         seen = asking.get(f"{path}.json").json()["seen"]
         assert asking.post(path, data={"act": "switch", "rule": rule, "on": on, "seen": seen}).status_code == 303
-    assert (folder / "people.yaml").read_text() == text.replace('  - "unique', '#  - "unique').replace('#  - "age', '  - "age')
+    assert (folder / "people.yaml").read_text() == text.replace('  - "unique', '#  - "unique').replace(
+        '#  - "age', '  - "age'
+    )
 
 
-@pytest.mark.parametrize("kept", ['keep: ["a < b", "c"]\n', "keep:\n  - a < b\n  - c # why\n", 'keep:\n#  - "c"\n  - "a < b"\n'])
+@pytest.mark.parametrize(
+    "kept", ['keep: ["a < b", "c"]\n', "keep:\n  - a < b\n  - c # why\n", 'keep:\n#  - "c"\n  - "a < b"\n']
+)
 @pytest.mark.parametrize("after", ["", "method: mondrian\n", "# end\n"])
 def test_a_rule_goes_off_and_on_however_it_is_written(kept: str, after: str) -> None:
     text = f"version: 1\n{kept}{after}"
@@ -239,7 +251,12 @@ def test_every_rule_can_be_chosen(project: tuple[Path, httpx.Client, Studio]) ->
         node["label"] for node in coded["nodes"]
     }
     now = sf.Policy.read(folder / "people.yaml").columns["age"].hierarchy  # beside the cuts that are there
-    assert now == {"top": "60", "bottom": "25", "round": "5", "cuts": [["20", "30", "45", "60", "70"], ["20", "45", "70"]]}
+    assert now == {
+        "top": "60",
+        "bottom": "25",
+        "round": "5",
+        "cuts": [["20", "30", "45", "60", "70"], ["20", "45", "70"]],
+    }
     use(asking, "age", rule="intervals", value="10")
     assert sf.Policy.read(folder / "people.yaml").columns["age"].hierarchy == {
         "top": "60",
@@ -272,13 +289,17 @@ def test_files_of_other_tools(project: tuple[Path, httpx.Client, Studio]) -> Non
     files = {
         "arx.csv": "Ulm;South;*\nBonn;West;*\nKiel;North;*\n",
         "anjana.csv": 'Ulm,"South, all",*\nBonn,West,*\nKiel,North,*\n',
-        "amnesia.txt": "distinct\nname towns\nheight 3\n\nSouth has Ulm \nNorth has Bonn Kiel \n\nWorld has South North \n",
+        "amnesia.txt": (
+            "distinct\nname towns\nheight 3\n\nSouth has Ulm \nNorth has Bonn Kiel \n\nWorld has South North \n"
+        ),
     }
     for name, text in files.items():
         assert asking.put(f"/files/{name}", content=text.encode()).status_code == 200
         found = use(asking, "town", rule="file", file=name)
         assert found["kind"] == "tree" and not found["lacking"] and found["levels"] == 3, name
-    ranges = "range\nname age\ntype int\nheight 3\n\n0,39 has 0,29 30,39\n40,99 has 40,59 60,99\n\n0,99 has 0,39 40,99\n"
+    ranges = (
+        "range\nname age\ntype int\nheight 3\n\n0,39 has 0,29 30,39\n40,99 has 40,59 60,99\n\n0,99 has 0,39 40,99\n"
+    )
     asking.put("/files/ages.txt", content=ranges.encode())
     found = use(asking, "age", rule="file", file="ages.txt")
     assert {node["label"] for node in found["nodes"] if node["level"] == 1} == {"0-39", "40-99"}
@@ -323,7 +344,9 @@ def test_a_release_is_signed_attacked_and_verified_with_the_key(project: tuple[P
     folder, asking, _ = project
     assert asking.post(f"{PAGE}/publish", data={"act": "key", "name": "mine"}).status_code == 303
     assert (folder / "mine.pem").stat().st_mode & 0o077 == 0
-    assert asking.post(f"{PAGE}/publish", data={"act": "key", "name": "mine"}).status_code == 422  # keys are never replaced
+    assert (
+        asking.post(f"{PAGE}/publish", data={"act": "key", "name": "mine"}).status_code == 422
+    )  # keys are never replaced
     assert asking.post(f"{PAGE}/publish", data={"act": "key", "name": "../mine"}).status_code == 422
     sf.publish(folder / "people.yaml").write(folder / "out")
     page = "/r/out/certificate"
@@ -388,7 +411,9 @@ def test_a_point_of_the_frontier_becomes_a_policy(project: tuple[Path, httpx.Cli
     folder, asking, _ = project
     asking.post(f"{PAGE}/explore", data={"levels": "k=2,5", "budget": "60"})
     found = settled(asking, f"{PAGE}/explore.json")["job"]["result"]
-    number = next(point["number"] for point in found["points"] if point["status"] == "published" and point["levels"]["k"] == 5)
+    number = next(
+        point["number"] for point in found["points"] if point["status"] == "published" and point["levels"]["k"] == 5
+    )
     answer = asking.post(f"{PAGE}/explore", data={"choose": str(number)})
     name = answer.headers["location"].split("/")[2]
     assert [claim.model.k for claim in sf.Policy.read(folder / name).claims] == [5]
@@ -409,7 +434,10 @@ def test_candidates_are_compared_column_by_column_and_a_coarse_column_is_explain
     found = ended(asking, f"{path}.json", "compared")["result"]
     rows = [tuple(line.split(",")[1:3]) for line in (folder / "people.csv").read_text().splitlines()[1:]]
     assert found["before"]["classes"] == len(set(rows)) and found["before"]["k"] == 1
-    assert [found["after"][f"number {number}"]["k"] >= k for number, k in zip(chosen, (2, 8), strict=True)] == [True, True]
+    assert [found["after"][f"number {number}"]["k"] >= k for number, k in zip(chosen, (2, 8), strict=True)] == [
+        True,
+        True,
+    ]
     asking.post(path, data={"act": "why", "column": "age", "of": chosen[1], "budget": "60"})
     why = ended(asking, f"{path}.json", "why")["result"]
     assert {limit["kind"] for limit in why["limits"]} == {"rare values", "claim"}
@@ -430,18 +458,26 @@ def ended(asking: httpx.Client, path: str, key: str) -> dict[str, object]:
 def test_baskets_error_against_k_and_graphs_what_a_flip_protects(tmp_path: Path) -> None:
     rng = random.Random(5)
     items = ["tea", "rice", "soap", "salt", "milk"]
-    (tmp_path / "buys.dat").write_text("\n".join(" ".join(rng.sample(items, rng.randint(1, 3))) for _ in range(60)) + "\n")
-    (tmp_path / "buys.yaml").write_text("version: 1\ndata: {kind: baskets, source: buys.dat}\nprotect:\n  - k-anonymity: {k: 4}\n")
+    (tmp_path / "buys.dat").write_text(
+        "\n".join(" ".join(rng.sample(items, rng.randint(1, 3))) for _ in range(60)) + "\n"
+    )
+    (tmp_path / "buys.yaml").write_text(
+        "version: 1\ndata: {kind: baskets, source: buys.dat}\nprotect:\n  - k-anonymity: {k: 4}\n"
+    )
     pairs = {tuple(sorted(rng.sample(range(40), 2))) for _ in range(90)}
     (tmp_path / "ties.csv").write_text("source,target\n" + "".join(f"{a},{b}\n" for a, b in sorted(pairs)))
-    (tmp_path / "ties.yaml").write_text("version: 1\ndata: {kind: graph, source: ties.csv}  # who knows whom\nprotect: []\n")
+    (tmp_path / "ties.yaml").write_text(
+        "version: 1\ndata: {kind: graph, source: ties.csv}  # who knows whom\nprotect: []\n"
+    )
     with serving(tmp_path) as (_, port):
         asking = client(port)
         asking.post("/p/buys.yaml/explore", data={"levels": "k=2,6", "budget": "60"})
         found = settled(asking, "/p/buys.yaml/explore.json")["job"]
         assert found["error"] is None, found["error"]
         errors = {
-            point["levels"]["k"]: point["query_error"] for point in found["result"]["points"] if point["status"] == "published"
+            point["levels"]["k"]: point["query_error"]
+            for point in found["result"]["points"]
+            if point["status"] == "published"
         }
         assert set(errors) == {2, 6} and all(error is not None for error in errors.values())
         assert "query_error" in found["result"]["pictures"] and "loss" not in found["result"]["pictures"]
@@ -451,17 +487,26 @@ def test_baskets_error_against_k_and_graphs_what_a_flip_protects(tmp_path: Path)
         hubs = [point["hubs_found"] for point in curve["job"]["result"]["points"]]
         assert flips == sorted(flips) and hubs[0] > hubs[-1]
         assert "<svg" in asking.get("/p/ties.yaml/explore").text
-        assert asking.post("/p/ties.yaml/explore", data={"act": "flip", "mu": "0.01", "seen": curve["seen"]}).status_code == 303
+        assert (
+            asking.post("/p/ties.yaml/explore", data={"act": "flip", "mu": "0.01", "seen": curve["seen"]}).status_code
+            == 303
+        )
         assert sf.Policy.read(tmp_path / "ties.yaml").method.parameters == {"mu": "0.01"}
 
 
 def test_what_can_be_undone_is_shown_where_the_form_says_so(tmp_path: Path) -> None:
     rng = random.Random(6)
     pairs = {tuple(sorted(rng.sample(range(30), 2))) for _ in range(60)}
-    (tmp_path / "people.csv").write_text("a,b\n" + "".join(f"{rng.gauss(40, 9):.0f},{rng.gauss(5, 2):.0f}\n" for _ in range(40)))
+    (tmp_path / "people.csv").write_text(
+        "a,b\n" + "".join(f"{rng.gauss(40, 9):.0f},{rng.gauss(5, 2):.0f}\n" for _ in range(40))
+    )
     ways = {
         "grown": ({"kind": "graph"}, {"protect": [{"k-degree-anonymity": {"k": 2}}]}, sorted(pairs)),
-        "noisy": ({"kind": "table"}, {"columns": dict.fromkeys("ab", "other"), "method": {"noise": {"columns": ["a", "b"]}}}, None),
+        "noisy": (
+            {"kind": "table"},
+            {"columns": dict.fromkeys("ab", "other"), "method": {"noise": {"columns": ["a", "b"]}}},
+            None,
+        ),
     }
     for name, (data, more, given) in ways.items():
         policy = sf.Policy.parse({"version": 1, "data": data} | more)
@@ -527,8 +572,13 @@ def test_any_text_goes_in_and_comes_out(value: str) -> None:
     text = edited(POLICY, ("columns", "town"), {"role": "other", "domain": [value, {"x": value}]})
     tree = parse_yaml(text, name="p").tree
     assert tree["columns"]["town"] == {"role": "other", "domain": [value, {"x": value}]}
-    assert parse_yaml(edited(text, ("columns", "town"), "quasi-identifier"), name="p").tree == parse_yaml(POLICY, name="p").tree
-    assert parse_yaml(edited(text, ("columns", "town", "domain"), REMOVE), name="p").tree["columns"]["town"] == {"role": "other"}
+    assert (
+        parse_yaml(edited(text, ("columns", "town"), "quasi-identifier"), name="p").tree
+        == parse_yaml(POLICY, name="p").tree
+    )
+    assert parse_yaml(edited(text, ("columns", "town", "domain"), REMOVE), name="p").tree["columns"]["town"] == {
+        "role": "other"
+    }
 
 
 def test_a_click_on_a_role_reads_the_data_no_second_time(project: tuple[Path, httpx.Client, Studio]) -> None:
@@ -545,7 +595,14 @@ def test_how_a_file_is_read_is_tried_before_it_is_set(project: tuple[Path, httpx
     (folder / "people.csv").write_bytes("name;age;pay\nJörg;30;1,5\nAnna;NA;2,5\n".encode("windows-1252"))
     first = settled(asking, f"{PAGE}/data.json")
     assert first["job"]["error"] is None  # the encoding is found
-    settings = {"separator": ";", "encoding": "windows-1252", "quote": '"', "missing": "", "decimal_comma": "", "date_format": ""}
+    settings = {
+        "separator": ";",
+        "encoding": "windows-1252",
+        "quote": '"',
+        "missing": "",
+        "decimal_comma": "",
+        "date_format": "",
+    }
     before = (folder / "people.yaml").read_text()
     asking.post(f"{PAGE}/data", data=settings | {"act": "try", "seen": first["seen"]})
     while (tried := asking.get(f"{PAGE}/data.json").json()["tried"])["state"] == "running":

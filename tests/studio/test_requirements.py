@@ -94,10 +94,14 @@ def test_a_sensitive_column_that_no_requirement_names_is_a_warning_until_somebod
     policy = sf.Policy.parse({**TREE, "protect": protect})
     assert policy.unexplained == ("pay",)
     crowds = {"given": ["age"], "hide": ["pay"], "by": {"k-anonymity": {"k": 5}}}
-    assert sf.Policy.parse({**TREE, "protect": [*protect, crowds]}).unexplained == ("pay",)  # crowds may share one value
+    assert sf.Policy.parse({**TREE, "protect": [*protect, crowds]}).unexplained == (
+        "pay",
+    )  # crowds may share one value
     assert "unprotected:pay" in {warning.identifier for warning in forecast_publish(policy).warnings}
     trivial = {"hide": ["pay"], "by": {"l-diversity": {"l": 1}}}
-    assert sf.Policy.parse({**TREE, "protect": [*protect, trivial]}).unexplained == ("pay",)  # every release has one value
+    assert sf.Policy.parse({**TREE, "protect": [*protect, trivial]}).unexplained == (
+        "pay",
+    )  # every release has one value
     said = sf.Policy.parse({**TREE, "protect": protect, "accept": [{"unprotected:pay": "public by law"}]})
     assert said.unexplained == ()
     assert said.accept_reasons == {"unprotected:pay": "public by law"}

@@ -1,4 +1,5 @@
-"""Whole stories in a real browser: a steward, a tester, a graph, baskets; by keyboard, in a narrow window, reloaded, cancelled.
+"""Whole stories in a real browser: a steward, a tester, a graph, baskets; by keyboard, in a narrow window, reloaded,
+cancelled.
 
 The pictures of ``docs/tutorials/studio.md`` are made here with ``SFUMATO_PICTURES=folder``.
 """
@@ -21,8 +22,13 @@ from tests.studio.opened import POLICY, TOKEN, fill, fill_at_length, serving
 
 playwright = pytest.importorskip("playwright.sync_api", reason="the browser tests need playwright")
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-AXE = Path(pytest.importorskip("axe_playwright_python", reason="the browser tests need axe").__file__).parent / "axe.min.js"
-pytestmark = pytest.mark.skipif(BROWSER is None, reason="the browser tests need Debian's chromium (apt-get install chromium)")
+AXE = (
+    Path(pytest.importorskip("axe_playwright_python", reason="the browser tests need axe").__file__).parent
+    / "axe.min.js"
+)
+pytestmark = pytest.mark.skipif(
+    BROWSER is None, reason="the browser tests need Debian's chromium (apt-get install chromium)"
+)
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +40,8 @@ def browser() -> Iterator[object]:
 
 
 class Visitor:
-    """Somebody at the screen: goes to pages, waits for work, and complains about whatever the browser complains about."""
+    """Somebody at the screen: goes to pages, waits for work, and complains about whatever the browser complains
+    about."""
 
     def __init__(self, browser: object, port: int, **looks: object) -> None:
         self.port, self.errors = port, []
@@ -42,7 +49,8 @@ class Visitor:
         self.page = self.context.new_page()
         self.page.on("pageerror", lambda error: self.errors.append(str(error)))
         self.page.on(
-            "console", lambda said: self.errors.append(said.text) if said.type == "error" and "favicon" not in said.text else None
+            "console",
+            lambda said: self.errors.append(said.text) if said.type == "error" and "favicon" not in said.text else None,
         )
         self.page.goto(f"http://127.0.0.1:{port}/?token={TOKEN}")
 
@@ -147,8 +155,14 @@ def test_the_story_of_a_steward_by_keyboard_alone(browser: object, project: tupl
     assert page.locator("svg [data-point]").count() >= 1
     visitor.send(page.get_by_role("link", name="Promises"))
     kept = "version: 1\ndata: {kind: table, source: people.csv}\nkey: name\ncolumns:\n  name: identifier\n"
-    kept += "  age: {role: quasi-identifier, hierarchy: {intervals: [10, 20]}}\n  town: quasi-identifier\n  illness: sensitive\n"
-    visitor.write(page.get_by_label("The policy as YAML"), kept + "protect:\n  - k-linkability: {k: 2}\nmethod: {sequential: {}}\n")
+    kept += (
+        "  age: {role: quasi-identifier, hierarchy: {intervals: [10, 20]}}\n  town: quasi-identifier\n  illness:"
+        " sensitive\n"
+    )
+    visitor.write(
+        page.get_by_label("The policy as YAML"),
+        kept + "protect:\n  - k-linkability: {k: 2}\nmethod: {sequential: {}}\n",
+    )
     page.get_by_text("Method sequential").wait_for()  # nobody pressed Save
     assert "k-linkability" in (folder / "people.yaml").read_text()
     for number in (1, 2):
@@ -219,7 +233,9 @@ def test_hierarchies_are_built_by_hand(browser: object, project: tuple[Path, int
     choose(page, "Ulm to Kiel")
     page.get_by_label("Name", exact=True).fill("South")  # a name that is there already
     page.get_by_role("button", name="Rename").press("Enter")
-    assert "stands twice" in page.locator("#builder-problem").inner_text() and page.locator("#drawn .twice").count() == 2
+    assert (
+        "stands twice" in page.locator("#builder-problem").inner_text() and page.locator("#drawn .twice").count() == 2
+    )
     page.get_by_label("Name", exact=True).fill("Coast")
     page.get_by_role("button", name="Rename").press("Enter")
     visitor.picture("tree")
@@ -236,7 +252,9 @@ def test_hierarchies_are_built_by_hand(browser: object, project: tuple[Path, int
     assert page.locator("#cuts .cut").count() == 2
     before = page.get_by_role("textbox", name="Points").input_value()
     keys.press("ArrowRight")  # the line that was made last has the focus
-    first, second, third, last = (int(part) for part in page.get_by_role("textbox", name="Points").input_value().split(", "))
+    first, second, third, last = (
+        int(part) for part in page.get_by_role("textbox", name="Points").input_value().split(", ")
+    )
     assert third == int(before.split(", ")[2]) + 1
     grip = page.locator("#cuts .cut").first.locator(".grip").bounding_box()
     page.mouse.move(grip["x"] + grip["width"] / 2, grip["y"] + 30)
@@ -255,15 +273,24 @@ def test_hierarchies_are_built_by_hand(browser: object, project: tuple[Path, int
     page.get_by_label("Top, from").fill("60")
     page.get_by_label("Round to").fill("5")
     visitor.press(page.get_by_role("button", name="Use these codes"))
-    assert page.locator(".tree span", has_text="≥60").is_visible() and page.get_by_label("Round to").input_value() == "5"
+    assert (
+        page.locator(".tree span", has_text="≥60").is_visible() and page.get_by_label("Round to").input_value() == "5"
+    )
     visitor.picture("coding")
     visitor.go("/p/people.yaml/hierarchies?column=town")
     page.locator("#ordering .node", has_text="Ulm").press("Enter")
     for _ in range(2):
         page.get_by_role("button", name="Up", exact=True).press("Enter")
     visitor.press(page.get_by_role("button", name="Use this order"))
-    assert parse_yaml((folder / "people.yaml").read_text(), name="p").tree["columns"]["town"]["hierarchy"]["order"][0] == "Ulm"
-    towns = {"name": "towns.csv", "mimeType": "text/csv", "buffer": b"Ulm;South;*\nBonn;West;*\nKiel;North;*\nUlm;North;*\n"}
+    assert (
+        parse_yaml((folder / "people.yaml").read_text(), name="p").tree["columns"]["town"]["hierarchy"]["order"][0]
+        == "Ulm"
+    )
+    towns = {
+        "name": "towns.csv",
+        "mimeType": "text/csv",
+        "buffer": b"Ulm;South;*\nBonn;West;*\nKiel;North;*\nUlm;North;*\n",
+    }
     with page.expect_navigation():
         page.locator("#pick").set_input_files(towns)
     visitor.wait()
@@ -288,7 +315,9 @@ def test_a_release_is_cancelled(browser: object, tmp_path: Path) -> None:
         visitor.page.get_by_text("Nothing was published").wait_for()
         assert {path.name for path in tmp_path.iterdir()} <= before
         assert all(
-            job.state == "cancelled" or not job.process.is_alive() for job in opened.desk.jobs.values() if job.title == "publishing"
+            job.state == "cancelled" or not job.process.is_alive()
+            for job in opened.desk.jobs.values()
+            if job.title == "publishing"
         )
         visitor.close()
 
@@ -318,7 +347,10 @@ def test_both_sides_of_promises_stay_in_step(browser: object, project: tuple[Pat
     page.get_by_role("group", name="must not learn").get_by_label("illness").check()
     assert page.locator("#claim-lines path").count() == 1  # the rule that would be drawn
     visitor.press(page.get_by_role("button", name="Draw this rule"))
-    assert "age -> illness : 2-diversity" in (folder / "people.yaml").read_text() and page.locator("#claim-lines path").count() == 1
+    assert (
+        "age -> illness : 2-diversity" in (folder / "people.yaml").read_text()
+        and page.locator("#claim-lines path").count() == 1
+    )
     assert "age -> illness : 2-diversity" in text.input_value()
     page.get_by_role("link", name="line 10").first.click()
     assert page.evaluate("document.activeElement.id") == "yaml"
@@ -326,7 +358,8 @@ def test_both_sides_of_promises_stay_in_step(browser: object, project: tuple[Pat
 
 
 def test_the_story_of_a_tester(browser: object, gallery: tuple[Path, int]) -> None:
-    """A database: the map of its tables, a column that is marked, a rule switched on, rows old and new, the load with its audit."""
+    """A database: the map of its tables, a column that is marked, a rule switched on, rows old and new, the load with
+    its audit."""
     folder, port = gallery
     visitor = Visitor(browser, port)
     page = visitor.page
@@ -388,8 +421,12 @@ def gallery(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, in
     (folder / "ties.csv").write_text("source,target\n" + "".join(f"{a},{b}\n" for a, b in sorted(pairs)))
     (folder / "ties.yaml").write_text("version: 1\ndata: {kind: graph, source: ties.csv}\nprotect: []\n")
     items = ["tea", "rice", "soap", "salt"]
-    (folder / "buys.dat").write_text("\n".join(" ".join(rng.sample(items, rng.randint(1, 3))) for _ in range(40)) + "\n")
-    (folder / "buys.yaml").write_text("version: 1\ndata: {kind: baskets, source: buys.dat}\nprotect:\n  - k-anonymity: {k: 4}\n")
+    (folder / "buys.dat").write_text(
+        "\n".join(" ".join(rng.sample(items, rng.randint(1, 3))) for _ in range(40)) + "\n"
+    )
+    (folder / "buys.yaml").write_text(
+        "version: 1\ndata: {kind: baskets, source: buys.dat}\nprotect:\n  - k-anonymity: {k: 4}\n"
+    )
     shop(folder)
     with serving(folder) as (_, port):
         yield folder, port
@@ -399,12 +436,22 @@ def shop(folder: Path) -> None:
     """Customers and their orders, with rules that wait in comments."""
     with sqlite3.connect(folder / "shop.sqlite") as base:
         base.execute("CREATE TABLE customer (id INTEGER PRIMARY KEY, name TEXT NOT NULL, town TEXT)")
-        base.execute("CREATE TABLE orders (id INTEGER PRIMARY KEY, customer_id INTEGER REFERENCES customer(id), total INTEGER)")
-        base.executemany("INSERT INTO customer VALUES (?, ?, ?)", [(at, f"Customer {at}", "Ulm") for at in range(1, 40)])
+        base.execute(
+            "CREATE TABLE orders (id INTEGER PRIMARY KEY, customer_id INTEGER REFERENCES customer(id), total INTEGER)"
+        )
+        base.executemany(
+            "INSERT INTO customer VALUES (?, ?, ?)", [(at, f"Customer {at}", "Ulm") for at in range(1, 40)]
+        )
         base.executemany("INSERT INTO orders VALUES (?, ?, ?)", [(at, at % 39 + 1, 10 + at) for at in range(1, 60)])
-    text = f"version: 1\ndata: {{kind: database, source: 'sqlite:///{folder}/shop.sqlite', target: 'sqlite:///{folder}/test.sqlite'}}\n"
+    text = (
+        f"version: 1\ndata: {{kind: database, source: 'sqlite:///{folder}/shop.sqlite', target:"
+        f" 'sqlite:///{folder}/test.sqlite'}}\n"
+    )
     text += "columns:\n  customer.name: {role: replaced, domain: {pattern: '[A-Z][a-z]{5,9}'}}\n"
-    text += 'keep:  # rules that hold\n  - "unique(customer.id)"  # declared\n#  - "unique(customer.name)"  # found, 39 rows\n'
+    text += (
+        'keep:  # rules that hold\n  - "unique(customer.id)"  # declared\n#  - "unique(customer.name)"  # found, 39'
+        " rows\n"
+    )
     (folder / "shop.yaml").write_text(text)
 
 

@@ -1,4 +1,5 @@
-"""A table of people and one of their rows in the studio: every page answers, and a release is made, verified and attacked."""
+"""A table of people and one of their rows in the studio: every page answers, and a release is made, verified and
+attacked."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""The studio says whose rows they are: columns, linked rows and households go into the policy, and nothing else of it is lost."""
+"""The studio says whose rows they are: columns, linked rows and households go into the policy, and nothing else of it
+is lost."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Local suppression against all ways to suppress cells, with rows that fit counted from the definition; and what the audit
-finds."""
+"""Local suppression against all ways to suppress cells, with rows that fit counted from the definition; and what the
+audit finds."""
 
 from __future__ import annotations
 
@@ -34,7 +34,9 @@ def least_cells(rows: Rows, k: int, m: int, weights: list[float]) -> float:
     for mask in product([False, True], repeat=len(rows) * width):
         cost = sum(weights[place % width] for place, hidden in enumerate(mask) if hidden)
         if cost < best:
-            shown = [tuple("*" if mask[r * width + c] else cell for c, cell in enumerate(row)) for r, row in enumerate(rows)]
+            shown = [
+                tuple("*" if mask[r * width + c] else cell for c, cell in enumerate(row)) for r, row in enumerate(rows)
+            ]
             best = cost if safe(shown, k, m) else best
     return best
 
@@ -87,7 +89,9 @@ def test_the_program_finds_the_fewest_cells(seed: int) -> None:
 def policy(k: int, m: int, width: int, **method: Any) -> sf.Policy:
     columns = {f"q{i}": "quasi-identifier" for i in range(width)} | {"ill": "sensitive"}
     claim = {"subset-anonymity": {"k": k, "m": m}}
-    return sf.Policy.parse({"version": 1, "columns": columns, "protect": [claim], "method": {"local-suppression": method}})
+    return sf.Policy.parse(
+        {"version": 1, "columns": columns, "protect": [claim], "method": {"local-suppression": method}}
+    )
 
 
 @pytest.mark.parametrize("seed", range(10))

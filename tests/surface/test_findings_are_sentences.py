@@ -16,7 +16,19 @@ from sfumato.release.evidence import Check
 from sfumato.release.summary import is_requirement
 
 _FIELD = re.compile(r"\{([^{}]+)\}")
-_COINED = ("misfit", "disagreements 0", "asked:", "whoever", "stand in", "stands in", "(s)", "floor", "judged", "{", "}")
+_COINED = (
+    "misfit",
+    "disagreements 0",
+    "asked:",
+    "whoever",
+    "stand in",
+    "stands in",
+    "(s)",
+    "floor",
+    "judged",
+    "{",
+    "}",
+)
 MODELS = catalogue("models", Model)
 CHECKS = catalogue("checks", Worded)
 
@@ -38,7 +50,11 @@ def _figures(template: str) -> dict[str, dict[str, Any]]:
 
 def _is_sentence(text: str) -> bool:
     return (
-        bool(text) and text == text.strip() and text[-1] in ".!?" and not text[0].islower() and not any(w in text for w in _COINED)
+        bool(text)
+        and text == text.strip()
+        and text[-1] in ".!?"
+        and not text[0].islower()
+        and not any(w in text for w in _COINED)
     )
 
 
@@ -109,19 +125,22 @@ def test_findings_of_checks_are_sentences_with_their_figures(name: str) -> None:
             made = _made(name, state, figures, reason)
             assert _is_sentence(made.sentence), (template, made.sentence)
             for value in {**figures["found"], **figures["asked"]}.values():
-                assert str(value) in made.sentence.replace(",", "") or f"{100 * value}" in made.sentence.replace(",", ""), (
-                    made.sentence
-                )
+                assert str(value) in made.sentence.replace(",", "") or f"{100 * value}" in made.sentence.replace(
+                    ",", ""
+                ), made.sentence
             if "{reason}" in template:
                 assert "olumn 'age' is missing. Two parts have the same name." in made.sentence
     if states.get("holds") and issubclass(CHECKS[name], Check):
         public = Finding(name, True, {}, {})
-        assert fill(words.holds, {"found": {}, "asked": {}, "details": {}, "reason": ""}) or "found." in states["holds"][-1], (
-            public.sentence
-        )
+        assert (
+            fill(words.holds, {"found": {}, "asked": {}, "details": {}, "reason": ""})
+            or "found." in states["holds"][-1]
+        ), public.sentence
     left = Finding(name, True, grade=NOT_JUDGED, reason="who is in which bucket only the private trace tells")
     assert left.sentence == "Not assessed: this needs the publisher's private provenance file."
-    stopped = Finding(name, False, reason="the files are not what they should be (KeyError)", details={"error": "KeyError"})
+    stopped = Finding(
+        name, False, reason="the files are not what they should be (KeyError)", details={"error": "KeyError"}
+    )
     assert "It counts as a violation." in stopped.sentence
 
 
@@ -129,7 +148,13 @@ def _made(name: str, state: str, figures: Mapping[str, Mapping[str, Any]], reaso
     """A finding in a state, as nobody but this test would make it: the figures are numbers of the template."""
     grade = {"measured": MEASURED, "open": NOT_JUDGED}.get(state, MEASURED if state == "holds" else "exact")
     made = Finding(
-        name, state != "violated", figures["asked"], figures["found"], grade=grade, reason=reason, details=figures["details"]
+        name,
+        state != "violated",
+        figures["asked"],
+        figures["found"],
+        grade=grade,
+        reason=reason,
+        details=figures["details"],
     )
     if state in ("holds", "open"):
         object.__setattr__(made, "grade", "exact" if state == "holds" else NOT_JUDGED)

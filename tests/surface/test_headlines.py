@@ -1,4 +1,5 @@
-"""One function decides the headline; it says *holds* only where something is promised to people, and all of it was assessed."""
+"""One function decides the headline; it says *holds* only where something is promised to people, and all of it was
+assessed."""
 
 from __future__ import annotations
 
@@ -52,7 +53,10 @@ def test_there_are_four_headlines(findings: tuple[Finding, ...], verdict: str) -
 
 def test_the_headline_is_the_guarantee() -> None:
     head = decide_headline((PROMISED, VALUES), POLICY, Recoded())
-    assert head.sentence == "An adversary who knows age is left with at least 6 people and at least 2 different values of ill."
+    assert (
+        head.sentence
+        == "An adversary who knows age is left with at least 6 people and at least 2 different values of ill."
+    )
 
 
 def test_a_guarantee_that_was_not_assessed_is_never_said_to_hold() -> None:
@@ -62,7 +66,11 @@ def test_a_guarantee_that_was_not_assessed_is_never_said_to_hold() -> None:
 
 def test_a_sensitive_column_without_a_requirement_is_an_open_point() -> None:
     bare = sf.Policy.parse(
-        {"version": 1, "columns": {"age": "quasi-identifier", "ill": "sensitive"}, "protect": [{"k-anonymity": {"k": 5}}]}
+        {
+            "version": 1,
+            "columns": {"age": "quasi-identifier", "ill": "sensitive"},
+            "protect": [{"k-anonymity": {"k": 5}}],
+        }
     )
     assert decide_headline((PROMISED,), bare, Recoded()).verdict == "open"
 
@@ -93,7 +101,9 @@ def test_no_demo_holds_without_a_requirement_about_people(name: str, tmp_path: P
     assert (LABELS["nothing"] in heads[0]) == (name == "database")
     for question in ("Checked", "Lost", "Not covered", "Next"):
         assert any(line.startswith(question) for line in said), question
-    assert not any(word in line for line in said for word in ("misfits", "disagreements", "asked:", "whoever", "damaged 0"))
+    assert not any(
+        word in line for line in said for word in ("misfits", "disagreements", "asked:", "whoever", "damaged 0")
+    )
 
 
 def test_damaged_files_are_told_alone(tmp_path: Path) -> None:
@@ -136,7 +146,9 @@ def test_preview_and_discover_work_for_a_generalized_table(tmp_path: Path) -> No
     assert (tmp_path / "draft.yaml").stat().st_mode & 0o077 == 0
     assert run("discover", "people.csv", "-o", "draft.yaml", cwd=tmp_path).returncode == 2
     columns = "{age: {role: quasi-identifier, hierarchy: {intervals: [10, 50]}}, sex: quasi-identifier, illness: other}"
-    (tmp_path / "p.yaml").write_text(f"version: 1\ndata: people.csv\ncolumns: {columns}\nprotect: [{{k-anonymity: {{k: 5}}}}]\n")
+    (tmp_path / "p.yaml").write_text(
+        f"version: 1\ndata: people.csv\ncolumns: {columns}\nprotect: [{{k-anonymity: {{k: 5}}}}]\n"
+    )
     (sample,) = json.loads(run("preview", "p.yaml", "--rows", "3", "--json", cwd=tmp_path).stdout)
     assert len(sample["rows"]) == 3
     records = {tuple(line.split(",")) for line in rows.splitlines()}

@@ -34,7 +34,9 @@ def release() -> sf.CountEstimator:
 
 @pytest.mark.parametrize("spelled", ["22", "22.0", "22.00", "+22", "2.2e1"])
 @pytest.mark.parametrize("words", ["age = {}", "age in (1, {})", "age between {} and {}", "age >= {} and age <= {}"])
-def test_every_spelling_of_a_number_counts_the_same_people(release: sf.CountEstimator, spelled: str, words: str) -> None:
+def test_every_spelling_of_a_number_counts_the_same_people(
+    release: sf.CountEstimator, spelled: str, words: str
+) -> None:
     found = release.count("count where " + words.replace("{}", spelled))
     assert found == release.count("count where age = 22.0") > 0
     assert release.count(f"count where age != {spelled}") == pytest.approx(600 - found)
@@ -57,7 +59,12 @@ def test_labels_of_baskets_compare_as_numbers() -> None:
     policy = sf.Policy.parse(
         {"version": 1, "data": {"kind": "baskets", "source": "b", "items": "i"}, "columns": {"grade": "sensitive"}}
     )
-    rows = {"items": ["a", "a b", "b"], "distance_items": ["", "", ""], "threshold": ["0", "0", "0"], "grade": ["2.0", "2", "3"]}
+    rows = {
+        "items": ["a", "a b", "b"],
+        "distance_items": ["", "", ""],
+        "threshold": ["0", "0", "0"],
+        "grade": ["2.0", "2", "3"],
+    }
     exhibit = ReleaseView(Basket(), {"data": Part(rows)}, policy)
     assert answer(exhibit, parse_question("count where grade = 2")).estimate == 2
 

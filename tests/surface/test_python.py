@@ -1,4 +1,5 @@
-"""The Python surface: what there is, how it shows itself, policies built in code, one-liners, a transformer for pipelines."""
+"""The Python surface: what there is, how it shows itself, policies built in code, one-liners, a transformer for
+pipelines."""
 
 from __future__ import annotations
 
@@ -41,7 +42,10 @@ def smallest(table: pa.Table, names: list[str]) -> int:
 
 
 def test_dir_lists_what_there_is_and_everything_is_there() -> None:
-    code = "import sfumato as sf, sys; print(dir(sf)); print([n for n in ('numpy', 'pyarrow', 'pydantic') if n in sys.modules])"
+    code = (
+        "import sfumato as sf, sys; print(dir(sf)); print([n for n in ('numpy', 'pyarrow', 'pydantic') if n in"
+        " sys.modules])"
+    )
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert out.splitlines()[1] == "[]"
     for name in dir(sf):
@@ -90,13 +94,27 @@ def test_claims_by_word(entry: object, expected: str) -> None:
 
 
 def test_hierarchies_by_word() -> None:
-    for spec in (sf.prefix(3), sf.dates("month", "year"), sf.order("a", "b"), sf.known_list("countries"), "ranges", None):
+    for spec in (
+        sf.prefix(3),
+        sf.dates("month", "year"),
+        sf.order("a", "b"),
+        sf.known_list("countries"),
+        "ranges",
+        None,
+    ):
         assert DRAFT.quasi("x", hierarchy=spec).policy().columns["x"].hierarchy == spec
 
 
 def test_things_show_themselves_in_one_line_and_as_html(tmp_path: Path) -> None:
     publication = sf.publish(DRAFT)
-    shown = [DRAFT, DRAFT.policy(), publication, publication.certificate, sf.risk(PEOPLE, ["age"]), sf.check(PEOPLE, ["age"])]
+    shown = [
+        DRAFT,
+        DRAFT.policy(),
+        publication,
+        publication.certificate,
+        sf.risk(PEOPLE, ["age"]),
+        sf.check(PEOPLE, ["age"]),
+    ]
     shown.append(sf.explore(DRAFT, sweep=sf.Sweep({"k": (2, 4)}, ("mondrian",))))
     for thing in shown:
         assert "\n" not in repr(thing)
@@ -146,7 +164,8 @@ def test_check_by_counting() -> None:
     assert found.sensitive[0].l_distinct == min(len({i for t, i in rows if t == town}) for town in towns)
     overall = Counter(i for _, i in rows)
     far = max(
-        sum(abs(sum(r == (town, i) for r in rows) / towns[town] - overall[i] / len(rows)) for i in overall) / 2 for town in towns
+        sum(abs(sum(r == (town, i) for r in rows) / towns[town] - overall[i] / len(rows)) for i in overall) / 2
+        for town in towns
     )
     assert found.sensitive[0].t == pytest.approx(far, abs=1e-5)
     assert not sf.check(PEOPLE, ["town"], k=found.k + 1)

@@ -68,7 +68,11 @@ def _replaced() -> tuple[sf.Policy, Any]:
     }
     rng = random.Random(2)
     grade = [str(10) for _ in range(60)]
-    data = {"ward": [rng.choice("NS") for _ in grade], "grade": grade, "score": [str(rng.randint(10, 40)) for _ in grade]}
+    data = {
+        "ward": [rng.choice("NS") for _ in grade],
+        "grade": grade,
+        "score": [str(rng.randint(10, 40)) for _ in grade],
+    }
     return sf.Policy.parse(tree), data
 
 
@@ -84,7 +88,10 @@ def _baskets() -> tuple[sf.Policy, Any]:
 def _blocks() -> tuple[sf.Policy, Any]:
     original = _baskets()[1]
     tree = {"version": 1, "data": {"kind": "baskets"}, "columns": {"label": "sensitive"}}
-    return sf.Policy.parse(tree | {"protect": [{"k-anonymity": {"k": 3}}], "method": {"blocks": {"items": "vote"}}}), original
+    return (
+        sf.Policy.parse(tree | {"protect": [{"k-anonymity": {"k": 3}}], "method": {"blocks": {"items": "vote"}}}),
+        original,
+    )
 
 
 def _graph() -> tuple[sf.Policy, Any]:
@@ -116,16 +123,28 @@ def _linked() -> tuple[sf.Policy, Any]:
     named = {"patient": "identifier", "age": {"role": "quasi-identifier", "hierarchy": {"intervals": [10, 20]}}}
     named |= {"sex": "quasi-identifier", "ward": "other", "illness": {"role": "sensitive", "persistent": False}}
     tree = {"version": 1, "columns": named, "person": {"columns": "patient", "rows": "linked"}}
-    return sf.Policy.parse(tree | {"protect": [{"k-anonymity": {"k": 3}}], "method": {"linked": {"groups": "mondrian"}}}), rows
+    return (
+        sf.Policy.parse(tree | {"protect": [{"k-anonymity": {"k": 3}}], "method": {"linked": {"groups": "mondrian"}}}),
+        rows,
+    )
 
 
 def _related() -> tuple[sf.Policy, Any]:
     rows = columns()
     mine = {"patient": [str(place) for place in range(70)], "born": [str(1940 + place % 50) for place in range(70)]}
     rows["patient"] = [str(place // 2) for place in range(len(rows["age"]))]
-    named = {"patient": "identifier", "born": {"role": "quasi-identifier", "hierarchy": {"intervals": [10, 20]}}, "age": "other"}
+    named = {
+        "patient": "identifier",
+        "born": {"role": "quasi-identifier", "hierarchy": {"intervals": [10, 20]}},
+        "age": "other",
+    }
     named |= {"sex": "quasi-identifier", "ward": "other", "illness": {"role": "sensitive", "persistent": False}}
-    tree = {"version": 1, "data": {"people": "people.csv"}, "columns": named, "person": {"columns": "patient", "rows": "linked"}}
+    tree = {
+        "version": 1,
+        "data": {"people": "people.csv"},
+        "columns": named,
+        "person": {"columns": "patient", "rows": "linked"},
+    }
     tree |= {"protect": [{"k-anonymity": {"k": 3}}], "method": {"related": {"groups": "mondrian"}}}
     return sf.Policy.parse(tree), {"people": mine, "rows": rows}
 
@@ -134,7 +153,11 @@ def _sampled() -> tuple[sf.Policy, Any]:
     ages = {"*": {"young": [str(age) for age in range(20, 40)], "old": [str(age) for age in range(40, 60)]}}
     tree = {
         "version": 1,
-        "columns": {"age": {"role": "quasi-identifier", "hierarchy": ages}, "sex": "quasi-identifier", "illness": "sensitive"},
+        "columns": {
+            "age": {"role": "quasi-identifier", "hierarchy": ages},
+            "sex": "quasi-identifier",
+            "illness": "sensitive",
+        },
         "protect": [{"differential-privacy": {"epsilon": 2.0, "delta": 0.01}}],
         "method": {"sampled": {"levels": {"age": 1}}},
     }
@@ -159,8 +182,10 @@ def _perturbed() -> tuple[sf.Policy, Any]:
 
 
 _MAKERS = {
-    "recoded table": _recoded, "anatomy": _anatomy, "sub-tables": _sub_tables, "replaced table": _replaced, "baskets": _baskets,
-    "basket blocks": _blocks, "graph": _graph, "database": _database, "linked table": _linked, "sampled table": _sampled,
+    "recoded table": _recoded, "anatomy": _anatomy, "sub-tables": _sub_tables, "replaced table": _replaced,
+    "baskets": _baskets,
+    "basket blocks": _blocks, "graph": _graph, "database": _database, "linked table": _linked,
+    "sampled table": _sampled,
     "graph figures": _figures, "microaggregated table": _averaged, "locally suppressed table": _suppressed,
     "perturbed table": _perturbed, "related tables": _related,
 }  # fmt: skip
@@ -191,7 +216,9 @@ def redo(folder: Path, **changes: Any) -> None:
     for file in sorted(folder.rglob("*")):
         name = file.relative_to(folder).as_posix()
         if file.is_file() and name != "manifest.json":
-            files[name] = {"sha256": digest(file)} | ({"rows": _rows(file)} if file.suffix == ".csv" and "/" not in name else {})
+            files[name] = {"sha256": digest(file)} | (
+                {"rows": _rows(file)} if file.suffix == ".csv" and "/" not in name else {}
+            )
     (folder / "manifest.json").write_text(json.dumps(manifest | {"files": files} | changes))
 
 

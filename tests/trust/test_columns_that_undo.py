@@ -1,4 +1,5 @@
-"""Columns that undo a release are warned about, `check --strict` fails on them, and the certificate says what a policy accepts."""
+"""Columns that undo a release are warned about, `check --strict` fails on them, and the certificate says what a policy
+accepts."""
 
 from __future__ import annotations
 
@@ -39,7 +40,8 @@ def people(rows: int = 200) -> dict[str, list[str]]:
 
 def policy(**roles: Any) -> dict[str, Any]:
     columns = {
-        "name": "identifier", "email": "identifier", "school-num": "identifier", "weight": "identifier", "remark": "identifier",
+        "name": "identifier", "email": "identifier", "school-num": "identifier", "weight": "identifier",
+        "remark": "identifier",
         "age": {"role": "quasi-identifier", "hierarchy": {"intervals": [10, 50]}},
         "school": "quasi-identifier", "ward": "other", "illness": "sensitive",
     }  # fmt: skip
@@ -96,7 +98,10 @@ def test_strict_fails_until_the_policy_accepts(written: Any, roles: dict[str, st
 
 def test_identifiers_do_not_move_with_the_rows(written: Any) -> None:
     roles = {"name": "other", "school-num": "other", "weight": "other"}
-    found = [{w.identifier for w in forecast_publish(written(policy(**roles), people(rows))).warnings} for rows in (50, 200, 777)]
+    found = [
+        {w.identifier for w in forecast_publish(written(policy(**roles), people(rows))).warnings}
+        for rows in (50, 200, 777)
+    ]
     assert found[0] == found[1] == found[2]
 
 
@@ -144,7 +149,8 @@ def test_without_a_source_names_alone_are_judged() -> None:
         (["+49 170 1234567", "+1 (212) 555-0100", "0043 1 234567"], "telephone"),
         (["DE89370400440532013000", "GB29 NWBK 6016 1331 9268 19"], "account numbers"),
         (
-            ["the patient came in the morning with a cough and left in the evening feeling rather better than before"] * 2,
+            ["the patient came in the morning with a cough and left in the evening feeling rather better than before"]
+            * 2,
             "free text",
         ),
         (["37.5", "12", "9000"], ""),
@@ -168,11 +174,13 @@ def test_chance_is_no_dependency() -> None:
 def test_nearly_a_dependency_is_one() -> None:
     parsed = sf.Policy.parse({"version": 1, "columns": {"a": "quasi-identifier", "b": "other"}})
     rows = {"a": [f"a{i % 4}" for i in range(200)], "b": [f"b{i % 4}" if i % 50 else "b9" for i in range(200)]}
-    assert [w.identifier for w in risky_columns_by_values(parsed, Table(pa.table(rows)), recoded=True)] == ["determines:b->a"]
+    assert [w.identifier for w in risky_columns_by_values(parsed, Table(pa.table(rows)), recoded=True)] == [
+        "determines:b->a"
+    ]
     assert not list(risky_columns_by_values(parsed, Table(pa.table(rows)), recoded=False))
 
 
-# ---- formulas ----------------------------------------------------------------------------------------------------------
+# ---- formulas --------------------------------------------------------------------------------------------------------
 
 CELLS = ["=1+1", "+A1", "-A1", "@SUM(A1)", "\t=1", "-5", "+5", "-1.5", "plain", "a=b", "-", "'=x"]
 

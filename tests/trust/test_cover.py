@@ -1,4 +1,5 @@
-"""Columns that are published as they are become one number a row: the same number exactly where all of them are the same."""
+"""Columns that are published as they are become one number a row: the same number exactly where all of them are the
+same."""
 
 from __future__ import annotations
 

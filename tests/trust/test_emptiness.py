@@ -1,8 +1,9 @@
-"""Nothing, or almost nothing: no rows, one row, rows that are all alike, cells that are all missing, everybody suppressed.
+"""Nothing, or almost nothing: no rows, one row, rows that are all alike, cells that are all missing, everybody
+suppressed.
 
-For every form the whole way is gone: plan, publish, write, verify, and again with a ledger. Each step either works or says in our
-own words why it cannot; the audit never refuses what a method made, and an honest release is never violated.
-"""
+For every form the whole way is gone: plan, publish, write, verify, and again with a ledger. Each step either works or
+says in our own words why it cannot; the audit never refuses what a method made, and an honest release is never
+violated."""
 
 from __future__ import annotations
 
@@ -49,7 +50,9 @@ def alike(data: Any, *, missing: bool) -> Any:
     if "people" in data:
         return {name: alike(part, missing=missing) for name, part in data.items()}
     kept = ("patient", "grade", "score")
-    return {name: values if name in kept else ["" if missing else values[0]] * len(values) for name, values in data.items()}
+    return {
+        name: values if name in kept else ["" if missing else values[0]] * len(values) for name, values in data.items()
+    }
 
 
 CASES: dict[str, Callable[[Any], Any]] = {
@@ -80,10 +83,15 @@ def test_the_whole_way(form: str, case: str, tmp_path: Path) -> None:
     data = CASES[case](original)
     folder = went(policy, data, tmp_path / "out")
     for given in (None, data) if folder is not None else ():
-        assert not [finding for finding in sf.verify(folder, original=given).findings if not finding.holds], (form, case)
+        assert not [finding for finding in sf.verify(folder, original=given).findings if not finding.holds], (
+            form,
+            case,
+        )
 
 
-REMEMBERED = [form for form in FORMS if catalogue("forms", Form)[form].remembered and form not in ("database", "related tables")]
+REMEMBERED = [
+    form for form in FORMS if catalogue("forms", Form)[form].remembered and form not in ("database", "related tables")
+]
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -125,7 +133,8 @@ SUPPRESSED = {
 
 @pytest.mark.parametrize("method", SUPPRESSED)
 def test_everybody_is_suppressed(method: str, tmp_path: Path) -> None:
-    """Where the policy allows to leave out everybody and nobody can be shown, that is a release of nothing or a refusal."""
+    """Where the policy allows to leave out everybody and nobody can be shown, that is a release of nothing or a
+    refusal."""
     columns = {
         "age": {"role": "quasi-identifier", "hierarchy": {"intervals": [5]}, "boundary": {"level": 0}},
         "illness": "sensitive",

@@ -1,4 +1,5 @@
-"""Two originals with the same published rows have the same folder: nothing in it says more about the original than they do."""
+"""Two originals with the same published rows have the same folder: nothing in it says more about the original than they
+do."""
 
 from __future__ import annotations
 
@@ -18,7 +19,8 @@ from sfumato.release.view import ReleaseView
 from tests.secret import SEED
 from tests.trust.twins import FORMS, certified_for, files
 
-NEED_THE_ORIGINAL = {"entropy_loss", "query_error", "range_query_error", "distortion", "clustering_error", "kl_divergence",
+NEED_THE_ORIGINAL = {"entropy_loss", "query_error", "range_query_error", "distortion", "clustering_error",
+"kl_divergence",
                      "bit_error_rate", "added_edges", "optimality_gap", "lower_bound", "graph_change"}  # fmt: skip
 
 
@@ -36,8 +38,13 @@ def test_the_data_holder_is_told_them_apart(form: str, tmp_path: Path) -> None:
     """Else the test above would compare a thing with itself."""
     publication, other = FORMS[form](tmp_path)
     twin = certified_for(publication, other)
-    pages = [made.write(tmp_path / name).with_name(f"{name}.private.html") for made, name in ((publication, "a"), (twin, "b"))]
-    told = [(made.findings, made.utility, page.read_text()) for made, page in zip((publication, twin), pages, strict=True)]
+    pages = [
+        made.write(tmp_path / name).with_name(f"{name}.private.html")
+        for made, name in ((publication, "a"), (twin, "b"))
+    ]
+    told = [
+        (made.findings, made.utility, page.read_text()) for made, page in zip((publication, twin), pages, strict=True)
+    ]
     assert form in ("subtables", "flipped", "database") or told[0] != told[1]
 
 
@@ -66,7 +73,8 @@ def test_findings_that_need_the_original_say_only_that_they_hold(form: str, tmp_
 
 
 def test_the_mean_of_a_replaced_column_cannot_be_solved_for(tmp_path: Path) -> None:
-    """`range_query_error` and `distortion` gave the mean salary, and one record's, of people whose values nobody read."""
+    """`range_query_error` and `distortion` gave the mean salary, and one record's, of people whose values nobody
+    read."""
     publication, _ = FORMS["replaced"](tmp_path)
     assert set(publication.certificate.utility) == set()
     assert {"range_query_error", "distortion", "clustering_error", "query_error"} <= set(publication.utility)
@@ -76,7 +84,9 @@ def test_a_suppressed_value_does_not_move_the_published_loss() -> None:
     """Domain sizes counted the values of suppressed records."""
     tree = {
         "version": 1,
-        "columns": {"age": {"role": "quasi-identifier", "hierarchy": {"intervals": [10, 20]}, "boundary": {"level": 1}}},
+        "columns": {
+            "age": {"role": "quasi-identifier", "hierarchy": {"intervals": [10, 20]}, "boundary": {"level": 1}}
+        },
         "protect": [{"k-anonymity": {"k": 3}}],
         "method": {"mondrian": {}},
     }
@@ -89,7 +99,9 @@ def test_a_suppressed_value_does_not_move_the_published_loss() -> None:
 
 def test_contract_keys_stand_in_the_folder_where_it_gives_them(tmp_path: Path) -> None:
     publication, _ = FORMS["recoded"](tmp_path)
-    assert {"loss", "ntil", "average_class_size", "discernibility", "loss_by_column"} == set(publication.certificate.utility)
+    assert {"loss", "ntil", "average_class_size", "discernibility", "loss_by_column"} == set(
+        publication.certificate.utility
+    )
     assert {"recovered"} == set(FORMS["flipped"](tmp_path)[0].certificate.utility)
 
 
@@ -132,7 +144,9 @@ def exhibits(tmp_path_factory: pytest.TempPathFactory) -> list[ReleaseView]:
     return [make(tmp_path_factory.mktemp("exhibit"))[0].exhibit for make in FORMS.values()]
 
 
-@pytest.mark.parametrize("metric", sorted(name for name, cls in catalogue("metrics", Metric).items() if not cls.needs_original))
+@pytest.mark.parametrize(
+    "metric", sorted(name for name, cls in catalogue("metrics", Metric).items() if not cls.needs_original)
+)
 def test_what_needs_no_original_is_measured_without_it(metric: str, exhibits: list[ReleaseView]) -> None:
     kind = catalogue("metrics", Metric)[metric]
     met = 0

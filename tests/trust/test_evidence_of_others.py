@@ -51,12 +51,14 @@ def test_provenance_of_an_earlier_folder_of_that_name_is_removed(tmp_path: Path)
 
 
 def test_provenance_of_an_edited_folder_is_used(tmp_path: Path) -> None:
-    """The certificate still names the release: columns that are said to be as they were are compared record by record."""
+    """The certificate still names the release: columns that are said to be as they were are compared record by
+    record."""
     policy, data = _MAKERS["perturbed table"]()
     out = sf.publish(policy, data=data, seed=secret(1)).write(tmp_path / "out")
     rows = read(out / "data.csv")
     turned = [
-        {**row, "ward": other["ward"], "illness": other["illness"]} for row, other in zip(rows, rows[1:] + rows[:1], strict=True)
+        {**row, "ward": other["ward"], "illness": other["illness"]}
+        for row, other in zip(rows, rows[1:] + rows[:1], strict=True)
     ]
     write(out / "data.csv", turned)
     redo(out)

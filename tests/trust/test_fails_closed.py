@@ -42,7 +42,8 @@ def test_raw_rows_under_the_name_of_another_form(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("true", "false"), list(permutations(FORMS, 2)))
 def test_no_form_passes_for_another(true: str, false: str, tmp_path: Path) -> None:
-    """Whatever the manifest says of it: nothing, what the other form says, or what its own does; in `make slow` all three."""
+    """Whatever the manifest says of it: nothing, what the other form says, or what its own does; in `make slow` all
+    three."""
     folder, _ = copy_of(true, tmp_path)
     other = json.loads((release_of(false)[0] / "manifest.json").read_text())
     said = [{}, other["public"], json.loads((folder / "manifest.json").read_text())["public"]]
@@ -55,7 +56,8 @@ def test_no_form_passes_for_another(true: str, false: str, tmp_path: Path) -> No
 
 @pytest.mark.parametrize("form", FORMS)
 def test_a_policy_of_another_form(form: str, tmp_path: Path) -> None:
-    """The parts stay; the policy, and what it promises, is that of another release: a third of them, in `make slow` all."""
+    """The parts stay; the policy, and what it promises, is that of another release: a third of them, in `make slow`
+    all."""
     first = FORMS.index(form)
     for number in range(1, len(FORMS), 1 if SLOW else 3):
         other = FORMS[(first + number) % len(FORMS)]
@@ -95,7 +97,8 @@ def test_a_part_that_is_missing_renamed_empty_or_twice(form: str, tmp_path: Path
 
 @pytest.mark.parametrize("form", FORMS)
 def test_files_that_say_the_same_in_other_bytes(form: str, tmp_path: Path) -> None:
-    """Rows in another order and a line more at the end take nothing from any claim: what finds them are the checksums."""
+    """Rows in another order and a line more at the end take nothing from any claim: what finds them are the
+    checksums."""
     folder, _ = copy_of(form, tmp_path)
     listed = [folder / name for name in json.loads((folder / "manifest.json").read_text())["files"]]
     for file in listed:
@@ -136,7 +139,9 @@ def test_a_further_column_with_people_in_it(form: str, column: str, tmp_path: Pa
         lines = (folder / file.name).read_text().splitlines()
         if column in lines[0].split(","):
             continue
-        (folder / file.name).write_text("\n".join([f"{lines[0]},{column}", *(f"{line},Bob" for line in lines[1:])]) + "\n")
+        (folder / file.name).write_text(
+            "\n".join([f"{lines[0]},{column}", *(f"{line},Bob" for line in lines[1:])]) + "\n"
+        )
         redo(folder)
         assert violations(folder) & {"form", "tables and row counts"}
 
@@ -170,10 +175,12 @@ def test_the_reason_of_an_unforeseen_error_names_its_kind_and_no_value() -> None
 
 
 def test_a_part_that_changes_after_it_was_certified(tmp_path: Path) -> None:
-    """The manifest keeps the digests of what was judged: what lies in the draft later is not blessed by writing it out."""
+    """The manifest keeps the digests of what was judged: what lies in the draft later is not blessed by writing it
+    out."""
     table = {"age": [str(20 + i // 10) for i in range(60)], "illness": [str(i % 3) for i in range(60)]}
     policy = sf.Policy.parse(
-        {"version": 1, "columns": {"age": "quasi-identifier", "illness": "sensitive"}, "protect": [{"k-anonymity": {"k": 5}}],
+        {"version": 1, "columns": {"age": "quasi-identifier", "illness": "sensitive"},
+        "protect": [{"k-anonymity": {"k": 5}}],
          "method": {"mondrian": {}}}
     )  # fmt: skip
     publication = sf.publish(policy, data=table)

@@ -82,8 +82,16 @@ def test_averages_of_groups_need_provenance(tmp_path: Path) -> None:
 def test_calibrated_totals_need_the_original(tmp_path: Path) -> None:
     """F13: for a recipient totals are not compared."""
     rng = random.Random(2)
-    data = {"sex": [rng.choice("FM") for _ in range(60)], "age": [str(rng.randint(20, 29)) for _ in range(60)], "w": ["10"] * 60}
-    columns = {"sex": "quasi-identifier", "age": {"role": "quasi-identifier", "hierarchy": {"intervals": [5, 10]}}, "w": "other"}
+    data = {
+        "sex": [rng.choice("FM") for _ in range(60)],
+        "age": [str(rng.randint(20, 29)) for _ in range(60)],
+        "w": ["10"] * 60,
+    }
+    columns = {
+        "sex": "quasi-identifier",
+        "age": {"role": "quasi-identifier", "hierarchy": {"intervals": [5, 10]}},
+        "w": "other",
+    }
     tree = {"version": 1, "columns": columns, "protect": [{"k-anonymity": {"k": 5}}], "method": "mondrian"}
     tree |= {"population": {"weight": "w", "calibrate": ["sex"]}}
     folder = sf.publish(sf.Policy.parse(tree), data=data, seed=secret(2)).write(tmp_path / "out", report=False)
@@ -105,7 +113,10 @@ def test_published_records_that_are_miscounted_are_said_to_be(tmp_path: Path) ->
     """F19: "5 records are suppressed, the certificate says 5"."""
     folder, original = copy_of("recoded table", tmp_path)
     certificate = json.loads((folder / "certificate.json").read_text())
-    certificate["records"] |= {"input": certificate["records"]["input"] + 3, "published": certificate["records"]["published"] + 3}
+    certificate["records"] |= {
+        "input": certificate["records"]["input"] + 3,
+        "published": certificate["records"]["published"] + 3,
+    }
     (folder / "certificate.json").write_text(json.dumps(certificate))
     redo(folder)
     found = finding(folder, "suppression", original)
@@ -115,7 +126,11 @@ def test_published_records_that_are_miscounted_are_said_to_be(tmp_path: Path) ->
 
 def test_pseudonyms_and_people_that_are_mixed_up_are_counted(tmp_path: Path) -> None:
     """F38: three people under one pseudonym are one pseudonym of several people."""
-    columns = {"patient": "identifier", "age": "quasi-identifier", "illness": {"role": "sensitive", "persistent": False}}
+    columns = {
+        "patient": "identifier",
+        "age": "quasi-identifier",
+        "illness": {"role": "sensitive", "persistent": False},
+    }
     policy = sf.Policy.parse({"version": 1, "columns": columns, "person": {"columns": "patient", "rows": "linked"}})
     original = Table(pa.table({"patient": ["a", "b", "c", "d"], "age": ["1"] * 4, "illness": ["x"] * 4}))
     from sfumato.kinds.tables.form import LinkedTable
@@ -173,7 +188,9 @@ def test_the_bound_lies_above_the_earth_movers_distance(distance: str) -> None:
             size = len(labels)
             out = np.kron(np.eye(size), np.ones(size))
             into = np.kron(np.ones(size), np.eye(size))
-            worst = max(worst, linprog(cost.reshape(-1), A_eq=np.vstack([out, into]), b_eq=np.concatenate([own, whole])).fun)
+            worst = max(
+                worst, linprog(cost.reshape(-1), A_eq=np.vstack([out, into]), b_eq=np.concatenate([own, whole])).fun
+            )
         assert found >= worst - 1e-6
         loose += found > worst + 1e-6
         exact = not TCloseness(t=1.0, distance=distance).is_bound(linkage)

@@ -1,8 +1,8 @@
 """Releases that version 0.1.0 made, one of every form it had, still verify; and what is changed in one is still found.
 
-`first_version/` holds them as that version wrote them, with the made-up data they came from. Its certificates leave out figures
-that are written today, and state levels of baskets that a folder alone does not tell: what they state is compared.
-"""
+`first_version/` holds them as that version wrote them, with the made-up data they came from. Its certificates leave out
+figures that are written today, and state levels of baskets that a folder alone does not tell: what they state is
+compared."""
 
 from __future__ import annotations
 
@@ -30,7 +30,9 @@ def original_of(name: str, folder: Path) -> str:
 
 
 def test_every_form_of_the_first_version_is_there() -> None:
-    forms = {json.loads((FIRST / name / "release" / "manifest.json").read_text(encoding="utf-8"))["form"] for name in NAMES}
+    forms = {
+        json.loads((FIRST / name / "release" / "manifest.json").read_text(encoding="utf-8"))["form"] for name in NAMES
+    }
     assert forms == {"recoded table", "anatomy", "sub-tables", "replaced table", "baskets", "graph", "database"}
 
 
@@ -66,10 +68,17 @@ def test_whoever_reads_a_certificate_of_an_earlier_version_is_told_that_less_is_
 
 @pytest.mark.parametrize("version", [sf.__version__, "7.1", ""])
 def test_no_other_version_may_leave_assumptions_out(version: str, tmp_path: Path) -> None:
-    tree = {"version": 1, "columns": {"age": "quasi-identifier", "ill": "sensitive"}, "protect": [{"k-anonymity": {"k": 2}}]}
+    tree = {
+        "version": 1,
+        "columns": {"age": "quasi-identifier", "ill": "sensitive"},
+        "protect": [{"k-anonymity": {"k": 2}}],
+    }
     data = {"age": ["30", "30", "31", "31"], "ill": ["flu", "gout"] * 2}
     folder = sf.publish(sf.Policy.parse(tree), data=data).write(tmp_path / "out", report=False)
-    certificate = json.loads((folder / "certificate.json").read_text(encoding="utf-8")) | {"version": version, "assumptions": []}
+    certificate = json.loads((folder / "certificate.json").read_text(encoding="utf-8")) | {
+        "version": version,
+        "assumptions": [],
+    }
     (folder / "certificate.json").write_text(json.dumps(certificate), encoding="utf-8")
     redo(folder)
     assert violations(folder) == {"certificate"}

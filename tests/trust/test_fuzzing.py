@@ -1,4 +1,5 @@
-"""A short run of the fuzzing target (`make fuzz`) with a fixed seed: every kind of release, spoiling and hostile file."""
+"""A short run of the fuzzing target (`make fuzz`) with a fixed seed: every kind of release, spoiling and hostile
+file."""
 
 from __future__ import annotations
 
@@ -12,8 +13,10 @@ from benchmarks.fuzz.tally import Tally
 
 from tests.slow import SLOW
 
-CASES = {"recoded": 50, "anatomy": 25, "subtables": 20, "replaced": 12, "walked": 8, "baskets": 10, "graphs": 20, "databases": 5,
-         "sequences": 4, "hostile": 80, "blocks": 15, "figures": 15, "people": 20, "linked": 8, "sampled": 6, "averaged": 15,
+CASES = {"recoded": 50, "anatomy": 25, "subtables": 20, "replaced": 12, "walked": 8, "baskets": 10, "graphs": 20,
+"databases": 5,
+         "sequences": 4, "hostile": 80, "blocks": 15, "figures": 15, "people": 20, "linked": 8, "sampled": 6,
+         "averaged": 15,
          "suppressed": 8, "perturbed": 10, "histories": 6}  # fmt: skip
 SHARE = 1.0 if SLOW else 0.4
 """Of these cases; `make fuzz` plays as many as there is time for."""
@@ -41,7 +44,8 @@ def test_a_case_is_the_same_when_it_is_played_again() -> None:
 
 
 def test_what_is_wrong_is_counted_and_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """A judge who finds fault, a spoiling that nobody finds, an error that nobody foresaw: each is written down with its case."""
+    """A judge who finds fault, a spoiling that nobody finds, an error that nobody foresaw: each is written down with
+    its case."""
     kind = KINDS["recoded"]
     monkeypatch.setattr(type(kind), "judge", lambda self, story, folder: ["broken on purpose"])
     unnoticed = Spoiling("nothing at all", lambda rng, folder, story: "nothing", certain=True)

@@ -1,4 +1,5 @@
-"""What cannot be had is refused with the reason and with a level that can: never as a defect, and never with an empty promise."""
+"""What cannot be had is refused with the reason and with a level that can: never as a defect, and never with an empty
+promise."""
 
 from __future__ import annotations
 
@@ -54,7 +55,9 @@ def test_contradictory_rules(keep: list[str], engine: str, heuristic: str) -> No
 def test_same_values_under_a_rule_that_some_order_of_them_keeps(heuristic: str) -> None:
     """IG makes tables from nothing; values that are to stay are exchanged instead."""
     for engine in ("direct", "blocks"):
-        policy = replaced(["same_multiset(a)", "a[1] <= a[2]"], method={"obfuscation": {"heuristic": heuristic, "engine": engine}})
+        policy = replaced(
+            ["same_multiset(a)", "a[1] <= a[2]"], method={"obfuscation": {"heuristic": heuristic, "engine": engine}}
+        )
         made = sf.publish(policy, data=DATA | {"a": ["0", "2", "1"]})
         assert sorted(made.release.parts["data"].table.column("a").to_pylist()) == ["0", "1", "2"]
 
@@ -72,7 +75,9 @@ def test_the_belief_about_a_release_is_the_same_whenever_it_is_judged(tmp_path: 
     data = {"g": ["x", "y"] * 30, "a": [str(n % 3) for n in range(60)]}
     claim = {"given": ["g"], "hide": "a", "by": {"l-diversity": {"l": 1.5, "kind": "frequency"}}}
     method = {"obfuscation": {"engine": "blocks", "block": 20}}
-    folder = sf.publish(replaced(["sum(a) = 60"], protect=[claim], method=method), data=data).write(tmp_path / "out", report=False)
+    folder = sf.publish(replaced(["sum(a) = 60"], protect=[claim], method=method), data=data).write(
+        tmp_path / "out", report=False
+    )
     found = [sf.verify(folder).findings[0] for _ in range(3)]
     assert found[0].grade.startswith("estimate")
     assert found[0] == found[1] == found[2]
@@ -96,7 +101,16 @@ def offered(error: sf.Infeasible) -> dict[str, dict[str, Any]] | None:
     return None if found is None else {(words := found[1].split(" ", 1))[0]: yaml.safe_load(words[1])}
 
 
-WITH_ONE_LEVEL = ["k-anonymity", "p-sensitivity", "k-linkability", "k-diversity", "distinct", "frequency", "entropy", "equal"]
+WITH_ONE_LEVEL = [
+    "k-anonymity",
+    "p-sensitivity",
+    "k-linkability",
+    "k-diversity",
+    "distinct",
+    "frequency",
+    "entropy",
+    "equal",
+]
 
 
 def test_a_small_table_whose_original_breaks_a_rule_is_made_at_once() -> None:
@@ -110,7 +124,8 @@ def test_a_small_table_whose_original_breaks_a_rule_is_made_at_once() -> None:
 
 
 def test_the_level_that_is_named_can_be_had_and_nothing_above_it() -> None:
-    """With the claim lowered to it there is a release; with whole levels, one more is one too many. Judged by the definitions."""
+    """With the claim lowered to it there is a release; with whole levels, one more is one too many. Judged by the
+    definitions."""
     named = 0
     for seed in range(20_000, 20_300 if SLOW else 20_090):
         models = random.Random(seed).sample(WITH_ONE_LEVEL, 1 + seed % 2)

@@ -1,4 +1,5 @@
-"""A key of a policy that has no effect on the kind of data or the method is an error with its line, before anything is read."""
+"""A key of a policy that has no effect on the kind of data or the method is an error with its line, before anything is
+read."""
 
 from __future__ import annotations
 
@@ -60,7 +61,9 @@ def test_a_loss_is_an_error_where_the_method_minimizes_none():
         "version": 1, "columns": {"q": "quasi-identifier", "s": "sensitive"}, "protect": [{"l-diversity": {"l": 2}}],
         "utility": {"minimize": "ntil"},
     }  # fmt: skip
-    with pytest.raises(sf.PolicyError, match=r"anatomy cannot do this: 'utility\.minimize' \(utility\.minimize\) has no effect"):
+    with pytest.raises(
+        sf.PolicyError, match=r"anatomy cannot do this: 'utility\.minimize' \(utility\.minimize\) has no effect"
+    ):
         plan(sf.Policy.parse(asked | {"method": "anatomy"}))
     assert "utility.minimize" in plan(sf.Policy.parse(asked)).method.reads
     inner = asked | {"columns": {"q": "other", "s": "other"}, "protect": ["q -> s : 2-diversity"]}

@@ -1,4 +1,5 @@
-"""A ledger in the hands of somebody who can write it: what it may do to its reader, and what a certificate still shows."""
+"""A ledger in the hands of somebody who can write it: what it may do to its reader, and what a certificate still
+shows."""
 
 from __future__ import annotations
 
@@ -41,20 +42,27 @@ def stored(file: Path) -> Stored:
     """Body and files of every entry, read without the product."""
     base = sqlite3.connect(file)
     bodies = base.execute("SELECT number, body FROM entries ORDER BY number").fetchall()
-    files = [dict(base.execute("SELECT name, content FROM files WHERE entry = ?", (number,)).fetchall()) for number, _ in bodies]
+    files = [
+        dict(base.execute("SELECT name, content FROM files WHERE entry = ?", (number,)).fetchall())
+        for number, _ in bodies
+    ]
     base.close()
     return [(json.loads(body), content) for (_, body), content in zip(bodies, files, strict=True)]
 
 
 def forged(entries: Stored, file: Path) -> Path:
-    """A ledger with these entries in which every digest and every head was computed anew, as a careful forger leaves it."""
+    """A ledger with these entries in which every digest and every head was computed anew, as a careful forger leaves
+    it."""
     base = sqlite3.connect(file)
     base.executescript(f"PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {FORMAT}; {SCHEMA}")
     previous = GENESIS
     for number, (body, files) in enumerate(entries, start=1):
         if "salt" in body:
             digests = {name: hashlib.sha256(content).hexdigest() for name, content in files.items()}
-            body["certificate"]["ledger"] = {"release": number, "head": LedgerPlace(number, previous, body["salt"]).head(digests)}
+            body["certificate"]["ledger"] = {
+                "release": number,
+                "head": LedgerPlace(number, previous, body["salt"]).head(digests),
+            }
         text = json.dumps(body, sort_keys=True, ensure_ascii=False)
         total = hashlib.sha256(previous.encode() + b"\0" + text.encode())
         for name, content in sorted(files.items()):
@@ -71,7 +79,7 @@ def head_of(folder: Path) -> str:
     return str(json.loads((folder / "certificate.json").read_text())["ledger"]["head"])
 
 
-# ---- heads -------------------------------------------------------------------------------------------------------------
+# ---- heads -----------------------------------------------------------------------------------------------------------
 
 
 def test_every_certificate_carries_a_head_that_its_ledger_has(book: Path) -> None:
@@ -79,7 +87,9 @@ def test_every_certificate_carries_a_head_that_its_ledger_has(book: Path) -> Non
         said = json.loads((book / f"release-{number}" / "certificate.json").read_text())["ledger"]
         assert said["release"] == number
         assert run("ledger", "verify", str(book / "book.ledger"), "--head", said["head"]).returncode == 0
-        done = run("ledger", "verify", str(book / "book.ledger"), "--release", str(book / f"release-{number}"), "--json")
+        done = run(
+            "ledger", "verify", str(book / "book.ledger"), "--release", str(book / f"release-{number}"), "--json"
+        )
         assert json.loads(done.stdout)["release"] == number
         assert verify(book / f"release-{number}", ledger=book / "book.ledger").holds
 
@@ -132,11 +142,23 @@ def without_heads(entries: Stored) -> Stored:
     return entries
 
 
-FORGERIES = [cut_last, cut_middle, cut_first, swap, change_first, change_published, other_last, salt_anew, without_heads]
+FORGERIES = [
+    cut_last,
+    cut_middle,
+    cut_first,
+    swap,
+    change_first,
+    change_published,
+    other_last,
+    salt_anew,
+    without_heads,
+]
 
 
 @pytest.mark.parametrize("forge", FORGERIES)
-def test_a_chain_computed_anew_is_found_from_a_published_certificate(book: Path, tmp_path: Path, forge: Callable) -> None:
+def test_a_chain_computed_anew_is_found_from_a_published_certificate(
+    book: Path, tmp_path: Path, forge: Callable
+) -> None:
     """The forger has the file and all the time in the world; the certificate of the last release is out of reach."""
     file = forged(forge(stored(book / "book.ledger")), tmp_path / "forged.ledger")
     assert Ledger(file).verify() > 0  # by itself the chain looks whole: this is why heads are published
@@ -184,7 +206,7 @@ def test_a_head_says_nothing_without_the_salt_and_the_salt_stays_in_the_ledger(b
     assert LedgerPlace(1, GENESIS, salts[0]).head(files) != LedgerPlace(1, GENESIS, salts[1]).head(files)
 
 
-# ---- what a ledger may do to its reader -----------------------------------------------------------------------------------
+# ---- what a ledger may do to its reader ------------------------------------------------------------------------------
 
 DECLARATIONS = [
     "CREATE TRIGGER forget AFTER INSERT ON entries BEGIN DELETE FROM entries WHERE number < NEW.number; END",
@@ -202,7 +224,9 @@ DECLARATIONS = [
 
 
 @pytest.mark.parametrize("declaration", DECLARATIONS)
-def test_a_schema_that_is_not_ours_is_refused_before_anything_is_asked(book: Path, tmp_path: Path, declaration: str) -> None:
+def test_a_schema_that_is_not_ours_is_refused_before_anything_is_asked(
+    book: Path, tmp_path: Path, declaration: str
+) -> None:
     file = tmp_path / "book.ledger"
     shutil.copyfile(book / "book.ledger", file)
     base = sqlite3.connect(file)
@@ -219,7 +243,20 @@ def test_a_schema_that_is_not_ours_is_refused_before_anything_is_asked(book: Pat
             ask()
 
 
-OUTSIDE = ["/tmp/sfumato-planted", "../planted", "a/../../planted", "..", ".", "", "a//b", "a/./b", "/", "\0", "a\0b", "x" * 5000]
+OUTSIDE = [
+    "/tmp/sfumato-planted",
+    "../planted",
+    "a/../../planted",
+    "..",
+    ".",
+    "",
+    "a//b",
+    "a/./b",
+    "/",
+    "\0",
+    "a\0b",
+    "x" * 5000,
+]
 
 
 @pytest.mark.parametrize("name", OUTSIDE)
@@ -229,7 +266,12 @@ def test_a_name_that_leads_out_of_the_folder_is_refused(book: Path, tmp_path: Pa
     file = forged(entries, tmp_path / "forged.ledger")
     before = sorted(path for path in tmp_path.rglob("*"))
     ledger = Ledger(file)
-    for ask in (ledger.verify, ledger.history, lambda: ledger.files(1), lambda: ledger.restore(1, tmp_path / "out" / "again")):
+    for ask in (
+        ledger.verify,
+        ledger.history,
+        lambda: ledger.files(1),
+        lambda: ledger.restore(1, tmp_path / "out" / "again"),
+    ):
         with pytest.raises(LedgerError, match="belongs in no folder"):
             ask()
     assert sorted(path for path in tmp_path.rglob("*")) == before
@@ -238,7 +280,9 @@ def test_a_name_that_leads_out_of_the_folder_is_refused(book: Path, tmp_path: Pa
 
 @settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
-    name=st.one_of(st.text(max_size=40), st.lists(st.sampled_from(["..", ".", "", "a", "b.csv", "\0"]), max_size=6).map("/".join))
+    name=st.one_of(
+        st.text(max_size=40), st.lists(st.sampled_from(["..", ".", "", "a", "b.csv", "\0"]), max_size=6).map("/".join)
+    )
 )
 def test_an_inner_name_leads_below_the_folder_wherever_that_is(name: str) -> None:
     """The rule against what the operating system makes of the name."""
@@ -288,7 +332,7 @@ def test_a_body_that_is_no_entry_is_a_broken_ledger(book: Path, tmp_path: Path, 
         assert "cannot be read" in done.stderr
 
 
-# ---- a ledger is begun on purpose -----------------------------------------------------------------------------------------
+# ---- a ledger is begun on purpose ------------------------------------------------------------------------------------
 
 
 def steward(folder: Path, ledger: object = "hospital.ledger") -> Path:
@@ -333,7 +377,9 @@ def test_the_policy_may_answer_the_question(tmp_path: Path) -> None:
     assert other.returncode == 2  # the answer was about the ledger that the policy names
 
 
-@pytest.mark.parametrize("entry", [{"new": True}, {"file": ""}, {"file": "a", "nwe": True}, ["a"], {"file": "a", "new": "perhaps"}])
+@pytest.mark.parametrize(
+    "entry", [{"new": True}, {"file": ""}, {"file": "a", "nwe": True}, ["a"], {"file": "a", "new": "perhaps"}]
+)
 def test_an_answer_that_is_none_is_an_error(entry: object) -> None:
     with pytest.raises(PolicyError):
         Policy.parse(policy(["a", "s"]).document.tree | {"ledger": entry})

@@ -1,4 +1,5 @@
-"""`verify` answers in time linear in the size of a folder, whatever the folder says: counted in calls, not in seconds."""
+"""`verify` answers in time linear in the size of a folder, whatever the folder says: counted in calls, not in
+seconds."""
 
 from __future__ import annotations
 
@@ -68,7 +69,9 @@ def mixed_buckets(folder: Path, size: int) -> None:
     """Everybody stands in both buckets, and each bucket lists as many values as there are people."""
     people = "".join(f"{n // 2},F,N,{n % 2}\n" for n in range(2 * size))
     (folder / "data.csv").write_text("age,sex,ward,bucket\n" + people)
-    (folder / "sensitive.csv").write_text("bucket,value,count\n" + "".join(f"{b},v{n},1\n" for b in (0, 1) for n in range(size)))
+    (folder / "sensitive.csv").write_text(
+        "bucket,value,count\n" + "".join(f"{b},v{n},1\n" for b in (0, 1) for n in range(size))
+    )
 
 
 def mixed_table(folder: Path, size: int) -> None:

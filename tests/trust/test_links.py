@@ -1,4 +1,5 @@
-"""A release folder from a stranger: no link in it is followed, nothing waits at a pipe, and what is written is a new file."""
+"""A release folder from a stranger: no link in it is followed, nothing waits at a pipe, and what is written is a new
+file."""
 
 from __future__ import annotations
 
@@ -88,7 +89,8 @@ def device(place: Path) -> None:
 
 
 ODD = [links, links_a_folder, dangles, loops, pipe, plug, device]
-INSIDE = ["report.html", "manifest.json", "certificate.json", "policy.yaml", "data.csv", "hierarchies/2-age.csv", "target.json",
+INSIDE = ["report.html", "manifest.json", "certificate.json", "policy.yaml", "data.csv", "hierarchies/2-age.csv",
+"target.json",
           "statement.dsse.json", "hierarchies", "readme.txt", "hierarchies/more.csv"]  # fmt: skip
 
 
@@ -166,7 +168,7 @@ def test_a_file_that_is_written_is_a_new_one(copy: Path) -> None:
     assert sf.verify(copy).holds
 
 
-# ---- what a policy in the folder names ----------------------------------------------------------------------------------
+# ---- what a policy in the folder names -------------------------------------------------------------------------------
 
 
 def renamed(folder: Path, change: Callable[[dict], None]) -> None:
@@ -179,7 +181,9 @@ def renamed(folder: Path, change: Callable[[dict], None]) -> None:
     (folder / "manifest.json").write_text(json.dumps(manifest))
 
 
-@pytest.mark.parametrize("name", ["/etc/passwd", "../mine.txt", "../../etc/passwd", "hierarchies/../../mine.txt", "mine.txt", "."])
+@pytest.mark.parametrize(
+    "name", ["/etc/passwd", "../mine.txt", "../../etc/passwd", "hierarchies/../../mine.txt", "mine.txt", "."]
+)
 def test_a_hierarchy_outside_the_folder_is_not_read(copy: Path, name: str) -> None:
     renamed(copy, lambda tree: tree["columns"]["age"].update(hierarchy=name))
     done = run("verify", str(copy))
@@ -221,8 +225,10 @@ def test_a_name_that_a_terminal_would_obey_is_shown_as_text(copy: Path) -> None:
     assert "\\x1b[2Jgone" in done.stdout
 
 
-BROKEN = ["", "[]", "3", "{", "[" * 200_000, '{"files": {}, "files": {}}', '{"files": 3}', '{"files": {"a": 3}}', "\x00", "NaN",
-          '{"form": "recoded table", "public": {}, "files": {"data.csv": []}}', '{"records": {"input": 1e400}}']  # fmt: skip
+BROKEN = ["", "[]", "3", "{", "[" * 200_000, '{"files": {}, "files": {}}', '{"files": 3}', '{"files": {"a": 3}}',
+"\x00", "NaN",
+          '{"form": "recoded table", "public": {}, "files": {"data.csv": []}}',
+          '{"records": {"input": 1e400}}']  # fmt: skip
 
 
 @pytest.mark.parametrize("name", ["manifest.json", "certificate.json"])
@@ -244,7 +250,7 @@ def test_figures_beyond_numbers_in_a_certificate_do_not_crash(copy: Path) -> Non
     assert "unexpected" not in done.stderr
 
 
-# ---- beside the folder ---------------------------------------------------------------------------------------------------
+# ---- beside the folder -----------------------------------------------------------------------------------------------
 
 
 def original(release: Path) -> str:
@@ -274,7 +280,9 @@ def test_the_private_report_is_written_through_nothing(release: Path, copy: Path
     (copy.parent / "sub").mkdir()
     make(copy.parent / "sub" / "page.html")
     with within(20):
-        done = run("report", str(copy), "--original", original(release), "--out", str(copy.parent / "sub" / "page.html"))
+        done = run(
+            "report", str(copy), "--original", original(release), "--out", str(copy.parent / "sub" / "page.html")
+        )
     assert done.returncode == 3
     assert "nothing is written there" in done.stderr
     assert (copy.parent / "mine.txt").read_text() == SECRET
@@ -308,7 +316,7 @@ def test_no_trace_is_an_empty_trace_and_a_strange_one_an_error(release: Path, tm
             read_provenance(tmp_path / "odd", form)
 
 
-# ---- the two verbs themselves ----------------------------------------------------------------------------------------------
+# ---- the two verbs themselves ----------------------------------------------------------------------------------------
 
 
 def _swap(path: str, other: str, stop: object) -> None:
@@ -327,7 +335,9 @@ def test_opening_looks_at_what_was_opened_not_at_what_stood_there(tmp_path: Path
         (tmp_path / name).write_text("plain")
     (tmp_path / "data.csv.link").symlink_to(tmp_path / "mine.txt")
     stop = multiprocessing.get_context("fork").Event()
-    other = multiprocessing.get_context("fork").Process(target=_swap, args=(str(path), str(tmp_path / "mine.txt"), stop))
+    other = multiprocessing.get_context("fork").Process(
+        target=_swap, args=(str(path), str(tmp_path / "mine.txt"), stop)
+    )
     other.start()
     try:
         seen = set()

@@ -1,4 +1,5 @@
-"""Good releases are not refused: people without a tie, joint claims on every kind of hierarchy, odd characters; and no crash."""
+"""Good releases are not refused: people without a tie, joint claims on every kind of hierarchy, odd characters; and no
+crash."""
 
 from __future__ import annotations
 
@@ -29,7 +30,11 @@ HIERARCHIES: dict[str, Any] = {
 def test_people_without_a_tie(method: dict[str, Any], isolated: int, tmp_path: Path) -> None:
     edges = tmp_path / "club.tsv"
     edges.write_text("".join(f"{a}\t{b}\n" for a, b in nx.powerlaw_cluster_graph(80, 3, 0.4, seed=2).edges()))
-    tree: dict[str, Any] = {"version": 1, "data": {"kind": "graph", "source": str(edges), "isolated": isolated}, "method": method}
+    tree: dict[str, Any] = {
+        "version": 1,
+        "data": {"kind": "graph", "source": str(edges), "isolated": isolated},
+        "method": method,
+    }
     tree |= {"protect": [{"k-degree-anonymity": {"k": 3}}]} if "degree-anonymity" in method else {}
     folder = sf.publish(sf.Policy.parse(tree)).write(tmp_path / "out")
     assert violations(folder) == set()
@@ -52,7 +57,9 @@ JOINT = [("k-linkability", 2), ("k-linkability", 4), ("k-diversity", 2)]
 def test_joint_claims_on_every_kind_of_hierarchy(hierarchy: str, claim: tuple[str, int], tmp_path: Path) -> None:
     """At k = 4 of four illnesses everything is generalized to the root, so no published label is a value any more."""
     data, (model, k) = columns(60), claim
-    age = {"role": "quasi-identifier"} | ({} if HIERARCHIES[hierarchy] is None else {"hierarchy": HIERARCHIES[hierarchy]})
+    age = {"role": "quasi-identifier"} | (
+        {} if HIERARCHIES[hierarchy] is None else {"hierarchy": HIERARCHIES[hierarchy]}
+    )
     roles = {"age": age, "sex": "quasi-identifier", "ward": "other", "illness": "sensitive"}
     tree = {"version": 1, "columns": roles, "protect": [{model: {"k": k}}], "method": {"sequential": SHORTLY}}
     folder = sf.publish(sf.Policy.parse(tree), data=data, seed=secret(3)).write(tmp_path / "out", report=k == 4)
@@ -61,7 +68,9 @@ def test_joint_claims_on_every_kind_of_hierarchy(hierarchy: str, claim: tuple[st
 
 
 ODD = list(
-    product(["\u0085", "\u2028", "\u2029", "\x1c", "\x0b", "\u00a0", "\ufeff", "😀"], ["mondrian", "anatomy", "sequential"])
+    product(
+        ["\u0085", "\u2028", "\u2029", "\x1c", "\x0b", "\u00a0", "\ufeff", "😀"], ["mondrian", "anatomy", "sequential"]
+    )
 )[:: 1 if SLOW else 2]
 """Every character with one or two of the methods, in `make slow` with all."""
 
@@ -72,8 +81,15 @@ def test_characters_that_some_take_for_line_breaks(odd: str, method: str, tmp_pa
     data["illness"] = [f"{name}{odd}s" if place % 2 else name for place, name in enumerate(data["illness"])]
     data["sex"] = [f"{name}{odd}x" for name in data["sex"]]
     sexes = {"role": "quasi-identifier", "hierarchy": {f"any{odd}one": [f"F{odd}x", f"M{odd}x"]}}
-    roles = {"age": {"role": "quasi-identifier", "hierarchy": {"prefix": 2}}, "sex": sexes, "ward": "other", "illness": "sensitive"}
-    protect = [{"k-linkability": {"k": 2}}] if method == "sequential" else [{"l-diversity": {"l": 2, "kind": "frequency"}}]
+    roles = {
+        "age": {"role": "quasi-identifier", "hierarchy": {"prefix": 2}},
+        "sex": sexes,
+        "ward": "other",
+        "illness": "sensitive",
+    }
+    protect = (
+        [{"k-linkability": {"k": 2}}] if method == "sequential" else [{"l-diversity": {"l": 2, "kind": "frequency"}}]
+    )
     how = {method: SHORTLY if method == "sequential" else {}}
     policy = sf.Policy.parse({"version": 1, "columns": roles, "protect": protect, "method": how})
     try:
@@ -100,12 +116,18 @@ def test_a_forged_text_under_a_sum(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("claim", JOINT)
 @pytest.mark.parametrize("method", ["mondrian", "clustering"])
-def test_people_who_were_left_out_are_no_people_with_few_links(method: str, claim: tuple[str, int], tmp_path: Path) -> None:
-    """Whoever lives alone behind a boundary is suppressed; with the original at hand that is no violation of a joint claim."""
+def test_people_who_were_left_out_are_no_people_with_few_links(
+    method: str, claim: tuple[str, int], tmp_path: Path
+) -> None:
+    """Whoever lives alone behind a boundary is suppressed; with the original at hand that is no violation of a joint
+    claim."""
     data, (model, k) = columns(60), claim
     tree = {"any": {"young": [str(age) for age in range(20, 60)], "old": ["80", "90"]}}
     data["age"] = ["80", "90", *data["age"][2:]]
-    roles = {"age": {"role": "quasi-identifier", "hierarchy": tree, "boundary": ["young", "old"]}, "sex": "quasi-identifier"}
+    roles = {
+        "age": {"role": "quasi-identifier", "hierarchy": tree, "boundary": ["young", "old"]},
+        "sex": "quasi-identifier",
+    }
     roles |= {"ward": "other", "illness": "sensitive"}
     policy = sf.Policy.parse({"version": 1, "columns": roles, "protect": [{model: {"k": k}}], "method": {method: {}}})
     data["illness"] = ["flu", "flu", *data["illness"][2:]]
@@ -157,6 +179,10 @@ def test_a_page_about_a_database_with_an_empty_table(tmp_path: Path) -> None:
         base.execute("CREATE TABLE guest (id INTEGER PRIMARY KEY, points INTEGER NOT NULL)")
         base.executemany("INSERT INTO guest VALUES (?, ?)", [(n, n % 3) for n in range(1, 9)])
     columns = {name: {"role": "replaced", "domain": {"integers": [0, 9]}} for name in ("visit.amount", "guest.points")}
-    tree = {"version": 1, "data": {"kind": "database", "source": f"sqlite:///{tmp_path / 'shop.db'}"}, "columns": columns}
+    tree = {
+        "version": 1,
+        "data": {"kind": "database", "source": f"sqlite:///{tmp_path / 'shop.db'}"},
+        "columns": columns,
+    }
     folder = sf.publish(sf.Policy.parse(tree), seed=secret(2)).write(tmp_path / "out")
     assert "its table has no row" in (folder / "report.html").read_text()

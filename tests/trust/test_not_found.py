@@ -1,4 +1,5 @@
-"""`Infeasible` is said only where no release exists; a search that failed says "not found". Listing all releases decides.
+"""`Infeasible` is said only where no release exists; a search that failed says "not found". Listing all releases
+decides.
 
 Nor do methods make what the audit refuses: too many suppressed records, a bound that coding breaks, unknown boundaries.
 """
@@ -36,10 +37,15 @@ def test_multi_sensitive_withholds_no_more_than_the_policy_allows():
     refused = 0
     for seed in range(8):
         chance = random.Random(seed)
-        data = {name: [chance.choice(values) for _ in range(8)] for name, values in {"a": "xy", "s": "123", "t": "123"}.items()}
+        data = {
+            name: [chance.choice(values) for _ in range(8)]
+            for name, values in {"a": "xy", "s": "123", "t": "123"}.items()
+        }
         claims = [{"given": ["a"], "hide": name, "by": {"l-diversity": {"l": 2}}} for name in "st"]
         try:
-            made = publish(dict.fromkeys("ast", "other"), claims, "multi-sensitive", data, utility={"suppress_at_most": 0.1})
+            made = publish(
+                dict.fromkeys("ast", "other"), claims, "multi-sensitive", data, utility={"suppress_at_most": 0.1}
+            )
             assert made.release.suppressed == 0
         except NotFound as error:
             refused += "records fit into no bucket" in error.what
@@ -58,7 +64,8 @@ def test_the_bound_of_optimal_counts_what_coding_costs(coded, tmp_path):
 
 
 def bits_lost(coded: dict, ages: Sequence[str], published: Sequence[str]) -> float:
-    """Bits that a reader lacks about an age, on average: of so many records under a published cell, which value is it?"""
+    """Bits that a reader lacks about an age, on average: of so many records under a published cell, which value is
+    it?"""
 
     def covers(cell: str, age: int) -> bool:
         if cell in ("*", str(age)):
@@ -70,7 +77,9 @@ def bits_lost(coded: dict, ages: Sequence[str], published: Sequence[str]) -> flo
             bool(high)
             and int(low) <= age <= int(high)
             and not any(
-                age > edge if side == "top" else age < edge for side, edge in coded.items() if int(low) <= edge <= int(high)
+                age > edge if side == "top" else age < edge
+                for side, edge in coded.items()
+                if int(low) <= edge <= int(high)
             )
         )
 
@@ -89,7 +98,9 @@ def test_a_boundary_that_does_not_exist_is_an_error_of_the_policy(method, bounda
 @pytest.mark.parametrize("method", RECODING)
 def test_a_mean_risk_is_kept_by_all_groups_together(method):
     columns = {"q": {"role": "quasi-identifier", "hierarchy": {"tree": {"all": ["a", "b"]}}, "boundary": ["b"]}}
-    made = publish(columns, [{"average-risk": {"risk": 0.34}}], method, {"q": list("abbbbbbb")}, utility={"suppress_at_most": 0.1})
+    made = publish(
+        columns, [{"average-risk": {"risk": 0.34}}], method, {"q": list("abbbbbbb")}, utility={"suppress_at_most": 0.1}
+    )
     assert made.certificate.holds
     assert made.release.suppressed == 0
 
@@ -127,7 +138,8 @@ def test_people_in_several_rows_are_kept_apart_where_some_buckets_do(method):
 
 
 def kept(model: str, level: dict, values: Sequence[str], classes: int, records: int) -> bool:
-    """A class of records with these values, by the definitions; `classes` and `records` are those of the whole release."""
+    """A class of records with these values, by the definitions; `classes` and `records` are those of the whole
+    release."""
     counts = sorted(Counter(values).values(), reverse=True)
     if model == "k-anonymity":
         return len(values) >= level["k"]
@@ -160,9 +172,11 @@ def releases(regions: Sequence[str], values: Sequence[str], allowed: int) -> Ite
 
 
 MODELS = [
-    ("k-anonymity", {"k": 2}), ("k-anonymity", {"k": 3}), ("l-diversity", {"l": 2}), ("l-diversity", {"l": 2, "kind": "frequency"}),
+    ("k-anonymity", {"k": 2}), ("k-anonymity", {"k": 3}), ("l-diversity", {"l": 2}), ("l-diversity", {"l": 2,
+    "kind": "frequency"}),
     ("l-diversity", {"l": 1.5, "kind": "frequency"}), ("l-diversity", {"l": 1.8, "kind": "entropy"}),
-    ("l-diversity", {"l": 2, "kind": "recursive"}), ("alpha-k-anonymity", {"alpha": 0.6, "k": 2}), ("average-risk", {"risk": 0.5}),
+    ("l-diversity", {"l": 2, "kind": "recursive"}), ("alpha-k-anonymity", {"alpha": 0.6, "k": 2}), ("average-risk",
+    {"risk": 0.5}),
 ]  # fmt: skip
 
 
@@ -181,7 +195,14 @@ def test_infeasible_is_said_only_where_no_release_exists():
             for classes in releases(regions, data["s"], math.floor(limit * rows + 1e-9))
         )
         try:
-            publish({"q": column, "s": "sensitive"}, [{model: level}], method, data, seed, utility={"suppress_at_most": limit})
+            publish(
+                {"q": column, "s": "sensitive"},
+                [{model: level}],
+                method,
+                data,
+                seed,
+                utility={"suppress_at_most": limit},
+            )
             assert exists, (data, model, level, limit)
             seen["published"] += 1
         except NotFound:

@@ -17,7 +17,8 @@ from tests.trust.every_form import FORMS, copy_of, read, redo, release_of, write
 
 COUNTED = {"recoded table", "anatomy", "sub-tables", "linked table", "related tables", "microaggregated table"}
 COUNTED |= {"locally suppressed table", "graph"}
-"""Forms whose claims in `every_form` are about groups that lie in the files; of all others nothing can be counted twice."""
+"""Forms whose claims in `every_form` are about groups that lie in the files; of all others nothing can be counted
+twice."""
 
 
 def finding(folder: Path, model: str, original: Any = None) -> sf.Finding:
@@ -47,7 +48,9 @@ def test_kept_edges_need_the_original(tmp_path: Path) -> None:
     folder, original = copy_of("graph", tmp_path)
     assert finding(folder, "kept-edges").open
     stated = json.loads((folder / "certificate.json").read_text())
-    assert next(one for one in stated["findings"] if one["model"] == "kept-edges")["holds"] is True  # the publisher compared them
+    assert (
+        next(one for one in stated["findings"] if one["model"] == "kept-edges")["holds"] is True
+    )  # the publisher compared them
     edges = read(folder / "edges.csv")
     write(folder / "edges.csv", edges[::-1])
     redo(folder)
@@ -56,12 +59,21 @@ def test_kept_edges_need_the_original(tmp_path: Path) -> None:
     assert finding(folder, "kept-edges", other).verdict is False
 
 
-DOMAINS = {"colour": ["red", "blue"] * 20, "grade": [str(place % 5) for place in range(40)], "word": [f"w{n}" for n in range(40)]}
+DOMAINS = {
+    "colour": ["red", "blue"] * 20,
+    "grade": [str(place % 5) for place in range(40)],
+    "word": [f"w{n}" for n in range(40)],
+}
 
 
 def replaced(tmp_path: Path, **domains: Any) -> Path:
     columns = {name: {"role": "replaced", "domain": domain} for name, domain in domains.items()}
-    tree = {"version": 1, "columns": {**dict.fromkeys(DOMAINS, "other"), **columns}, "keep": [], "method": {"obfuscation": {}}}
+    tree = {
+        "version": 1,
+        "columns": {**dict.fromkeys(DOMAINS, "other"), **columns},
+        "keep": [],
+        "method": {"obfuscation": {}},
+    }
     return sf.publish(sf.Policy.parse(tree), data=DOMAINS, seed=secret(3)).write(tmp_path / "out", report=False)
 
 

@@ -52,7 +52,8 @@ def test_diversity_over_all_rows_is_what_was_asked(tmp_path: Path) -> None:
 
 
 def test_values_that_a_cohort_does_not_have_are_counted_as_everybody_numbers_them(tmp_path: Path) -> None:
-    """New people who have s2 and s3 beside old ones with s0, s2 and s3: what is made is safe for all outsiders, or nothing is."""
+    """New people who have s2 and s3 beside old ones with s0, s2 and s3: what is made is safe for all outsiders, or
+    nothing is."""
     first = {"id": ["p0", "p1", "p2"], "a": ["a1", "a0", "a0"], "b": ["b0", "b2", "b1"], "s": ["s3", "s2", "s0"]}
     more = {"id": ["p3", "p4"], "a": ["a2", "a0"], "b": ["b2", "b1"], "s": ["s2", "s3"]}
     release(tmp_path, ["a", "s"], first, model="k-diversity", k=2, growth="separative")

@@ -1,9 +1,8 @@
 """Columns that trade places among rows: found with provenance and without it, unless the result is as true as before.
 
-Whoever writes a folder can permute any columns of any part and redo every checksum. The judges of this file know the definitions
-and nothing else: with provenance row i must be the record behind it, in every column; without it some assignment of rows to
-records must explain every part.
-"""
+Whoever writes a folder can permute any columns of any part and redo every checksum. The judges of this file know the
+definitions and nothing else: with provenance row i must be the record behind it, in every column; without it some
+assignment of rows to records must explain every part."""
 
 from __future__ import annotations
 
@@ -110,7 +109,9 @@ def test_permuted_columns_are_found_in_every_form(form: str, tmp_path: Path) -> 
     for part, copy, rows in edits(folder, tmp_path, 11):
         known, unknown = verdicts(copy, original, provenance), verdicts(copy, original, type(provenance)())
         assert broken(unknown) <= broken(known) | {"unreadable"}, copy.name
-        assert not [name for name, verdict in unknown.items() if verdict is True and known.get(name, True) is None], copy.name
+        assert not [name for name, verdict in unknown.items() if verdict is True and known.get(name, True) is None], (
+            copy.name
+        )
         if part in provenance.rows and hasattr(table, "text"):
             names = promised(form, part, policy, list(rows[0]))
             text = {name: table.text(name) for name in names}
@@ -128,7 +129,10 @@ SMALL = {"anatomy": None, "guardian": ["age, zip -> ill : 2-diversity"], "utilit
 def small(method: str, seed: int) -> tuple[sf.Policy, dict[str, list[str]]]:
     rng = random.Random(seed)
     rows = rng.randint(4, 6)
-    data = {name: [rng.choice(values) for _ in range(rows)] for name, values in {"age": "123", "zip": "xy", "ill": "abc"}.items()}
+    data = {
+        name: [rng.choice(values) for _ in range(rows)]
+        for name, values in {"age": "123", "zip": "xy", "ill": "abc"}.items()
+    }
     role = {"age": "quasi-identifier", "zip": "quasi-identifier", "ill": "sensitive"}
     if SMALL[method] is None:
         tree = {"columns": role, "protect": [{"l-diversity": {"l": 2}}]}
@@ -137,15 +141,20 @@ def small(method: str, seed: int) -> tuple[sf.Policy, dict[str, list[str]]]:
     return sf.Policy.parse({"version": 1, **tree, "method": {method: {}}}), data
 
 
-def explained(rows: Rows, listed: Counter[tuple[str, ...]], data: Mapping[str, list[str]], hidden: list[str], behind: Any) -> bool:
-    """Whether records can stand behind the rows so that cells are theirs and every bucket lists its own rows' values."""
+def explained(
+    rows: Rows, listed: Counter[tuple[str, ...]], data: Mapping[str, list[str]], hidden: list[str], behind: Any
+) -> bool:
+    """Whether records can stand behind the rows so that cells are theirs and every bucket lists its own rows'
+    values."""
     shown = [name for name in rows[0] if name in data]
     people = range(len(data["age"]))
     fits = [[at for at in people if all(row[name] == data[name][at] for name in shown)] for row in rows]
     ways = permutations(people, len(rows)) if behind is None else [tuple(behind)]
     for way in ways:
         if all(at in able for at, able in zip(way, fits, strict=True)):
-            told = Counter((row["bucket"], name, data[name][at]) for row, at in zip(rows, way, strict=True) for name in hidden)
+            told = Counter(
+                (row["bucket"], name, data[name][at]) for row, at in zip(rows, way, strict=True) for name in hidden
+            )
             if not listed or told == listed:
                 return True
     return False
@@ -184,7 +193,13 @@ def test_small_tables_are_judged_as_all_assignments_of_rows_to_records_judge_the
             del part
             for provenance in (made.release.trace, Provenance()):
                 true = is_true(copy, data, method, provenance.rows or None)
-                said = broken(verdicts(copy, data, provenance)) & {"truthful buckets", "agreement", "unreadable", "form", "floor"}
+                said = broken(verdicts(copy, data, provenance)) & {
+                    "truthful buckets",
+                    "agreement",
+                    "unreadable",
+                    "form",
+                    "floor",
+                }
                 assert bool(said) or true, (seed, copy.name, bool(provenance.rows))
                 found[bool(said)] += 1
                 if true and not provenance.rows:
@@ -213,7 +228,9 @@ def test_a_method_that_mixes_up_rows_is_not_certified(form: str, monkeypatch: py
             order = pa.array(np.roll(np.arange(len(parts[part])), 1))
             chosen = names or [column for column in columns if column not in ("block", "person")]
             parts[part] = Part(
-                pa.table({column: values.take(order) if column in chosen else values for column, values in columns.items()})
+                pa.table(
+                    {column: values.take(order) if column in chosen else values for column, values in columns.items()}
+                )
             )
         return replace(release, parts=parts)
 

@@ -11,7 +11,8 @@ from sfumato.kinds.subtables.checks import PairCounts, can_be_assigned
 
 
 def by_trying(rows, people, listed):
-    """Rows (kind, bucket), people (kind, value), lists (bucket, value): whether some seating gives every bucket its list."""
+    """Rows (kind, bucket), people (kind, value), lists (bucket, value): whether some seating gives every bucket its
+    list."""
     return any(
         all(person[0] == row[0] for person, row in zip(order, rows, strict=True))
         and sorted((row[1], person[1]) for person, row in zip(order, rows, strict=True)) == sorted(listed)

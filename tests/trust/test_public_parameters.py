@@ -1,8 +1,7 @@
 """What stands in a manifest and depends on the data: listed here, by form, with why it may.
 
-A parameter that is computed from the data and published beside a promise is in the account of that promise, or no promise about
-the single record or tie that it depends on stands beside it.
-"""
+A parameter that is computed from the data and published beside a promise is in the account of that promise, or no
+promise about the single record or tie that it depends on stands beside it."""
 
 from __future__ import annotations
 
@@ -40,7 +39,8 @@ OF_DATA: dict[str, dict[str, str]] = {
     },
     "graph figures": {"nodes": "who is in the graph is taken for known"},
     "linked table": ROWS,
-    "locally suppressed table": ROWS | {"marks": "what stands for a suppressed cell: a text that is no value of the column"},
+    "locally suppressed table": ROWS
+    | {"marks": "what stands for a suppressed cell: a text that is no value of the column"},
     "microaggregated table": {"numbers": "which quasi-identifiers are numbers, as the published column shows"},
     "perturbed table": {
         "covariance": "of the noise, from the columns' variances; such a form promises nothing",
@@ -50,7 +50,8 @@ OF_DATA: dict[str, dict[str, str]] = {
     "recoded table": ROWS,
     "related tables": ROWS,
     "replaced table": {"parts": "which columns were drawn together; what was learned of the source is said there"},
-    "sampled table": ROWS | {"levels": "chosen from the data at the price `search`, which is in the account of epsilon"},
+    "sampled table": ROWS
+    | {"levels": "chosen from the data at the price `search`, which is in the account of epsilon"},
     "sub-tables": {},
 }
 OF_POLICY: dict[str, set[str]] = {
@@ -111,7 +112,8 @@ def test_only_listed_parameters_change_with_one_record(form: str) -> None:
 
 
 def test_keep_edges_states_no_epsilon_for_one_tie() -> None:
-    """a-b, b-c, c-d, d-e: `add` was 0.2, and 0.29 with a-c besides, while both certificates promised an epsilon for one tie."""
+    """a-b, b-c, c-d, d-e: `add` was 0.2, and 0.29 with a-c besides, while both certificates promised an epsilon for one
+    tie."""
     tree = {"version": 1, "data": {"kind": "graph"}, "method": {"edge-perturbation": {"mu": 0.3, "keep_edges": True}}}
     policy, path = sf.Policy.parse(tree), [("a", "b"), ("b", "c"), ("c", "d"), ("d", "e")]
     told = []

@@ -107,7 +107,14 @@ def test_the_command_says_it_loudly_and_takes_long_seeds(tmp_path: Path) -> None
     assert run(*asked, str(tmp_path / "no"), "--seed", "forty-two").returncode == 2
 
 
-READ = [("1", True), ("0xff", True), ("f" * 31 + "g", None), ("00" * 16, True), ("0x" + "00" * 16, False), ("1" * 38, True)]
+READ = [
+    ("1", True),
+    ("0xff", True),
+    ("f" * 31 + "g", None),
+    ("00" * 16, True),
+    ("0x" + "00" * 16, False),
+    ("1" * 38, True),
+]
 
 
 @pytest.mark.parametrize(("text", "short"), [*READ, ("9" * 39, False), ("ab" * 16, False)])

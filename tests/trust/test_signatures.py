@@ -44,7 +44,9 @@ PLAIN = serialization.NoEncryption()
 def save_key(key: Ed25519PrivateKey, path: Path, lock: serialization.KeySerializationEncryption = PLAIN) -> Path:
     path.write_bytes(key.private_bytes(PEM, PKCS8, lock))
     path.chmod(0o600)
-    path.with_suffix(".pub").write_bytes(key.public_key().public_bytes(PEM, serialization.PublicFormat.SubjectPublicKeyInfo))
+    path.with_suffix(".pub").write_bytes(
+        key.public_key().public_bytes(PEM, serialization.PublicFormat.SubjectPublicKeyInfo)
+    )
     return path
 
 
@@ -76,7 +78,7 @@ def payload(folder: Path) -> dict:
     return dict(json.loads(base64.b64decode(envelope(folder)["payload"])))
 
 
-# ---- the good case ---------------------------------------------------------------------------------------------------------
+# ---- the good case ---------------------------------------------------------------------------------------------------
 
 
 def test_a_signed_folder_holds_with_its_key(desk: Path) -> None:
@@ -100,7 +102,9 @@ def test_without_a_signer_it_says_that_nobody_checked(desk: Path) -> None:
     assert sf.verify(desk / "bare").signature == "unsigned"
 
 
-@pytest.mark.parametrize("case", [("bare", "key.pub", "not signed"), ("signed", "other.pub", "not signed with this key")])
+@pytest.mark.parametrize(
+    "case", [("bare", "key.pub", "not signed"), ("signed", "other.pub", "not signed with this key")]
+)
 def test_no_signature_or_another_key_is_a_violation(desk: Path, case: tuple[str, str, str]) -> None:
     folder, key, reason = case
     done = run("verify", folder, "--signer", key, cwd=desk)
@@ -124,13 +128,14 @@ def test_every_way_to_write_a_public_key_is_the_same_key(desk: Path, tmp_path: P
     (tmp_path / "line.pub").write_text(ssh + " steward@hospital\n")
     (tmp_path / "raw.b64").write_text(base64.b64encode(raw).decode() + "\n")
     ways = [desk / "key.pub", (desk / "key.pub").read_text(), ssh, ssh + " steward@hospital", tmp_path / "line.pub",
-            base64.b64encode(raw).decode(), base64.urlsafe_b64encode(raw).decode().rstrip("="), tmp_path / "raw.b64"]  # fmt: skip
+            base64.b64encode(raw).decode(), base64.urlsafe_b64encode(raw).decode().rstrip("="),
+            tmp_path / "raw.b64"]  # fmt: skip
     assert len({VerifyingKey.read(way).identifier for way in ways}) == 1
     for way in ways:
         assert sf.verify(desk / "signed", signer=way).holds
 
 
-# ---- other tools can read it -----------------------------------------------------------------------------------------------
+# ---- other tools can read it -----------------------------------------------------------------------------------------
 
 
 def test_it_is_an_in_toto_statement_in_a_dsse_envelope_that_openssl_accepts(desk: Path, tmp_path: Path) -> None:
@@ -142,7 +147,8 @@ def test_it_is_an_in_toto_statement_in_a_dsse_envelope_that_openssl_accepts(desk
     (tmp_path / "pae").write_bytes(b"DSSEv1 28 application/vnd.in-toto+json " + str(len(body)).encode() + b" " + body)
     (tmp_path / "sig").write_bytes(base64.b64decode(tree["signatures"][0]["sig"], validate=True))
     if shutil.which("openssl"):
-        call = ["openssl", "pkeyutl", "-verify", "-pubin", "-inkey", str(desk / "key.pub"), "-rawin", "-in", str(tmp_path / "pae"),
+        call = ["openssl", "pkeyutl", "-verify", "-pubin", "-inkey", str(desk / "key.pub"), "-rawin", "-in",
+        str(tmp_path / "pae"),
                 "-sigfile", str(tmp_path / "sig")]  # fmt: skip
         assert subprocess.run(call, capture_output=True, check=False).returncode == 0
     statement = json.loads(body)
@@ -169,7 +175,7 @@ def test_two_payloads_never_have_one_encoding(kind: str, body: bytes, other: str
     assert (encoded(kind, body) == encoded(other, another)) == ((kind, body) == (other, another))
 
 
-# ---- forgeries --------------------------------------------------------------------------------------------------------------
+# ---- forgeries -------------------------------------------------------------------------------------------------------
 
 
 def mend(folder: Path) -> None:
@@ -245,7 +251,8 @@ def drop_statement(folder: Path) -> None:
     (folder / "statement.dsse.json").unlink()
 
 
-FORGERIES = [edit_cell, edit_certificate, edit_report, edit_manifest, add_file, remove_file, sign_again, other_payload, other_type,
+FORGERIES = [edit_cell, edit_certificate, edit_report, edit_manifest, add_file, remove_file, sign_again, other_payload,
+other_type,
              no_signature, drop_statement]  # fmt: skip
 
 
@@ -257,7 +264,9 @@ def test_a_forgery_is_told_without_the_original(desk: Path, copy: Path, forge: C
     assert "✗ Signature" in done.stdout
 
 
-@pytest.mark.parametrize("forge", [edit_cell, edit_certificate, edit_report, add_file, remove_file, other_type, no_signature])
+@pytest.mark.parametrize(
+    "forge", [edit_cell, edit_certificate, edit_report, add_file, remove_file, other_type, no_signature]
+)
 def test_a_statement_that_does_not_fit_is_a_violation_also_without_a_key(copy: Path, forge: Callable) -> None:
     forge(copy)
     assert not sf.verify(copy).holds
@@ -313,21 +322,29 @@ def test_an_odd_envelope_is_a_violation_and_no_crash(desk: Path, copy: Path, tex
         assert done.stderr == ""
 
 
-# ---- keys --------------------------------------------------------------------------------------------------------------------
+# ---- keys ------------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("mode", [0o640, 0o604, 0o660, 0o644, 0o601])
-def test_a_key_that_others_can_reach_is_refused_before_anything_is_published(desk: Path, tmp_path: Path, mode: int) -> None:
+def test_a_key_that_others_can_reach_is_refused_before_anything_is_published(
+    desk: Path, tmp_path: Path, mode: int
+) -> None:
     shutil.copyfile(desk / "key.pem", tmp_path / "key.pem")
     (tmp_path / "key.pem").chmod(mode)
-    done = run("publish", str(desk / "policy.yaml"), "--out", str(tmp_path / "out"), "--sign", str(tmp_path / "key.pem"))
+    done = run(
+        "publish", str(desk / "policy.yaml"), "--out", str(tmp_path / "out"), "--sign", str(tmp_path / "key.pem")
+    )
     assert done.returncode == 2
     assert "others can read the signing key" in done.stderr
     assert not (tmp_path / "out").exists()
 
 
-def test_a_locked_key_opens_with_the_passphrase_in_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    key = save_key(Ed25519PrivateKey.generate(), tmp_path / "key.pem", serialization.BestAvailableEncryption(b"open sesame"))
+def test_a_locked_key_opens_with_the_passphrase_in_the_environment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    key = save_key(
+        Ed25519PrivateKey.generate(), tmp_path / "key.pem", serialization.BestAvailableEncryption(b"open sesame")
+    )
     monkeypatch.delenv(PASSPHRASE, raising=False)
     with pytest.raises(PolicyError, match="is encrypted"):
         SigningKey.read(key)
@@ -359,14 +376,22 @@ def test_what_is_no_ed25519_key_is_refused(tmp_path: Path) -> None:
             SigningKey.read(file)
         with pytest.raises(PolicyError):
             VerifyingKey.read(file)
-    for text in ("", "AAAA", "ssh-rsa AAAA", "ssh-ed25519 AAAA", "x" * 5000, "\0", "-----BEGIN PUBLIC KEY-----\nAAAA\n"):
+    for text in (
+        "",
+        "AAAA",
+        "ssh-rsa AAAA",
+        "ssh-ed25519 AAAA",
+        "x" * 5000,
+        "\0",
+        "-----BEGIN PUBLIC KEY-----\nAAAA\n",
+    ):
         with pytest.raises(PolicyError):
             VerifyingKey.read(text)
     with pytest.raises(PolicyError):
         SigningKey.read(tmp_path / "none.pem")
 
 
-# ---- what may be written later --------------------------------------------------------------------------------------------
+# ---- what may be written later ---------------------------------------------------------------------------------------
 
 
 def test_the_report_of_a_signed_folder_is_not_written_again(desk: Path, copy: Path) -> None:
@@ -394,7 +419,9 @@ def test_a_ledger_keeps_a_signed_release_to_the_byte(desk: Path, tmp_path: Path)
     assert Ledger(tmp_path / "book.ledger").verify(said["head"]) == 1
     Ledger(tmp_path / "book.ledger").restore(1, tmp_path / "again")
     assert sf.verify(tmp_path / "again", signer=desk / "key.pub", ledger=tmp_path / "book.ledger").holds
-    assert {p.name: digest(p) for p in (tmp_path / "again").iterdir()} == {p.name: digest(p) for p in (tmp_path / "out").iterdir()}
+    assert {p.name: digest(p) for p in (tmp_path / "again").iterdir()} == {
+        p.name: digest(p) for p in (tmp_path / "out").iterdir()
+    }
 
 
 def test_no_folder_appears_when_signing_fails(desk: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -35,7 +35,9 @@ def edited(folder: Path, change: Callable[[Tree], object]) -> Path:
 def test_k_of_five_thousand_and_differential_privacy(tmp_path: Path) -> None:
     def boast(tree: Tree) -> None:
         tree["findings"][0]["achieved"]["k"] = 5000
-        tree["findings"].append({"model": "differential privacy", "holds": True, "achieved": {"epsilon": 0.1}, "grade": "exact"})
+        tree["findings"].append(
+            {"model": "differential privacy", "holds": True, "achieved": {"epsilon": 0.1}, "grade": "exact"}
+        )
 
     folder = edited(copy_of("recoded table", tmp_path)[0], boast)
     before = (folder / "report.html").read_bytes()
@@ -53,7 +55,9 @@ def test_a_private_report_of_a_forged_certificate_is_refused_too(tmp_path: Path)
     people = tmp_path / "people.csv"
     rows = [",".join(original), *(",".join(row) for row in zip(*original.values(), strict=True))]
     people.write_text("\n".join(rows) + "\n")
-    assert run("report", str(folder), "--original", str(people), "--out", str(tmp_path / "private.html")).returncode == 1
+    assert (
+        run("report", str(folder), "--original", str(people), "--out", str(tmp_path / "private.html")).returncode == 1
+    )
     assert not (tmp_path / "private.html").exists()
 
 
@@ -71,7 +75,9 @@ def test_every_number_of_every_claim(form: str, tmp_path: Path) -> None:
     claims = sf.Policy.read(release_of(form)[0] / "policy.yaml").claims
     for place in range(len(claims)):
         for side in ("required", "achieved"):
-            for turn, (key, value) in enumerate(stated[place][side].items(), start=FORMS.index(form) + (side == "achieved")):
+            for turn, (key, value) in enumerate(
+                stated[place][side].items(), start=FORMS.index(form) + (side == "achieved")
+            ):
                 for number, other in list(enumerate([5000, 0.001, -1, None, "many", True]))[
                     0 if SLOW else turn % 2 :: 1 if SLOW else 2
                 ]:
@@ -79,7 +85,8 @@ def test_every_number_of_every_claim(form: str, tmp_path: Path) -> None:
                         continue
                     where = tmp_path / f"{place}-{side}-{key}-{number}"
                     folder = edited(
-                        copy_of(form, where)[0], lambda t, o=other, p=place, s=side, k=key: t["findings"][p][s].update({k: o})
+                        copy_of(form, where)[0],
+                        lambda t, o=other, p=place, s=side, k=key: t["findings"][p][s].update({k: o}),
                     )
                     assert violations(folder), (form, place, side, key, other)
 
@@ -94,7 +101,9 @@ def test_every_other_word_of_a_claim(form: str, tmp_path: Path) -> None:
         "hide": lambda tree: tree["findings"][0].update(hide=["everything"]),
         "missing": lambda tree: tree["findings"].pop(0),
         "broken": lambda tree: tree["findings"][0].update(holds=False),
-        "another": lambda tree: tree["findings"].insert(0, {"model": "k-anonymity", "holds": True, "achieved": {"k": 9}}),
+        "another": lambda tree: tree["findings"].insert(
+            0, {"model": "k-anonymity", "holds": True, "achieved": {"k": 9}}
+        ),
     }
     for name, change in changes.items():
         folder = edited(copy_of(form, tmp_path / name)[0], change)
@@ -105,7 +114,8 @@ def test_every_other_word_of_a_claim(form: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("form", FORMS)
 def test_an_assumption_that_was_struck_out(form: str, tmp_path: Path) -> None:
-    """Every sentence that follows from policy and form; what a method notes about its own work cannot be found again."""
+    """Every sentence that follows from policy and form; what a method notes about its own work cannot be found
+    again."""
     from sfumato.release.folder import read_folder
     from sfumato.workflow.publication import list_assumptions
 
@@ -138,8 +148,13 @@ def test_unknown_findings_records_method_and_figures(form: str, tmp_path: Path) 
         "attack left out": lambda tree: tree["attacks"].pop(),
         "attack talked down": lambda tree: tree["attacks"][0].update(applies="not worth a thought"),
         "attack of another release": lambda tree: tree["attacks"].append({"name": "magic", "applies": "always"}),
-        "attack left out by a version that nobody knows": lambda tree: (tree.update(version="7.1"), tree["attacks"].pop()),
-        "attack of another version": lambda tree: tree.update(version="0.0.1", attacks=[{"name": "magic", "applies": "always"}]),
+        "attack left out by a version that nobody knows": lambda tree: (
+            tree.update(version="7.1"),
+            tree["attacks"].pop(),
+        ),
+        "attack of another version": lambda tree: tree.update(
+            version="0.0.1", attacks=[{"name": "magic", "applies": "always"}]
+        ),
     }
     for name, change in list(changes.items())[0 if SLOW else FORMS.index(form) % 2 :: 1 if SLOW else 2]:
         folder = edited(copy_of(form, tmp_path / name)[0], change)
@@ -151,14 +166,17 @@ def test_a_figure_that_the_folder_gives_is_compared(tmp_path: Path, monkeypatch:
 
     monkeypatch.setattr(Recovered, "needs_original", False, raising=False)
     tree = {"version": 1, "data": {"kind": "graph"}, "method": {"edge-perturbation": {"mu": 0.1}}}
-    folder = sf.publish(sf.Policy.parse(tree), data=nx.gnp_random_graph(60, 0.2, seed=secret(1))).write(tmp_path / "out")
+    folder = sf.publish(sf.Policy.parse(tree), data=nx.gnp_random_graph(60, 0.2, seed=secret(1))).write(
+        tmp_path / "out"
+    )
     assert violations(folder) == set()
     edited(folder, lambda t: t["utility"]["recovered"]["density"].update(estimate=0.999))
     assert "certificate" in violations(folder)
 
 
 def test_a_certificate_of_the_first_version_still_verifies(tmp_path: Path) -> None:
-    """It has no floor, no form, no share of suppressed records, and a claim on columns that nobody publishes has no figure."""
+    """It has no floor, no form, no share of suppressed records, and a claim on columns that nobody publishes has no
+    figure."""
 
     def age(tree: Tree) -> None:
         tree["findings"] = [entry for entry in tree["findings"] if entry["model"] not in ("floor", "form")]
@@ -175,15 +193,22 @@ def test_a_certificate_of_the_first_version_still_verifies(tmp_path: Path) -> No
 
 def test_a_weaker_statement_is_a_difference_too(tmp_path: Path) -> None:
     folder = edited(copy_of("recoded table", tmp_path)[0], lambda tree: tree["findings"][0]["achieved"].update(k=4))
-    level = json.loads((release_of("recoded table")[0] / "certificate.json").read_text())["findings"][0]["achieved"]["k"]
+    level = json.loads((release_of("recoded table")[0] / "certificate.json").read_text())["findings"][0]["achieved"][
+        "k"
+    ]
     assert (violations(folder) == {"certificate"}) == (level != 4)
 
 
 def test_two_joint_claims_with_and_without_the_original(tmp_path: Path) -> None:
-    """Without the original a joint claim is not judged: the certificate says it is as asked, and whatever says more is a boast."""
+    """Without the original a joint claim is not judged: the certificate says it is as asked, and whatever says more is
+    a boast."""
     data = columns(60)
     roles = {"age": {"role": "quasi-identifier", "hierarchy": {"intervals": [10, 20]}}, "sex": "quasi-identifier"}
-    tree = {"version": 1, "columns": roles | {"ward": "other", "illness": "sensitive"}, "protect": [{"k-linkability": {"k": 2}}]}
+    tree = {
+        "version": 1,
+        "columns": roles | {"ward": "other", "illness": "sensitive"},
+        "protect": [{"k-linkability": {"k": 2}}],
+    }
     policy = sf.Policy.parse(tree | {"method": {"sequential": {}}})
     folder = sf.publish(policy, data=data, seed=secret(3)).write(tmp_path / "out")
     assert violations(folder) == set()
@@ -207,7 +232,15 @@ def test_a_bound_on_the_wrong_side_refutes_and_never_shows(grade: str) -> None:
     assert Finding(name, required=asked, **said).verdict is None
     refuted = one_sided_verdict(False, grade, reached, "some fall below", "")
     assert Finding(name, required=asked, **refuted).verdict is False
-    written = {"model": name, "holds": True, "required": asked, "achieved": reached, "grade": grade, "given": [], "hide": []}
+    written = {
+        "model": name,
+        "holds": True,
+        "required": asked,
+        "achieved": reached,
+        "grade": grade,
+        "given": [],
+        "hide": [],
+    }
     tree = {"findings": [written], "records": {"input": 1, "published": 1, "suppressed": 0}}
     assert Certificate.from_json(tree).findings[0].verdict is None  # a folder of another version that ticks it
 

@@ -1,4 +1,5 @@
-"""A tick stands only beside what was judged and holds: in the terminal, the report and JSON; and nothing open is published."""
+"""A tick stands only beside what was judged and holds: in the terminal, the report and JSON; and nothing open is
+published."""
 
 from __future__ import annotations
 
@@ -27,7 +28,12 @@ def walked(tmp_path_factory: pytest.TempPathFactory) -> Path:
     rng = np.random.default_rng(1)
     data = {"v": [str(n) for n in rng.integers(0, 61, 80)], "s": [str(s) for s in rng.choice(["a", "b", "c"], 80)]}
     columns = {"v": {"role": "replaced", "domain": {"integers": [0, 60]}}, "s": "sensitive"}
-    tree = {"version": 1, "columns": columns, "method": {"pattern-walk": {}}, "keep": ["localities(v) sample 0.3 partition 20"]}
+    tree = {
+        "version": 1,
+        "columns": columns,
+        "method": {"pattern-walk": {}},
+        "keep": ["localities(v) sample 0.3 partition 20"],
+    }
     return sf.publish(sf.Policy.parse(tree), data=data, seed=secret(3)).write(tmp_path_factory.mktemp("walk") / "out")
 
 

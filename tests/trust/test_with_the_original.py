@@ -1,4 +1,5 @@
-"""With the original at hand: what was published about people is theirs, in every form, or it is said not to be judged."""
+"""With the original at hand: what was published about people is theirs, in every form, or it is said not to be
+judged."""
 
 from __future__ import annotations
 
@@ -37,10 +38,18 @@ def test_an_age_that_nobody_has_and_an_illness_never_seen(tmp_path: Path) -> Non
 
 def test_an_anatomy_that_withholds_somebody_of_a_history(tmp_path: Path) -> None:
     """Who left leaves a companion alone, who is withheld: only the trace tells that nothing else is missing."""
-    tree = {"version": 1, "key": "name", "columns": {"name": "identifier", "age": "quasi-identifier", "illness": "sensitive"}}
+    tree = {
+        "version": 1,
+        "key": "name",
+        "columns": {"name": "identifier", "age": "quasi-identifier", "illness": "sensitive"},
+    }
     tree |= {"protect": [{"l-diversity": {"l": 2}}], "method": {"anatomy": {}}, "series": {"leaving": "withhold"}}
     policy, book = sf.Policy.parse(tree), tmp_path / "book.ledger"
-    people = {"name": [f"P{n}" for n in range(12)], "age": [str(20 + n) for n in range(12)], "illness": ["flu", "gout", "cold"] * 4}
+    people = {
+        "name": [f"P{n}" for n in range(12)],
+        "age": [str(20 + n) for n in range(12)],
+        "illness": ["flu", "gout", "cold"] * 4,
+    }
     left = {name: values[1:] for name, values in people.items()}
     sf.publish(policy, data=people, seed=secret(4), ledger=book, new_ledger=True).write(tmp_path / "first")
     second = sf.publish(policy, data=left, seed=secret(5), ledger=book)
@@ -59,7 +68,9 @@ def test_an_anatomy_that_withholds_somebody_of_a_history(tmp_path: Path) -> None
 
 
 @pytest.fixture(scope="module", params=["guardian", "utility-aware", "single-attribute", "multi-sensitive"])
-def without_a_companion(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, sf.Policy, dict]:
+def without_a_companion(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[Path, sf.Policy, dict]:
     """The second release in sub-tables of eleven people, of whom one is withheld, and the eleven."""
     path = tmp_path_factory.mktemp(request.param)
     shown = {"age": "quasi-identifier", "town": "quasi-identifier", "illness": "sensitive"}
@@ -68,7 +79,9 @@ def without_a_companion(request: pytest.FixtureRequest, tmp_path_factory: pytest
     people = {"name": [f"P{n}" for n in range(12)], "age": [str(20 + n) for n in range(12)], "town": list("abcd") * 3}
     people |= {"illness": ["flu", "gout", "cold"] * 4}
     left = {name: values[1:] for name, values in people.items()}
-    sf.publish(policy, data=people, seed=secret(4), ledger=path / "book", new_ledger=True).write(path / "first", report=False)
+    sf.publish(policy, data=people, seed=secret(4), ledger=path / "book", new_ledger=True).write(
+        path / "first", report=False
+    )
     second = sf.publish(policy, data=left, seed=secret(5), ledger=path / "book")
     assert second.certificate.records.suppressed == 1
     second.write(path / "second", report=False)
@@ -82,8 +95,12 @@ def test_sub_tables_that_withhold_somebody_of_a_history(without_a_companion: tup
     folder = Path(shutil.copytree(path / "second", tmp_path / "second"))
     (agreement,) = (one for one in sf.verify(folder, original=left).findings if one.model == "agreement")
     assert agreement.holds
-    assert agreement.judged == (not any(folder.glob("*-sensitive.csv")))  # whose values buckets list only the trace tells
-    strange = changed(folder, "table-1.csv", lambda rows: rows[0].update({next(iter(set(rows[0]) - {"bucket"})): "never seen"}))
+    assert agreement.judged == (
+        not any(folder.glob("*-sensitive.csv"))
+    )  # whose values buckets list only the trace tells
+    strange = changed(
+        folder, "table-1.csv", lambda rows: rows[0].update({next(iter(set(rows[0]) - {"bucket"})): "never seen"})
+    )
     assert "agreement" in violations(strange, left)
 
 
@@ -201,7 +218,13 @@ def with_rules(method: str, roles: dict[str, object], protect: list[object]) -> 
 
 
 def test_a_rule_between_parts_is_open_without_the_original_and_judged_with_it(tmp_path: Path) -> None:
-    roles = {"age": "quasi-identifier", "sex": "quasi-identifier", "ward": "other", "stay": "other", "illness": "sensitive"}
+    roles = {
+        "age": "quasi-identifier",
+        "sex": "quasi-identifier",
+        "ward": "other",
+        "stay": "other",
+        "illness": "sensitive",
+    }
     policy, data = with_rules("anatomy", roles, [{"l-diversity": {"l": 2, "kind": "frequency"}}])
     folder = sf.publish(policy, data=data, seed=secret(3)).write(tmp_path / "out")
     alone = sf.verify(folder)

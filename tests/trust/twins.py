@@ -1,4 +1,5 @@
-"""For every form two originals that fit the same published rows, and the release of one of them certified for the other."""
+"""For every form two originals that fit the same published rows, and the release of one of them certified for the
+other."""
 
 from __future__ import annotations
 
@@ -27,7 +28,8 @@ Twins = tuple[Publication, Any]
 
 
 def certified_for(publication: Publication, original: Any) -> Publication:
-    """The same release, as if it had been made from another original; where that is a `Turned` one, with other rows behind it."""
+    """The same release, as if it had been made from another original; where that is a `Turned` one, with other rows
+    behind it."""
     if isinstance(original, Turned):
         trace = replace(publication.release.trace, rows=original.behind)
         publication = replace(publication, release=replace(publication.release, trace=trace))
@@ -44,7 +46,9 @@ class Turned(NamedTuple):
 
 def files(folder: Path) -> dict[str, bytes]:
     """Every file of a folder with its content."""
-    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()
+    }
 
 
 def recoded(folder: Path) -> Twins:
@@ -56,7 +60,10 @@ def recoded(folder: Path) -> Twins:
             "zip": {"role": "quasi-identifier", "hierarchy": {"prefix": 5}},
             "born": {"role": "quasi-identifier", "hierarchy": {"dates": ["month", "year"]}},
             "pay": {"role": "quasi-identifier", "hierarchy": "ranges"},
-            "land": {"role": "quasi-identifier", "hierarchy": {"*": {"north": ["a", "b", "c"], "south": ["d", "e", "f"]}}},
+            "land": {
+                "role": "quasi-identifier",
+                "hierarchy": {"*": {"north": ["a", "b", "c"], "south": ["d", "e", "f"]}},
+            },
             "sex": "quasi-identifier",
             "illness": "sensitive",
         },
@@ -83,7 +90,8 @@ def recoded(folder: Path) -> Twins:
     gone = set(range(120)) - set(publication.release.trace.rows["data"].tolist())
     for record in gone:
         other |= {
-            name: [*values[:record], new, *values[record + 1 :]] for (name, values), new in zip(other.items(), FOREIGN, strict=True)
+            name: [*values[:record], new, *values[record + 1 :]]
+            for (name, values), new in zip(other.items(), FOREIGN, strict=True)
         }
     assert gone
     assert other != data
@@ -132,7 +140,9 @@ def subtables(folder: Path) -> Twins:
     tree = {
         "version": 1,
         "columns": {"town": "quasi-identifier", "job": "quasi-identifier", "illness": "sensitive"},
-        "protect": [{"given": ["town", "job"], "hide": "illness", "by": {"l-diversity": {"l": 2, "kind": "frequency"}}}],
+        "protect": [
+            {"given": ["town", "job"], "hide": "illness", "by": {"l-diversity": {"l": 2, "kind": "frequency"}}}
+        ],
         "method": {"single-attribute": {}},
     }
     data = {
@@ -231,7 +241,9 @@ def grown(folder: Path) -> Twins:
     tree = {"version": 1, "data": {"kind": "graph"}, "protect": [{"k-degree-anonymity": {"k": 4}}]}
     club = nx.gnp_random_graph(80, 0.05, seed=2)
     made = sf.publish(sf.Policy.parse(tree), data=club, seed=SEED)
-    trace = replace(made.release.trace, fewest_added_edges=0, numbering="")  # true of both, who number people differently
+    trace = replace(
+        made.release.trace, fewest_added_edges=0, numbering=""
+    )  # true of both, who number people differently
     publication = replace(made, release=replace(made.release, trace=trace))
     published = Graph.from_table(made.release.parts["edges"].table, 80).relabelled(np.argsort(trace.names))
     graph = Graph.from_networkx(club)

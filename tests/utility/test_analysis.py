@@ -52,7 +52,12 @@ def test_figures_are_those_counted_by_hand() -> None:
 def test_averages_keep_means_and_lose_little_correlation() -> None:
     data = people() | {"pay": [str(int(age) * 10) for age in people()["age"]]}
     columns = {"age": "quasi-identifier", "pay": "quasi-identifier", "sex": "quasi-identifier", "rich": "sensitive"}
-    tree = {"version": 1, "columns": columns, "protect": [{"k-anonymity": {"k": 5}}], "method": {"microaggregation": {}}}
+    tree = {
+        "version": 1,
+        "columns": columns,
+        "protect": [{"k-anonymity": {"k": 5}}],
+        "method": {"microaggregation": {}},
+    }
     found = sf.publish(sf.Policy.parse(tree), data=data).utility
     assert found["means"]["age"]["mean_error"] < 1e-4
     assert found["correlation_error"] < 0.05
@@ -62,7 +67,11 @@ def test_averages_keep_means_and_lose_little_correlation() -> None:
 def test_survey_weights_weigh_means_and_totals() -> None:
     """Four people stand for 10, 20, 30 and 40; weights are rounded to 20 in the release, and ages are one range."""
     data = {"age": ["20", "30", "40", "50"], "w": ["10", "20", "30", "40"], "rich": ["yes", "no", "no", "no"]}
-    columns = {"age": "quasi-identifier", "w": {"role": "quasi-identifier", "hierarchy": {"round": 20}}, "rich": "sensitive"}
+    columns = {
+        "age": "quasi-identifier",
+        "w": {"role": "quasi-identifier", "hierarchy": {"round": 20}},
+        "rich": "sensitive",
+    }
     claim = {"given": ["age"], "by": {"k-anonymity": {"k": 1}}}
     tree = {"version": 1, "columns": columns, "protect": [claim], "population": {"weight": "w"}, "method": "mondrian"}
     made = sf.publish(sf.Policy.parse(tree), data=data)
@@ -79,7 +88,11 @@ def test_survey_weights_weigh_means_and_totals() -> None:
 def test_queries_count_people_of_the_population() -> None:
     """Rounded weights of two men and two women; weights that are not shown count as the mean of those that are."""
     data = {"sex": ["m", "m", "f", "f"], "w": ["10", "20", "31", "42"], "rich": ["yes", "no", "no", "no"]}
-    columns = {"sex": "quasi-identifier", "w": {"role": "quasi-identifier", "hierarchy": {"round": 20}}, "rich": "sensitive"}
+    columns = {
+        "sex": "quasi-identifier",
+        "w": {"role": "quasi-identifier", "hierarchy": {"round": 20}},
+        "rich": "sensitive",
+    }
     tree = {"version": 1, "columns": columns, "protect": [{"given": ["sex"], "by": {"k-anonymity": {"k": 2}}}]}
     with pytest.raises(sf.PolicyError, match="no survey weights"):
         sf.estimate(sf.publish(sf.Policy.parse(tree), data=data)).count({"sex": "m"}, weighted=True)
@@ -123,7 +136,9 @@ def test_models_learn_from_releases(method: str) -> None:
         assert found["original"][model]["auc"] > 0.9
         assert 0.8 < found["release"][model]["auc"] <= 1
     swapped = {**train, "rich": train["rich"][::-1]}
-    nothing = sf.measure(sf.publish(policy({method: {}}), data=swapped), parameters={"predict": "rich", "held_out": held})
+    nothing = sf.measure(
+        sf.publish(policy({method: {}}), data=swapped), parameters={"predict": "rich", "held_out": held}
+    )
     assert nothing["prediction"]["release"]["gradient boosting"]["auc"] < 0.75
 
 

@@ -40,7 +40,13 @@ def survey(rows: int = 240, seed: int = 4) -> dict[str, list[str]]:
 def policy(method: str = "mondrian", k: int = 4, **population: Any) -> sf.Policy:
     said = {"weight": "w", "calibrate": ["region", "sex"], "round": 5} | population
     said = {name: value for name, value in said.items() if value}
-    tree = {"version": 1, "columns": COLUMNS, "protect": [{"k-anonymity": {"k": k}}], "method": method, "population": said}
+    tree = {
+        "version": 1,
+        "columns": COLUMNS,
+        "protect": [{"k-anonymity": {"k": k}}],
+        "method": method,
+        "population": said,
+    }
     return sf.Policy.parse(tree | {"utility": {"suppress_at_most": "20%"}})
 
 
@@ -60,7 +66,9 @@ def test_totals_stay_true_and_weights_tell_nobody_apart(method: str, k: int, tmp
             own[value] += float(weight)
         for row in rows:
             shown[row[name]] += float(row["w"])
-        own, shown = (Counter({"": each.total()}) if "*" in shown else each for each in (own, shown))  # a label that covers all
+        own, shown = (
+            Counter({"": each.total()}) if "*" in shown else each for each in (own, shown)
+        )  # a label that covers all
         assert all(abs(own[value] - shown[value]) <= max(5, 0.001 * own[value]) for value in own)
     alike: dict[tuple[str, ...], set[float]] = defaultdict(set)
     for row in rows:
@@ -90,7 +98,9 @@ def test_a_forged_weight_and_a_method_that_forgets_are_refused(tmp_path: Path, m
     with (out / "data.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
     alike = Counter((row["age"], row["sex"], row["region"]) for row in rows)
-    forged = next(row for row in rows if alike[row["age"], row["sex"], row["region"]] > 1)  # alone, only totals would tell
+    forged = next(
+        row for row in rows if alike[row["age"], row["sex"], row["region"]] > 1
+    )  # alone, only totals would tell
     forged["w"] = str(float(forged["w"]) + 50)
     with (out / "data.csv").open("w", newline="") as file:
         writer = csv.DictWriter(file, list(rows[0]))

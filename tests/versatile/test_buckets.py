@@ -1,4 +1,5 @@
-"""Bucketization keeps its promise on random columns, refuses ineligible ones, and looks at nothing but the hidden values."""
+"""Bucketization keeps its promise on random columns, refuses ineligible ones, and looks at nothing but the hidden
+values."""
 
 from collections import Counter
 
@@ -9,7 +10,14 @@ from hypothesis import strategies as st
 
 from sfumato.core.errors import Infeasible
 from sfumato.core.randomness import Randomness
-from sfumato.kinds.subtables.methods.buckets import bucket_contents, bucket_counts, bucketize, largest_l, largest_share, spread_rows
+from sfumato.kinds.subtables.methods.buckets import (
+    bucket_contents,
+    bucket_counts,
+    bucketize,
+    largest_l,
+    largest_share,
+    spread_rows,
+)
 
 columns = st.lists(st.integers(0, 9), min_size=1, max_size=60).map(lambda values: np.array(values, dtype=np.int64))
 

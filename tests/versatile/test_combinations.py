@@ -1,4 +1,5 @@
-"""Rules that hide a combination of columns: what a certificate says is true in all possible worlds, for every registered model."""
+"""Rules that hide a combination of columns: what a certificate says is true in all possible worlds, for every
+registered model."""
 
 from __future__ import annotations
 
@@ -20,7 +21,11 @@ from sfumato.data.linkage import Linkage
 from sfumato.models.base import Model
 from sfumato.workflow.plan import able_methods
 
-ON_VALUES = {name: model for name, model in catalogue("models", Model).items() if model.judges is Linkage and model.needs_sensitive}
+ON_VALUES = {
+    name: model
+    for name, model in catalogue("models", Model).items()
+    if model.judges is Linkage and model.needs_sensitive
+}
 METHODS = ("guardian", "utility-aware", "single-attribute", "multi-sensitive")
 KINDS = tuple(product("01", repeat=3))
 LEVELS = {
@@ -45,16 +50,21 @@ def linkages(rows: tuple[tuple[str, ...], ...]) -> tuple[Linkage, Linkage]:
     _, group = np.unique([row[0] for row in rows], return_inverse=True)
     one = np.array([int(row[1]) for row in rows])
     both = np.array([2 * int(row[1]) + int(row[2]) for row in rows])
-    return Linkage.of_groups(group, {"a": (one, ("0", "1"))}), Linkage.of_groups(group, {"a, c": (both, ("0", "1", "2", "3"))})
+    return Linkage.of_groups(group, {"a": (one, ("0", "1"))}), Linkage.of_groups(
+        group, {"a, c": (both, ("0", "1", "2", "3"))}
+    )
 
 
 def parameters(model: type[Model]) -> list[Model]:
-    return [model(**example.level) for example in model.examples] + [model(**level) for level in LEVELS.get(model.name, [])]
+    return [model(**example.level) for example in model.examples] + [
+        model(**level) for level in LEVELS.get(model.name, [])
+    ]
 
 
 @pytest.mark.parametrize("name", sorted(ON_VALUES))
 def test_a_model_hides_combinations_exactly_where_it_says_so(name):
-    """Over all small tables: declared, one column that satisfies the model is enough; not declared, a table shows it is not."""
+    """Over all small tables: declared, one column that satisfies the model is enough; not declared, a table shows it is
+    not."""
     broken = Counter()
     asked = [model for model in parameters(ON_VALUES[name]) if not model.orders_values]
     for rows in tables():
@@ -122,14 +132,22 @@ def test_a_certified_combination_is_hidden_in_all_possible_worlds(tmp_path):
     assert all(seen[model] > 3 for model in LEVELS), seen
 
 
-ROWS = [("b0", "a0", "c1"), ("b0", "a1", "c1"), ("b0", "a0", "c0"), ("b0", "a1", "c1"), ("b1", "a0", "c0"), ("b1", "a1", "c0")]
+ROWS = [
+    ("b0", "a0", "c1"),
+    ("b0", "a1", "c1"),
+    ("b0", "a0", "c0"),
+    ("b0", "a1", "c1"),
+    ("b1", "a0", "c0"),
+    ("b1", "a1", "c0"),
+]
 
 
 @pytest.mark.parametrize(
     "by", [{"t-closeness": {"t": 0.1}}, {"beta-likeness": {"beta": 0.2}}, {"delta-disclosure": {"delta": 0.1}}]
 )
 def test_a_column_told_outright_is_not_certified_as_a_hidden_combination(by, tmp_path, monkeypatch):
-    """The tables that were once published for this rule: c beside b, and a behind buckets. Audit and recount both refuse them."""
+    """The tables that were once published for this rule: c beside b, and a behind buckets. Audit and recount both
+    refuse them."""
     data = pa.table({name: [row[at] for row in ROWS] for at, name in enumerate("bac")})
     asked = {"given": ["b"], "hide": ["a", "c"], "by": by}
     assert sf.publish(policy(asked, method="guardian"), data=data).certificate.holds
@@ -178,7 +196,8 @@ def test_a_recoded_table_hides_the_combination_not_each_column(method, tmp_path)
     data = pa.table({name: [row[at] for row in rows] for at, name in enumerate(("age", "s", "t"))})
     asked = [{"given": ["age"], "hide": ["s", "t"], "by": {"t-closeness": {"t": 0.2}}}]
     written = {
-        "version": 1, "data": {"source": "x.csv"}, "columns": {"age": "quasi-identifier", "s": "sensitive", "t": "sensitive"},
+        "version": 1, "data": {"source": "x.csv"}, "columns": {"age": "quasi-identifier", "s": "sensitive",
+        "t": "sensitive"},
         "protect": asked, "method": method,
     }  # fmt: skip
     made = sf.publish(sf.Policy.parse(written), data=data)
@@ -197,14 +216,17 @@ def test_a_combination_without_an_order_is_refused_before_any_method_runs():
 
 
 def test_a_combination_is_kept_where_no_column_is_safe_by_itself(tmp_path):
-    """Two columns of two values have four combinations: three different ones can be had, by tables that part them from c."""
+    """Two columns of two values have four combinations: three different ones can be had, by tables that part them from
+    c."""
     rows = [("a0", "b0", "c0"), ("a0", "b1", "c1"), ("a0", "b0", "c1"), ("a1", "b1", "c0")]
     data = pa.table({name: [row[at] for row in rows] for at, name in enumerate("abc")})
     for by in ({"l-diversity": {"l": 3}}, {"l-diversity": {"l": 2, "kind": "frequency"}}):
         asked = {"given": ["c"], "hide": ["a", "b"], "by": by}
         for method in METHODS[:3]:
             made = sf.publish(policy(asked, method=method), data=data)
-            belief = beliefs(read_release(made.write(tmp_path / f"{method}-{len(list(tmp_path.iterdir()))}")), ["c"], ["a", "b"])
+            belief = beliefs(
+                read_release(made.write(tmp_path / f"{method}-{len(list(tmp_path.iterdir()))}")), ["c"], ["a", "b"]
+            )
             assert satisfied("l-diversity", by["l-diversity"], belief)
 
 

@@ -9,7 +9,9 @@ from hypothesis import strategies as st
 from sfumato.workflow.discover.dependencies import dependencies
 
 tables = st.integers(2, 12).flatmap(
-    lambda rows: st.fixed_dictionaries({name: st.lists(st.integers(0, 2), min_size=rows, max_size=rows) for name in "abcd"})
+    lambda rows: st.fixed_dictionaries(
+        {name: st.lists(st.integers(0, 2), min_size=rows, max_size=rows) for name in "abcd"}
+    )
 )
 
 

@@ -1,4 +1,5 @@
-"""Joint buckets keep every hidden column diverse for whoever knows all the others; the residue could not be published."""
+"""Joint buckets keep every hidden column diverse for whoever knows all the others; the residue could not be
+published."""
 
 from collections import Counter
 
@@ -12,19 +13,25 @@ from sfumato.kinds.subtables.methods.buckets import Lattice, joint_buckets
 
 
 def worst_share(columns, rows):
-    """The largest share of a value of one column among the rows of a bucket that agree on the other columns, by plain counting."""
+    """The largest share of a value of one column among the rows of a bucket that agree on the other columns, by plain
+    counting."""
     tuples = [tuple(int(codes[i]) for codes in columns) for i in rows]
     worst = 0.0
     for place in range(len(columns)):
         lines = Counter(each[:place] + each[place + 1 :] for each in tuples)
-        worst = max(worst, *(count / lines[each[:place] + each[place + 1 :]] for each, count in Counter(tuples).items()))
+        worst = max(
+            worst, *(count / lines[each[:place] + each[place + 1 :]] for each, count in Counter(tuples).items())
+        )
     return worst
 
 
 @st.composite
 def tables(draw):
     count = draw(st.integers(8, 60))
-    return [np.array(draw(st.lists(st.integers(0, 2), min_size=count, max_size=count))) for _ in range(draw(st.integers(2, 3)))]
+    return [
+        np.array(draw(st.lists(st.integers(0, 2), min_size=count, max_size=count)))
+        for _ in range(draw(st.integers(2, 3)))
+    ]
 
 
 @given(tables(), st.sampled_from([0, 200]))

@@ -1,4 +1,5 @@
-"""From a policy with rules to a verified folder: the verbatim example, refusals that explain, tampering, the audit alone."""
+"""From a policy with rules to a verified folder: the verbatim example, refusals that explain, tampering, the audit
+alone."""
 
 import csv
 import json
@@ -37,7 +38,8 @@ def table(rows=240, seed=1):
     rng = np.random.default_rng(seed)
     a = rng.integers(0, 4, rows)
     return {name: [f"{name}{code}" for code in codes] for name, codes in {
-        "a": a, "b": (a + rng.integers(0, 3, rows)) % 6, "c": rng.integers(0, 5, rows), "d": (a * 2 + rng.integers(0, 2, rows)) % 7,
+        "a": a, "b": (a + rng.integers(0, 3, rows)) % 6, "c": rng.integers(0, 5, rows), "d": (a * 2 + rng.integers(0, 2,
+        rows)) % 7,
     }.items()}  # fmt: skip
 
 
@@ -83,7 +85,9 @@ def test_multi_sensitive_hides_every_right_side_from_everything(tmp_path):
     assert set(publication.release.parts) == {"table-1", "table-1-sensitive"}
     buckets = publication.release.parts["table-1"]["bucket"].to_pylist()
     assert publication.certificate.records.suppressed == buckets.count("*")
-    strict = replace(publication.policy, claims=policy("a, b, d -> c : 2-diversity", "a, b, c -> d : 2-diversity").claims)
+    strict = replace(
+        publication.policy, claims=policy("a, b, d -> c : 2-diversity", "a, b, c -> d : 2-diversity").claims
+    )
     assert all(finding.holds for finding in judge_claims(evidence(publication, strict)))
 
 
@@ -128,7 +132,9 @@ def test_ineligible_columns_are_infeasible_with_the_largest_level(tmp_path, caps
     rows = [["a", "b"]] + [[str(i), "x" if i < 5 else f"y{i}"] for i in range(11)]
     source.write_text("\n".join(",".join(row) for row in rows))
     file = tmp_path / "policy.yaml"
-    file.write_text('version: 1\ndata: {source: data.csv}\ncolumns: {a: other, b: other}\nprotect: ["a -> b : 3-diversity"]\n')
+    file.write_text(
+        'version: 1\ndata: {source: data.csv}\ncolumns: {a: other, b: other}\nprotect: ["a -> b : 3-diversity"]\n'
+    )
     assert run("publish", file, "--out", tmp_path / "out") == 4
     told = capsys.readouterr().err
     assert "published alone" in told
@@ -170,9 +176,9 @@ def test_impossible_and_misspelt_policies_are_refused_in_words(claims, knows, sa
 def test_check_explains_overlapping_rules(tmp_path, capsys):
     file = tmp_path / "policy.yaml"
     file.write_text(
-        "version: 1\ncolumns: {age: other, zip: other, county: other, race: other}\nknows: ['zip -> county']\nprotect:\n"
-        "  - 'age -> county : 2-diversity'\n  - 'race -> age : 2-diversity'\n  - 'race, county -> age : 2-diversity'\n"
-        "  - 'age -> race : 2-diversity'\n"
+        "version: 1\ncolumns: {age: other, zip: other, county: other, race: other}\nknows: ['zip ->"
+        " county']\nprotect:\n  - 'age -> county : 2-diversity'\n  - 'race -> age : 2-diversity'\n  - 'race, county ->"
+        " age : 2-diversity'\n  - 'age -> race : 2-diversity'\n"
     )
     assert run("check", file) == 0
     told = capsys.readouterr().out
@@ -281,7 +287,8 @@ def test_the_audits_figure_is_the_posterior_over_all_worlds(problem, seed, metho
 
 
 def test_an_outsider_who_knows_a_dependency_gains_nothing():
-    """Worlds that contradict the known map b → d are ruled out before believing; the rules still hold, or are refused."""
+    """Worlds that contradict the known map b → d are ruled out before believing; the rules still hold, or are
+    refused."""
     known = {str(code): str(code // 2) for code in range(3)}
     published = 0
 
@@ -296,14 +303,20 @@ def test_an_outsider_who_knows_a_dependency_gains_nothing():
         assume(rules)
         claims = [f"{', '.join(sorted(each.given))} -> {each.hidden} : 2-diversity" for each in rules]
         try:
-            publication = sf.publish(policy(*claims, knows=["b -> d"], method={method: {}}), data=data, seed=secret(seed))
+            publication = sf.publish(
+                policy(*claims, knows=["b -> d"], method={method: {}}), data=data, seed=secret(seed)
+            )
         except (sf.Infeasible, sf.PolicyError):  # or the rule asks to hide what the dependency ties to what is given
             return
         published += 1
-        tables = [worlds_table(publication.release.parts, name) for name in publication.release.parts if name[-1].isdigit()]
+        tables = [
+            worlds_table(publication.release.parts, name) for name in publication.release.parts if name[-1].isdigit()
+        ]
         for each in rules:
             given_now = sorted(each.given | ({"d"} if "b" in each.given else set()))
-            believed = largest_posterior(tables, given_now, each.hidden, lambda person: known[person["b"]] == person["d"])
+            believed = largest_posterior(
+                tables, given_now, each.hidden, lambda person: known[person["b"]] == person["d"]
+            )
             assert believed <= Fraction(1, 2)
 
     nothing_is_gained()
@@ -318,7 +331,9 @@ def test_columns_that_are_not_published_may_tie_others_together():
     columns["secret"] = {"role": "other", "publish": False}
     data["secret"] = ["same"] * 240
     tree = {"version": 1, "columns": columns, "knows": ["b -> region", "region -> d"]}
-    asked = sf.Policy.parse({**tree, "protect": ["region -> c : 2-diversity", "a -> d : 2-diversity", "c -> secret : 9-diversity"]})
+    asked = sf.Policy.parse(
+        {**tree, "protect": ["region -> c : 2-diversity", "a -> d : 2-diversity", "c -> secret : 9-diversity"]}
+    )
     publication = sf.publish(asked, data=data, seed=secret(1))
     assert publication.certificate.holds
     assert "region" not in {name for part in publication.release.parts.values() for name in part.table.column_names}
@@ -356,7 +371,9 @@ def test_estimates_answer_questions_by_mapping_and_by_words():
 def test_other_forms_answer_questions_too(tmp_path):
     columns = {"a": {"role": "quasi-identifier", "hierarchy": "flat"}, "c": "sensitive"}
     for method, exact in (("anatomy", True), ("mondrian", False)):
-        asked = sf.Policy.parse({"version": 1, "columns": columns, "protect": [{"l-diversity": {"l": 2}}], "method": {method: {}}})
+        asked = sf.Policy.parse(
+            {"version": 1, "columns": columns, "protect": [{"l-diversity": {"l": 2}}], "method": {method: {}}}
+        )
         data = {"a": table()["a"], "c": table()["c"]}
         answering = sf.estimate(sf.publish(asked, data=data, seed=secret(1)).write(tmp_path / method))
         assert answering.people == 240

@@ -103,7 +103,8 @@ def test_the_irreducible_form_implies_all_and_nothing_in_it_implies_another(some
 
 def test_theorem_3_2_demands_that_the_determining_columns_are_hidden_too():
     every, added = expand_rules(
-        [rule("age -> county : 2-diversity")], [parse_dependency("zip, street -> county"), parse_dependency("block -> zip")]
+        [rule("age -> county : 2-diversity")],
+        [parse_dependency("zip, street -> county"), parse_dependency("block -> zip")],
     )
     assert {str(each) for each in added} == {"age → street, zip : 2-diversity", "age → block, street : 2-diversity"}
     assert len(every) == 3
@@ -152,7 +153,9 @@ def test_taking_a_column_out_everywhere_never_breaks_a_rule_about_others(sets, s
     some = [each for each in some if each.given]
     guards = {min(columns): columns for columns in sets}
     built = [
-        SubTable(columns, (PrivacyRule(columns - {hidden}, frozenset({hidden}), Diversity(4)),) if columns - {hidden} else ())
+        SubTable(
+            columns, (PrivacyRule(columns - {hidden}, frozenset({hidden}), Diversity(4)),) if columns - {hidden} else ()
+        )
         for hidden, columns in guards.items()
     ]
     for gone in "abcde":

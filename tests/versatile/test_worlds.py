@@ -76,7 +76,10 @@ def test_decompositions_end_in_normal_form_and_keep_every_column(problem):
 
 def test_rules_in_a_circle_end():
     columns = {name: np.array([0, 0, 1, 1, 2, 2]) for name in "abc"}
-    circle = [PrivacyRule(frozenset(one), frozenset(other), Diversity(2)) for one, other in ("ab", "ba", "bc", "cb", "ac", "ca")]
+    circle = [
+        PrivacyRule(frozenset(one), frozenset(other), Diversity(2))
+        for one, other in ("ab", "ba", "bc", "cb", "ac", "ca")
+    ]
     tables = guardian("abc", circle, score(columns))
     assert in_normal_form(tables, circle)
     assert sorted(sorted(table.columns) for table in tables) == [["a"], ["b"], ["c"]]

@@ -26,7 +26,9 @@ def table_2() -> list[SubTableSheet]:
     """Buckets of two; 2(c) pairs 111111 asian with 222222 black, both other whites, and both of 333333."""
     buckets = {name: np.array(found) for name, (_, found) in PAIRS.items()}
     sheets = [
-        SubTableSheet.of_rows({name: CODES[name] for name in visible}, buckets[hidden], {hidden: CODES[hidden]}, name=hidden)
+        SubTableSheet.of_rows(
+            {name: CODES[name] for name in visible}, buckets[hidden], {hidden: CODES[hidden]}, name=hidden
+        )
         for hidden, (visible, _) in PAIRS.items()
     ]
     visible = {name: CODES[name] for name in ("hospital", "race")}

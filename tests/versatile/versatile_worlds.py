@@ -1,4 +1,5 @@
-"""Brute force: every world that agrees with the published tables, by enumeration, with nothing borrowed from the code under test.
+"""Brute force: every world that agrees with the published tables, by enumeration, with nothing borrowed from the code
+under test.
 
 A world links the rows of the first table to the rows of every other table (same values in shared columns) and, behind
 buckets, to the hidden values of the own bucket. All such links are equally likely.
@@ -78,6 +79,7 @@ def posteriors(tables, given, hidden, believed=lambda person: True):
 
 
 def largest_posterior(tables, given, hidden, believed=lambda person: True):
-    """The largest P(hidden = s | given = q, all tables) over people q that exist in some world with only believed people."""
+    """The largest P(hidden = s | given = q, all tables) over people q that exist in some world with only believed
+    people."""
     found = posteriors(tables, given, hidden, believed)
     return max(Fraction(max(count.values()), sum(count.values())) for count in found.values())

@@ -102,7 +102,10 @@ class Homogeneity(Threat):
         open_ = [name for name in exhibit.policy.sensitive if not _on_values(exhibit.policy, name)]
         if not exhibit.form.shows_columns or not open_:
             return ""
-        return f"no claim speaks of the values of {_listed(open_)}: where all candidates of a person share one, it is known"
+        return (
+            f"no claim speaks of the values of {_listed(open_)}: where all candidates of a person share one, it is"
+            " known"
+        )
 
 
 class Skewness(Threat):
@@ -119,8 +122,8 @@ class Skewness(Threat):
         if not exhibit.form.shows_columns or not open_:
             return ""
         return (
-            f"the claims on {_listed(open_)} do not compare a person's candidates with the whole table: a value that is rare "
-            "elsewhere may be likely there, and different values may mean the same"
+            f"the claims on {_listed(open_)} do not compare a person's candidates with the whole table: a value that is"
+            " rare elsewhere may be likely there, and different values may mean the same"
         )
 
 
@@ -135,8 +138,9 @@ class OtherColumnsKnown(Threat):
         if not exhibit.form.shows_columns or not other:
             return ""
         return (
-            f"{_listed(other)} {'is' if len(other) == 1 else 'are'} published unchanged and no claim takes them for known: whoever "
-            "knows them too is left with fewer candidates, and they may say what a generalized cell does not"
+            f"{_listed(other)} {'is' if len(other) == 1 else 'are'} published unchanged and no claim takes them for"
+            " known: whoever knows them too is left with fewer candidates, and they may say what a generalized cell"
+            " does not"
         )
 
 
@@ -150,8 +154,9 @@ class Insiders(Threat):
         if not exhibit.policy.claims:
             return ""
         return (
-            "claims hold for outsiders who know no more than the policy grants: whoever knows records of the table (the own one, "
-            "a colleague's, a neighbour's) can take them away and is left with fewer candidates for everybody else"
+            "claims hold for outsiders who know no more than the policy grants: whoever knows records of the table (the"
+            " own one, a colleague's, a neighbour's) can take them away and is left with fewer candidates for everybody"
+            " else"
         )
 
 
@@ -190,7 +195,10 @@ class KnownAttacks(Section):
         if exhibit.private:
             rows = [row for attack in named for row in _played(attack.name, exhibit)]
             if rows:
-                parts += [Markup("<h3>Played against the original</h3>"), table(("attack", "figure", "got", "promised"), rows)]
+                parts += [
+                    Markup("<h3>Played against the original</h3>"),
+                    table(("attack", "figure", "got", "promised"), rows),
+                ]
                 parts.append(paragraph(_explained(rows)))
         return Markup("").join(parts)
 
@@ -226,7 +234,7 @@ def _explained(rows: list[tuple[object, ...]]) -> str:
     words = "These adversaries know more than the claims assume; each has a paragraph in docs/explanation/limits.md."
     if above:
         words += (
-            f" Above what was promised: {', '.join(above)}. The claims hold for outsiders who have no opinion beforehand and do "
-            "not reason about the method."
+            f" Above what was promised: {', '.join(above)}. The claims hold for outsiders who have no opinion"
+            " beforehand and do not reason about the method."
         )
     return words

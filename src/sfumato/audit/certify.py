@@ -1,13 +1,15 @@
 """Certify: judge every claim of the policy and everything else that must be true, on what was published.
 
-Guarantee: nothing here is taken from the method's word. The audit imports neither methods nor kernels, and what both stand on is
-counted a second time by the floor, which must agree.
+Guarantee: nothing here is taken from the method's word. The audit imports neither methods nor kernels, and what both
+stand on is counted a second time by the floor, which must agree.
 
 Invariants
-    I1  Fail closed: whatever goes wrong while a reading, a check or the floor looks at files is a finding that does not hold.
-        Files may be forged, so every kind of error is caught, here and nowhere else.
-    I2  Every claim costs a look at all rows, so their number is bounded, and the audit stays linear in the size of the folder.
-    I3  Where there is a history no claim is judged on this release alone; only the floor, which reads one folder, counts that.
+    I1  Fail closed: whatever goes wrong while a reading, a check or the floor looks at files is a finding that does not
+        hold. Files may be forged, so every kind of error is caught, here and nowhere else.
+    I2  Every claim costs a look at all rows, so their number is bounded, and the audit stays linear in the size of the
+        folder.
+    I3  Where there is a history no claim is judged on this release alone; only the floor, which reads one folder,
+        counts that.
     I4  Where only different rows with their counts are at hand, whatever was not made for that is *not judged*.
 
 
@@ -15,23 +17,26 @@ Stated
 ------
 What a certificate states beside what the audit found: a statement that cannot be found again is a violation.
 
-Whoever rewrites a folder can rewrite its certificate and every checksum. So nothing in it is taken at its word: every finding,
-the records, the method and the figures are compared with what the published files (and whatever else is at hand) give.
+Whoever rewrites a folder can rewrite its certificate and every checksum. So nothing in it is taken at its word: every
+finding, the records, the method and the figures are compared with what the published files (and whatever else is at
+hand) give.
 
 Guarantee
-    `contradictions` is empty only if the certificate has a finding for every claim of the policy, about the same columns and
-    levels; shows no more protection than was found; speaks of nothing that nobody checks; and counts the records that are there.
+    `contradictions` is empty only if the certificate has a finding for every claim of the policy, about the same
+    columns and levels; shows no more protection than was found; speaks of nothing that nobody checks; and counts the
+    records that are there.
 
 What is not compared
-    Findings that need evidence which is not at hand: the audit itself does not judge them. Findings that an older version did not
-    make are not missed, and figures that it left out are not compared.
+    Findings that need evidence which is not at hand: the audit itself does not judge them. Findings that an older
+    version did not make are not missed, and figures that it left out are not compared.
 
 Invariants
     I1  An exact finding is the same for everybody, so it must be stated as it was found.
-    I2  What was found as a bound from above, or on some of the people, may be undercut by a statement made with more evidence,
-        never exceeded.
+    I2  What was found as a bound from above, or on some of the people, may be undercut by a statement made with more
+        evidence, never exceeded.
     I3  Sentences carry names of models and counts, never a value of a person.
-    I4  What a folder does not tell, its certificate knows from the data holder alone, who says no more than that it is as asked.
+    I4  What a folder does not tell, its certificate knows from the data holder alone, who says no more than that it is
+        as asked.
 """
 
 from __future__ import annotations
@@ -79,8 +84,8 @@ class RecountAgrees(Worded):
             "A second, independent implementation finds no other figures.",
         ),
         measured=(
-            "A second implementation cannot count any of {found.claims guarantee/guarantees} from these files; it compared "
-            "numbers of rows."
+            "A second implementation cannot count any of {found.claims guarantee/guarantees} from these files; it"
+            " compared numbers of rows."
         ),
         violated="A second, independent implementation disagrees in {found.disagreements point/points}: {reason}",
     )
@@ -123,7 +128,10 @@ class EarlierVersion(Worded):
         "Certificate version",
         "certificate-version",
         "measured",
-        measured="The certificate was written by version {found.version}, which stated fewer limits. Read the limits named below.",
+        measured=(
+            "The certificate was written by version {found.version}, which stated fewer limits. Read the limits named"
+            " below."
+        ),
         warns=lambda found: True,
         advice="Ask the publisher to certify the release again.",
     )
@@ -170,11 +178,16 @@ _UNCOUNTED = "this check does not support different rows with their counts (part
 
 
 def certify(exhibit: ReleaseView, *, recount: bool = True) -> tuple[Finding, ...]:
-    """All findings: first the claims in the order of the policy, then the checks that apply, then the floor's own count."""
+    """All findings: first the claims in the order of the policy, then the checks that apply, then the floor's own
+    count."""
     if len(exhibit.policy.claims) > MOST_CLAIMS:  # I2
-        return (Finding("claims", False, reason=f"the policy makes more claims than the {MOST_CLAIMS} that can be judged"),)
+        return (
+            Finding("claims", False, reason=f"the policy makes more claims than the {MOST_CLAIMS} that can be judged"),
+        )
     alone, checked = judge_claims(exhibit), examine_all(exhibit)
-    claims = list(together(exhibit, alone)) if is_series(exhibit) else [finding for finding in alone if finding is not None]
+    claims = (
+        list(together(exhibit, alone)) if is_series(exhibit) else [finding for finding in alone if finding is not None]
+    )
     if exhibit.folder is None or not recount:
         return (*claims, *checked)
     counted = [mine if one is None else one for mine, one in zip(claims, alone, strict=True)]
@@ -182,16 +195,18 @@ def certify(exhibit: ReleaseView, *, recount: bool = True) -> tuple[Finding, ...
 
 
 def recounted(exhibit: ReleaseView, folder: Path, found: Sequence[Finding]) -> Finding:
-    """Compare the findings with the recount, which reads the files of the folder itself and shares nothing with the audit.
+    """Compare the findings with the recount, which reads the files of the folder itself and shares nothing with the
+    audit.
 
-    Where a person may have several rows and the data holder knows whose they are, people are counted again, too; where there is a
-    table of the population, so are its people. Where no claim can be counted from the files nothing was confirmed, and the finding
-    says that instead of holding.
-    """
+    Where a person may have several rows and the data holder knows whose they are, people are counted again, too; where
+    there is a table of the population, so are its people. Where no claim can be counted from the files nothing was
+    confirmed, and the finding says that instead of holding."""
     try:
         whose = None if exhibit.counted else exhibit.once(persons_behind_rows)
         everybody = population_source(exhibit)
-        wrong, counted, claims = compare_with_findings(folder, [each.to_json() for each in found], exhibit.over_files, everybody)
+        wrong, counted, claims = compare_with_findings(
+            folder, [each.to_json() for each in found], exhibit.over_files, everybody
+        )
         if whose is not None and any(each.model == PEOPLE and each.verdict is True for each in found):
             counted, claims = counted + 1, claims + 1
             if broken := classes_violated_for_persons(folder, whose):
@@ -202,7 +217,9 @@ def recounted(exhibit: ReleaseView, folder: Path, found: Sequence[Finding]) -> F
         return Finding(FLOOR, True, {}, {"counted": 0, "claims": claims}, grade=MEASURED, reason=NOTHING_COUNTED)
     some = f"{counted} of {claims} claims were counted again" if counted < claims else ""
     details, asked = {"counted": counted, "claims": claims}, {"disagreements": 0}
-    return Finding(FLOOR, not wrong, asked, {"disagreements": len(wrong)}, reason="; ".join(wrong) or some, details=details)
+    return Finding(
+        FLOOR, not wrong, asked, {"disagreements": len(wrong)}, reason="; ".join(wrong) or some, details=details
+    )
 
 
 def compare_with_certificate(exhibit: ReleaseView, found: tuple[Finding, ...]) -> Finding:
@@ -221,7 +238,9 @@ def judge_claims(exhibit: ReleaseView) -> list[Finding | None]:
     reading, several = evidence_for(exhibit.form), is_series(exhibit)
     lone = replace(exhibit, history=None) if several else exhibit
     apart = [several and (claim.model.joint or reading.joins_itself) for claim in exhibit.policy.claims]
-    return [None if one else _judged(reading, lone, claim) for one, claim in zip(apart, exhibit.policy.claims, strict=True)]
+    return [
+        None if one else _judged(reading, lone, claim) for one, claim in zip(apart, exhibit.policy.claims, strict=True)
+    ]
 
 
 def _judged(reading: Evidence, exhibit: ReleaseView, claim: PrivacyRequirement) -> Finding:
@@ -244,9 +263,13 @@ def together(exhibit: ReleaseView, alone: Sequence[Finding | None]) -> Iterator[
     for claim, finding in zip(exhibit.policy.claims, alone, strict=True):
         try:
             if exhibit.counted and not (exhibit.history is not None and exhibit.history.counted):  # I4
-                raise NotAssessed("nobody judges several releases where only different rows with their counts are at hand")
+                raise NotAssessed(
+                    "nobody judges several releases where only different rows with their counts are at hand"
+                )
             if claim.needs_joint:
-                raise ReleaseError(f"nobody judges {claim.model.name} of a combination of columns over several releases")
+                raise ReleaseError(
+                    f"nobody judges {claim.model.name} of a combination of columns over several releases"
+                )
             yield judge_series(exhibit, claim, finding)
         except Exception as error:  # I1
             yield _unjudged(claim, error)
@@ -260,7 +283,8 @@ def _unjudged(claim: PrivacyRequirement, error: Exception) -> Finding:
 
 
 def _stopped(error: Exception) -> dict[str, str]:
-    """That the audit itself could not go on, as a detail of the finding; what it refuses in its own words is no error."""
+    """That the audit itself could not go on, as a detail of the finding; what it refuses in its own words is no
+    error."""
     return {} if isinstance(error, SfumatoError) else {ERROR: type(error).__name__}
 
 
@@ -284,7 +308,8 @@ def examine_all(exhibit: ReleaseView) -> list[Finding]:
 
 
 def refusal(error: Exception) -> str:
-    """Why something could not be looked at: our own words, or the kind of error, whose words may quote a value of a person."""
+    """Why something could not be looked at: our own words, or the kind of error, whose words may quote a value of a
+    person."""
     if isinstance(error, SfumatoError):
         return error.what
     return f"the files are not what they should be ({type(error).__name__})"
@@ -301,7 +326,9 @@ _SIX_DIGITS = 1e-5
 def agreement(exhibit: ReleaseView, reading: Evidence, found: Sequence[Finding]) -> Finding:
     """Whether the certificate in the folder says what was found."""
     wrong = [*contradictions(exhibit, reading, found)]
-    return Finding("certificate", not wrong, {"contradictions": 0}, {"contradictions": len(wrong)}, reason="; ".join(wrong))
+    return Finding(
+        "certificate", not wrong, {"contradictions": 0}, {"contradictions": len(wrong)}, reason="; ".join(wrong)
+    )
 
 
 def contradictions(exhibit: ReleaseView, reading: Evidence, found: Sequence[Finding]) -> Iterator[str]:
@@ -409,7 +436,9 @@ def _same_figures(theirs: Finding, mine: Finding, *, older: bool) -> bool:
     """All figures, or of an older version those that it states."""
     if older:
         pairs = ((theirs.achieved, mine.achieved), (theirs.required, mine.required))
-        return all(key in found and same_figure(value, found[key]) for stated, found in pairs for key, value in stated.items())
+        return all(
+            key in found and same_figure(value, found[key]) for stated, found in pairs for key, value in stated.items()
+        )
     return _equal(theirs.achieved, mine.achieved) and _equal(theirs.required, mine.required)
 
 
@@ -419,15 +448,19 @@ def _records(exhibit: ReleaseView) -> Iterator[str]:
         published = exhibit.form.records(exhibit)
     except Exception:
         published = -1
-    if said.published != published or said.input != said.published + said.suppressed or min(said.input, said.suppressed) < 0:
+    if (
+        said.published != published
+        or said.input != said.published + said.suppressed
+        or min(said.input, said.suppressed) < 0
+    ):
         yield "the records of the certificate are not those that are published"
 
 
 def _figures(exhibit: ReleaseView) -> Iterator[str]:
     """Figures of utility: each is one that we measure, and those that the folder itself gives are what it gives.
 
-    Older certificates hold figures that were measured on the original, and others on its domains; of these only names are compared.
-    """
+    Older certificates hold figures that were measured on the original, and others on its domains; of these only names
+    are compared."""
     stated = certificate_of(exhibit).utility
     metrics = {metric.figure or name: metric for name, metric in catalogue("metrics", Metric).items()}
     unknown = [name for name in stated if name not in metrics]
@@ -448,7 +481,11 @@ def _needs_original(metric: type[Metric]) -> bool:
 
 def _near_figure(stated: Any, found: Any) -> bool:
     if isinstance(found, Mapping):
-        return isinstance(stated, Mapping) and set(stated) == set(found) and all(_near_figure(stated[k], found[k]) for k in found)
+        return (
+            isinstance(stated, Mapping)
+            and set(stated) == set(found)
+            and all(_near_figure(stated[k], found[k]) for k in found)
+        )
     if _is_number(found) and _is_number(stated):
         return bool(found != found and stated != stated) or abs(found - stated) <= _SIX_DIGITS * max(abs(found), 1e-6)
     return bool(stated == found)

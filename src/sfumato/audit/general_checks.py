@@ -5,16 +5,17 @@ Fitting
 -------
 Fitting: form, policy and parts belong to each other, so that nothing in the folder is left to nobody.
 
-A reading looks only at the parts and columns it knows. Whatever else lies in a folder is judged by no one, so it must not be
-there: the form says which parts and columns it has, and the policy is about the kind of data that the form is made from.
+A reading looks only at the parts and columns it knows. Whatever else lies in a folder is judged by no one, so it must
+not be there: the form says which parts and columns it has, and the policy is about the kind of data that the form is
+made from.
 
 
 Formulas
 --------
 Formulas: cells that a spreadsheet would run when somebody opens the published file.
 
-They may come from the original or from a domain. With ``escape: formulas`` under ``data:`` no such cell may be published; without
-it they are counted on the published files, so that a reader knows.
+They may come from the original or from a domain. With ``escape: formulas`` under ``data:`` no such cell may be
+published; without it they are counted on the published files, so that a reader knows.
 
 
 Roles
@@ -24,11 +25,12 @@ Roles: the published columns are those the policy publishes; no identifier and n
 
 Seed
 ----
-Seed: whoever can try out the seed can repeat every draw, and what rests on draws that nobody can repeat is then no promise.
+Seed: whoever can try out the seed can repeat every draw, and what rests on draws that nobody can repeat is then no
+promise.
 
-A manifest carries a mark when the release was made from a seed of fewer than 128 bits. Flipped ties, candidates that were drawn,
-new values and the orders that keep sub-tables apart are undone by repeating the run. Groups of people who look alike stay groups,
-so a table whose promises are about groups is only marked.
+A manifest carries a mark when the release was made from a seed of fewer than 128 bits. Flipped ties, candidates that
+were drawn, new values and the orders that keep sub-tables apart are undone by repeating the run. Groups of people who
+look alike stay groups, so a table whose promises are about groups is only marked.
 
 
 Suppression
@@ -99,7 +101,8 @@ class FormFits(Check):
 
 
 def _strays(exhibit: ReleaseView) -> Iterator[str]:
-    """Files that are listed but are no part, nothing of the folder itself, and no hierarchy of the policy: nobody reads them."""
+    """Files that are listed but are no part, nothing of the folder itself, and no hierarchy of the policy: nobody reads
+    them."""
     if exhibit.folder is None:
         return
     listed = json.loads((exhibit.folder / MANIFEST).read_text(encoding="utf-8"))["files"]
@@ -107,12 +110,15 @@ def _strays(exhibit: ReleaseView) -> Iterator[str]:
     own |= {column.hierarchy for column in exhibit.policy.columns.values() if isinstance(column.hierarchy, str)}
     parts = [PurePosixPath(name) for name, entry in listed.items() if "rows" in entry and name not in own]
     strange = sum(
-        part.suffix not in (".csv", ".parquet") if len(part.parts) == 1 else not is_part_file(str(part)) for part in parts
+        part.suffix not in (".csv", ".parquet") if len(part.parts) == 1 else not is_part_file(str(part))
+        for part in parts
     )
     strange += sum(name not in own and "rows" not in entry for name, entry in listed.items())
     if strange:
         yield f"{strange} listed file(s) are neither parts nor anything that the policy names"
-    named = [part.stem for part in parts if len(part.parts) == 1] + sorted({part.parts[0] for part in parts if len(part.parts) > 1})
+    named = [part.stem for part in parts if len(part.parts) == 1] + sorted(
+        {part.parts[0] for part in parts if len(part.parts) > 1}
+    )
     if len(set(named)) < len(named):
         yield "a part stands there twice, in two formats"
 
@@ -122,7 +128,9 @@ def _policy(exhibit: ReleaseView) -> Iterator[str]:
     if policy.data.name != exhibit.form.kind:
         yield f"the policy is about {policy.data.name} data, and a {exhibit.form} is made from {exhibit.form.kind}"
     if policy.data.name == "table" and bool(policy.with_role("replaced")) != exhibit.form.replaces:
-        yield f"a {exhibit.form} " + ("needs columns that are replaced" if exhibit.form.replaces else "replaces no column")
+        yield f"a {exhibit.form} " + (
+            "needs columns that are replaced" if exhibit.form.replaces else "replaces no column"
+        )
     for claim in policy.claims:
         if policy.data.name not in claim.model.kinds:
             yield f"{claim.model.name} says nothing about {policy.data.name} data"
@@ -198,9 +206,13 @@ class RolesKept(Check):
 
     def examine(self, exhibit: ReleaseView) -> Finding:
         policy = exhibit.policy
-        shown = {name for part, own in exhibit.parts.items() if part not in exhibit.form.beside_people for name in own.shown}
+        shown = {
+            name for part, own in exhibit.parts.items() if part not in exhibit.form.beside_people for name in own.shown
+        }
         shown -= exhibit.form.made
-        identifiers = sorted(name for name in shown if name in policy.columns and policy.columns[name].role == "identifier")
+        identifiers = sorted(
+            name for name in shown if name in policy.columns and policy.columns[name].role == "identifier"
+        )
         strangers = sorted(shown - set(policy.published) - set(identifiers))
         wrong = [f"identifier column '{name}' is published" for name in identifiers]
         wrong += [f"column '{name}' is published but not by the policy" for name in strangers]
@@ -221,7 +233,9 @@ class SecretSeed(Check):
         code="secret-seed",
         group="privacy",
         holds="The randomness cannot be repeated.",
-        violated=("The release was made with a short seed. Anyone who guesses it can undo the noise, so no guarantee holds."),
+        violated=(
+            "The release was made with a short seed. Anyone who guesses it can undo the noise, so no guarantee holds."
+        ),
         advice="Publish again without `--seed`.",
     )
     on_classes: ClassVar[bool] = True
@@ -231,7 +245,10 @@ class SecretSeed(Check):
         return bool(exhibit.form.mark) and exhibit.form.rests_on_chance
 
     def examine(self, exhibit: ReleaseView) -> Finding:
-        reason = f"{exhibit.form.mark}; whoever tries out the seed undoes what was drawn, and no promise that rests on it holds"
+        reason = (
+            f"{exhibit.form.mark}; whoever tries out the seed undoes what was drawn, and no promise that rests on it"
+            " holds"
+        )
         return Finding(self.name, False, {"bits": 128}, {}, reason=reason)
 
 
@@ -247,7 +264,7 @@ class Suppression(Check):
         title="Suppression",
         code="suppression",
         holds=(
-            ("{found.suppressed} of {found.input record/records} suppressed (limit: {asked.suppress_at_most %})."),
+            "{found.suppressed} of {found.input record/records} suppressed (limit: {asked.suppress_at_most %}).",
             "{found.suppressed} of {found.input record/records} suppressed (no limit set).",
         ),
         violated="{reason}",

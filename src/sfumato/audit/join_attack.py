@@ -1,15 +1,16 @@
 """`join`: the outsider who collects every release so far, joins them, and looks everybody up.
 
-Plays three adversaries of growing strength: the match join trusts every consistent combination of rows, the kernel join drops what
-no pairwise matching allows, the full join keeps only what some way to pair up all rows allows. People whom a join leaves with fewer
-values than the claim promised are counted, with how far they fall below; rows where a person may stand in several.
+Plays three adversaries of growing strength: the match join trusts every consistent combination of rows, the kernel join
+drops what no pairwise matching allows, the full join keeps only what some way to pair up all rows allows. People whom a
+join leaves with fewer values than the claim promised are counted, with how far they fall below; rows where a person may
+stand in several.
 
-Of releases that were made where their rows lie people are joined who went the same way through all of them, with their number: the
-figures are those of the same people one by one. Memory grows with the people once, while they are counted.
+Of releases that were made where their rows lie people are joined who went the same way through all of them, with their
+number: the figures are those of the same people one by one. Memory grows with the people once, while they are counted.
 
-Where pseudonyms tie the rows of a person people are counted who share all their rows in all releases, row by row.
-Of baskets the labels are intersected that everybody's blocks show. Of graphs nothing about single people is joined: what all flips
-together allow is shown, and `structural` with `releases` plays it.
+Where pseudonyms tie the rows of a person people are counted who share all their rows in all releases, row by row. Of
+baskets the labels are intersected that everybody's blocks show. Of graphs nothing about single people is joined: what
+all flips together allow is shown, and `structural` with `releases` plays it.
 
 Paper: [sequential §3, §7.1 tests (a) and (b)]
 Cost: exact decisions for three and more releases are bounded by a time budget; what stays undecided counts as possible.
@@ -19,18 +20,18 @@ Joined people
 -------------
 People whose rows a pseudonym ties, as whoever joins all releases sees them.
 
-The adversary knows all rows of everybody and who is in which release, and is told which pseudonyms of different releases are the
-same person. People whose published rows are the same in all releases, row by row, are what is left of each of them.
+The adversary knows all rows of everybody and who is in which release, and is told which pseudonyms of different
+releases are the same person. People whose published rows are the same in all releases, row by row, are what is left of
+each of them.
 
 
 Joined blocks
 -------------
 Joining several releases of baskets: whoever knows everybody's items knows the block of everybody in each of them.
 
-In every release a person's label is one of those that the block shows, each as likely as it is frequent there; a block with hidden
-labels says nothing here. The adversary multiplies what all releases say. What is guessed so is compared with what the first release
-of each person says alone: people who kept their companions give away no more than that.
-"""
+In every release a person's label is one of those that the block shows, each as likely as it is frequent there; a block
+with hidden labels says nothing here. The adversary multiplies what all releases say. What is guessed so is compared
+with what the first release of each person says alone: people who kept their companions give away no more than that."""
 
 from __future__ import annotations
 
@@ -82,7 +83,9 @@ class JoinAttack(Attack):
         last = history.releases[-1].exhibit.policy
         promised = standing_requirements(last, history)
         if isinstance(history.releases[-1].exhibit.form, Edges):
-            return {"releases": len(history)} | {str(claim): finding.achieved for claim, finding in _of_flips(history, promised)}
+            return {"releases": len(history)} | {
+                str(claim): finding.achieved for claim, finding in _of_flips(history, promised)
+            }
         columns = dict.fromkeys([*(name for claim in promised for name in claim.hide), *last.sensitive])
         return {column: self._joined(history, column, promised) for column in columns}
 
@@ -107,7 +110,8 @@ class JoinAttack(Attack):
 
 
 def _everything(book: Ledger) -> History:
-    """All releases: of everybody one by one or, where one was made where its rows lie, of how many people went which way."""
+    """All releases: of everybody one by one or, where one was made where its rows lie, of how many people went which
+    way."""
     return count_trajectories(HERE, book.chronicle()) if book.distant else book.history()
 
 
@@ -202,7 +206,9 @@ def _said(past: PastRelease, column: str) -> list[tuple[str, str, Belief | None]
         counts.setdefault(number, Counter())[labels[place]] += 1
         if not shown[column][place]:
             closed.add(number)
-    laws = {n: None if n in closed else {label: c / mine.total() for label, c in mine.items()} for n, mine in counts.items()}
+    laws = {
+        n: None if n in closed else {label: c / mine.total() for label, c in mine.items()} for n, mine in counts.items()
+    }
     return [(key, labels[place], laws[int(block[place])]) for place, key in enumerate(past.memory.keys)]
 
 
@@ -219,7 +225,8 @@ def _left(belief: Belief | None) -> float:
 
 
 def _figures(beliefs: dict[str, Belief | None], truth: dict[str, str]) -> dict[str, Any]:
-    """The fewest labels left to anybody, and how often the likeliest one is right, in the mean over draws among equals."""
+    """The fewest labels left to anybody, and how often the likeliest one is right, in the mean over draws among
+    equals."""
     told = {key: belief for key, belief in beliefs.items() if belief is not None}
     if not told:
         return {"fewest_labels": None, "guesses_right": None}

@@ -23,7 +23,7 @@ from markupsafe import Markup
 from sfumato.audit.certify import certify
 from sfumato.core.html.charts import bars
 from sfumato.core.registry import catalogue
-from sfumato.core.wording import join_names
+from sfumato.core.wording import join_names, summary_of
 from sfumato.kinds.tables.information_loss import OptimalityGap, statement
 from sfumato.models.base import Model
 from sfumato.release.certificate import Finding
@@ -33,8 +33,9 @@ from sfumato.release.summary_html import coded, state_chip
 from sfumato.release.view import ReleaseView, certificate_of
 
 _HOW = (
-    "Every finding was recomputed from what was published, by code that calls no method. What methods and audit share (reading, "
-    "policy, models) could be wrong for both, so a second implementation counts the guarantees again from raw cells."
+    "Every finding was recomputed from what was published, by code that calls no method. What methods and audit share"
+    " (reading, policy, models) could be wrong for both, so a second implementation counts the guarantees again from"
+    " raw cells."
 )
 _GROUPS = {"privacy": "Privacy", "truth": "Agreement with the original", "integrity": "Files and certificate"}
 
@@ -55,10 +56,14 @@ class Promises(Section):
         models = catalogue("models", Model)
         parts = [_listed("Requirements", [finding for finding in found if finding.model in models], known=True)]
         rest = [finding for finding in found if finding.model not in models]
-        parts += [_listed(title, [f for f in rest if f.group == group and not f.measured]) for group, title in _GROUPS.items()]
+        parts += [
+            _listed(title, [f for f in rest if f.group == group and not f.measured]) for group, title in _GROUPS.items()
+        ]
         parts += [_listed("Measured, not promised", [finding for finding in rest if finding.measured]), paragraph(_HOW)]
         if any(finding.open for finding in found):
-            parts.append(paragraph("Not assessed means: it was promised, and the files at hand are not enough to decide."))
+            parts.append(
+                paragraph("Not assessed means: it was promised, and the files at hand are not enough to decide.")
+            )
         return Markup("").join(parts)
 
 
@@ -66,8 +71,12 @@ def _listed(title: str, findings: list[Finding], *, known: bool = False) -> Mark
     if not findings:
         return Markup("")
     row = Markup("<tr><td>{}</td><td><b>{}</b></td><td>{}{}</td></tr>")
-    rows = Markup("").join(row.format(_mark(f), f.title, coded(f.sentence), _about(f) if known else "") for f in findings)
-    return Markup('<h3>{}</h3><div class="scroll"><table class="cards"><tbody>{}</tbody></table></div>').format(title, rows)
+    rows = Markup("").join(
+        row.format(_mark(f), f.title, coded(f.sentence), _about(f) if known else "") for f in findings
+    )
+    return Markup('<h3>{}</h3><div class="scroll"><table class="cards"><tbody>{}</tbody></table></div>').format(
+        title, rows
+    )
 
 
 def _about(finding: Finding) -> Markup:
@@ -97,7 +106,10 @@ class Limits(Section):
 
     def render(self, exhibit: ReleaseView) -> Markup:
         records = certificate_of(exhibit).records
-        words = f"{records.suppressed:,} of {records.input:,} records were suppressed because no safe group could hold them."
+        words = (
+            f"{records.suppressed:,} of {records.input:,} records were suppressed because no safe group could hold"
+            " them."
+        )
         if not records.suppressed:
             words = f"No record was suppressed: all {records.input:,} are published."
         unsaid = [
@@ -131,7 +143,10 @@ class UtilitySection(Section):
         told = dict(_shown(exhibit))
         columns = told.pop("loss_by_column", {})
         rows = [(name, float(share), _percent(float(share))) for name, share in columns.items()]
-        words = "Share of its domain that a cell of each column gives up on average: 0 % is the exact value, 100 % says nothing."
+        words = (
+            "Share of its domain that a cell of each column gives up on average: 0 % is the exact value, 100 % says"
+            " nothing."
+        )
         chart = [paragraph(words), bars(rows, title="Loss per column")] if rows else []
         meaning = _meanings(exhibit)
         listed = [(name, _written(value), meaning.get(name, "")) for name, value in told.items() if not _nested(value)]
@@ -150,12 +165,19 @@ def _percent(share: float) -> str:
 def _best_possible(exhibit: ReleaseView) -> list[Markup]:
     """What no release of this kind can be below, when the method proved something."""
     told = _shown(exhibit)
-    if not exhibit.private or not OptimalityGap().applies(exhibit) or not {"lower_bound", "optimality_gap"} <= set(told):
+    if (
+        not exhibit.private
+        or not OptimalityGap().applies(exhibit)
+        or not {"lower_bound", "optimality_gap"} <= set(told)
+    ):
         return []
     said = statement(exhibit)
     loss, bound, gap = (float(told[name]) for name in (said.objective, "lower_bound", "optimality_gap"))
     if said.proven_optimal:
-        words = f"No release of this kind can lose less than {bound:.4g} ({said.objective}), and this one does not lose more."
+        words = (
+            f"No release of this kind can lose less than {bound:.4g} ({said.objective}), and this one does not lose"
+            " more."
+        )
     else:
         words = (
             f"No release of this kind can lose less than {bound:.4g} ({said.objective}); this one loses {loss:.4g}, "
@@ -168,7 +190,7 @@ def _best_possible(exhibit: ReleaseView) -> list[Markup]:
 def _meanings(exhibit: ReleaseView) -> dict[str, str]:
     """What each figure says, in the words of its metric."""
     metrics = catalogue("metrics", Metric).values()
-    return {cls.figure or cls.name: (cls.__doc__ or "").splitlines()[0] for cls in metrics if isinstance(exhibit.form, cls.forms)}
+    return {cls.figure or cls.name: summary_of(cls) for cls in metrics if isinstance(exhibit.form, cls.forms)}
 
 
 def _nested(value: object) -> bool:

@@ -1,1 +1,2 @@
-"""Core: errors, randomness, registry, arrays, compiled loops, self-contained HTML; imports nothing else of the package."""
+"""Core: errors, randomness, registry, arrays, compiled loops, self-contained HTML; imports nothing else of the
+package."""

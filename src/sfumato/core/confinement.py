@@ -1,7 +1,8 @@
 """Where files lie that a policy names, and a folder that none of them may lie outside of.
 
-The studio serves one project folder. A policy that it opens may come from anybody, so it sets `CONFINED_TO`: a file outside the
-folder is then refused, whichever key of the policy names it. Every reader of such a key asks `declared_path`.
+The studio serves one project folder. A policy that it opens may come from anybody, so it sets `CONFINED_TO`: a file
+outside the folder is then refused, whichever key of the policy names it. Every reader of such a key asks
+`declared_path`.
 
 >>> declared_path(Path("project"), "people.csv").as_posix()
 'project/people.csv'
@@ -19,7 +20,8 @@ CONFINED_TO: ContextVar[Path | None] = ContextVar("CONFINED_TO", default=None)
 
 
 def declared_path(base: Path, text: str | Path) -> Path:
-    """Return where a file lies that a policy in the folder `base` names; raise `PolicyError` if it may not lie there."""
+    """Return where a file lies that a policy in the folder `base` names; raise `PolicyError` if it may not lie
+    there."""
     path, folder = base / text, CONFINED_TO.get()
     if folder is not None and not path.resolve().is_relative_to(folder.resolve()):
         hint = "put the file into the project folder and name it without a path"

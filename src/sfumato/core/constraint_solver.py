@@ -1,14 +1,15 @@
 """The one door to the constraint solver (CP-SAT): integers, linear relations, conditions, and a solution that varies.
 
 Departures
-    [obfuscation §5.5.2] assumes that a solver returns every solution with equal probability. This one does not: with its own random
-    seed it returns the same solution for ever. Three ways to make it vary, all with presolve off:
+    [obfuscation §5.5.2] assumes that a solver returns every solution with equal probability. This one does not: with
+    its own random seed it returns the same solution for ever. Three ways to make it vary, all with presolve off:
 
     `solve`   start from a random guess in every variable; cheap, far from uniform
-    `settle`  decide the variables in a random order, each for its guess first and then for other values in a random order (all
-              of them when the model is small, else halves of the domain); nearer
-    `cell`    a random linear hash Σ aᵢxᵢ ≡ r (mod m) cuts the solutions into m cells; list one that is not empty and take a
-              member. Pairs of solutions meet in a cell with equal chance, so every solution has about the same; chi²/df is 1
+    `settle`  decide the variables in a random order, each for its guess first and then for other values in a random
+              order (all of them when the model is small, else halves of the domain); nearer
+    `cell`    a random linear hash Σ aᵢxᵢ ≡ r (mod m) cuts the solutions into m cells; list one that is not empty and
+              take a member. Pairs of solutions meet in a cell with equal chance, so every solution has about the same;
+              chi²/df is 1
 
 Invariants
     I1  One worker and a given seed: the same model gives the same answer.
@@ -30,8 +31,11 @@ CELL = 64
 """The most solutions of a cell that are listed."""
 
 
-def reachable(values: Sequence[Sequence[Sequence[int]]], counts: Sequence[int], low: Sequence[int], high: Sequence[int]) -> bool:
-    """Whether counts[c] records of every class c, each with one of the contributions values[c], can have totals in low … high."""
+def reachable(
+    values: Sequence[Sequence[Sequence[int]]], counts: Sequence[int], low: Sequence[int], high: Sequence[int]
+) -> bool:
+    """Whether counts[c] records of every class c, each with one of the contributions values[c], can have totals in low
+    … high."""
     model = SolverModel()
     totals: list[dict[Any, int]] = [{} for _ in low]
     for rows, count in zip(values, counts, strict=True):
@@ -137,13 +141,16 @@ class SolverModel:
         return literal.negated()
 
     def solve(self, guesses: Mapping[Any, int], seed: int, seconds: float) -> list[int] | None:
-        """The values of all integers in order of creation; None when there is no solution, `TimeoutError` when undecided."""
+        """The values of all integers in order of creation; None when there is no solution, `TimeoutError` when
+        undecided."""
         self._model.clear_hints()  # type: ignore[no-untyped-call]
         for variable, value in guesses.items():
             self._model.add_hint(variable, value)
         return self._solved(self._solver(seed, seconds))
 
-    def settle(self, guesses: Mapping[Any, int], sizes: Mapping[Any, int], random: Randomness, seconds: float) -> list[int] | None:
+    def settle(
+        self, guesses: Mapping[Any, int], sizes: Mapping[Any, int], random: Randomness, seconds: float
+    ) -> list[int] | None:
         """As `solve`, the guessed variables (0 … size − 1 each) being decided in a random order for random values."""
         if not self._ordered:
             self._order(guesses, sizes, random)
@@ -167,7 +174,8 @@ class SolverModel:
     def cell(
         self, variables: Sequence[Any], sizes: Sequence[int], modulus: int, random: Randomness, seconds: float
     ) -> list[list[int]] | None:
-        """All solutions of a random cell as values of `variables` (0 … size − 1 each); None when there are too many to list."""
+        """All solutions of a random cell as values of `variables` (0 … size − 1 each); None when there are too many to
+        list."""
         model = self._model.clone()
         if modulus > 1:
             factors = random.integers(modulus, len(variables)).tolist()
@@ -204,8 +212,11 @@ class SolverModel:
             return None
         raise TimeoutError("the solver did not decide in time")
 
-    def minimize(self, cost: Linear, guesses: Mapping[Any, int], seed: int, effort: float) -> tuple[list[int] | None, int]:
-        """The cheapest values found (None: none were) and a proven lower bound of their cost; an optimum costs no more than that.
+    def minimize(
+        self, cost: Linear, guesses: Mapping[Any, int], seed: int, effort: float
+    ) -> tuple[list[int] | None, int]:
+        """The cheapest values found (None: none were) and a proven lower bound of their cost; an optimum costs no more
+        than that.
 
         `effort` is in the solver's own deterministic seconds, so that the answer does not depend on the machine (I1).
         """

@@ -1,8 +1,8 @@
 """Temporary folders of a run; those of a run that was killed are removed by the next one.
 
-A run holds a lock on its folder as long as it lives, and the system takes the lock away when it ends, however it ends. A folder
-without a lock that is older than a minute belongs to nobody. Where the system has no such locks nothing is removed.
-"""
+A run holds a lock on its folder as long as it lives, and the system takes the lock away when it ends, however it ends.
+A folder without a lock that is older than a minute belongs to nobody. Where the system has no such locks nothing is
+removed."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """How long a search may take: three words for it, and a request to take the best result found so far.
 
-A search counts its work, so the same word gives the same release on every machine and number of cores. A request to take what
-there is ends every search of this process after the step it is in; the release is audited as always.
+A search counts its work, so the same word gives the same release on every machine and number of cores. A request to
+take what there is ends every search of this process after the step it is in; the release is audited as always.
 
 >>> with take_on_request() as request:
 ...     before = taking()

@@ -1,7 +1,7 @@
 """What can go wrong, named after what is true of the problem.
 
-Every error says *what* happened, *where*, and *what to try*, never a value that belongs to a person. The command line prints
-``error: what — where — what to try`` and exits with ``exit_code``.
+Every error says *what* happened, *where*, and *what to try*, never a value that belongs to a person. The command line
+prints ``error: what — where — what to try`` and exits with ``exit_code``.
 
 >>> print(PolicyError("unknown key 'metod'", where="policy.yaml:7", hint="did you mean 'method'?"))
 unknown key 'metod' — policy.yaml:7 — did you mean 'method'?
@@ -36,7 +36,8 @@ class SfumatoError(Exception):
 
 
 def one_line(text: str) -> str:
-    r"""A sentence on one line: signs that a terminal would obey, as names in a file of a stranger may hold, are escapes.
+    r"""A sentence on one line: signs that a terminal would obey, as names in a file of a stranger may hold, are
+    escapes.
 
     >>> print(one_line("no column 'a" + chr(10) + "b'"))
     no column 'a\nb'

@@ -1,7 +1,8 @@
 """What is installed only when it is asked for: which extra brings which package, and the sentence that says so.
 
-The core makes and checks releases of tables, baskets and graphs. What only some need (a solver, database drivers, frames of
-other libraries) is an extra; a command that needs one that is not there ends with one line that names the command to install it.
+The core makes and checks releases of tables, baskets and graphs. What only some need (a solver, database drivers,
+frames of other libraries) is an extra; a command that needs one that is not there ends with one line that names the
+command to install it.
 
 >>> EXTRAS["ortools"]
 'rules'
@@ -34,7 +35,8 @@ EXTRAS = {
     "polars": "",
     "pandas": "",
 }
-"""Package → the extra of `pyproject.toml` that brings it; "" for libraries whose objects are made where they are installed."""
+"""Package → the extra of `pyproject.toml` that brings it; "" for libraries whose objects are made where they are
+installed."""
 
 
 def available(package: str) -> bool:

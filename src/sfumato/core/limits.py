@@ -1,8 +1,8 @@
 """Limits on what an untrusted file may unpack to, and on the memory that a library may take to read it.
 
-A small file can unpack to far more than this machine holds: by compression, by a dictionary that many rows refer to, by texts that
-share their beginning. Every reader asks `require_unpacked_size` with the figures it knows, and runs the library that unpacks the
-file inside `memory_limit`, for what the figures do not say.
+A small file can unpack to far more than this machine holds: by compression, by a dictionary that many rows refer to, by
+texts that share their beginning. Every reader asks `require_unpacked_size` with the figures it knows, and runs the
+library that unpacks the file inside `memory_limit`, for what the figures do not say.
 
 Invariants
     I1  A file of n bytes unpacks to at most ``unpacked_limit(n)`` bytes, or reading it fails with `UnpacksTooFar`.
@@ -51,9 +51,8 @@ def require_unpacked_size(unpacked: int, packed: int) -> None:
 def memory_limit(packed: int) -> Iterator[None]:
     """Raise `UnpacksTooFar` if the block takes far more memory than a file of this size may unpack to.
 
-    The limit is one of the whole process, so blocks of several threads run one after the other. It is enforced on Linux alone;
-    elsewhere the figures that readers check beforehand are the only limit.
-    """
+    The limit is one of the whole process, so blocks of several threads run one after the other. It is enforced on Linux
+    alone; elsewhere the figures that readers check beforehand are the only limit."""
     if sys.platform != "linux":
         yield
         return

@@ -1,12 +1,14 @@
 """The one source of chance: cryptographic by default, repeatable when a seed is given.
 
-Everything that decides what is published (row order, new labels, noise, random choices) draws from here. Without a seed the
-bytes come from the operating system. With a seed they come from SHAKE-256 over the seed and a stream name, so a test can
-repeat a run; the seed then opens the release and belongs to the private trace, never to the release folder. A seed that somebody
-could try out (below 2¹²⁷, that is with fewer than 128 bits) makes a release that says so: not for publication.
+Everything that decides what is published (row order, new labels, noise, random choices) draws from here. Without a seed
+the bytes come from the operating system. With a seed they come from SHAKE-256 over the seed and a stream name, so a
+test can repeat a run; the seed then opens the release and belongs to the private trace, never to the release folder. A
+seed that somebody could try out (below 2¹²⁷, that is with fewer than 128 bits) makes a release that says so: not for
+publication.
 
 Invariants
-    I1  `reduce_to_bounds` is exactly uniform: a word above the last whole round of the bound is drawn again, and no other.
+    I1  `reduce_to_bounds` is exactly uniform: a word above the last whole round of the bound is drawn again, and no
+        other.
     All draws
         below a bound go through it.
     I2  `child(name)` gives an independent stream that depends only on the seed and the names, so parallel work does
@@ -58,7 +60,8 @@ def reduce_to_bounds(words: NDArray[Any], bounds: ArrayLike, again: Again) -> ND
 
 
 def is_guessable(seed: int | None) -> bool:
-    """Whether all seeds up to this one could be tried out; no seed at all means that chance comes from the operating system.
+    """Whether all seeds up to this one could be tried out; no seed at all means that chance comes from the operating
+    system.
 
     >>> is_guessable(42), is_guessable(2**127), is_guessable(None)
     (True, False, False)
@@ -67,14 +70,19 @@ def is_guessable(seed: int | None) -> bool:
 
 
 def read_seed(text: str) -> int:
-    """A seed as people write it: a whole number, or at least 32 hexadecimal digits, each of which counts, leading zeros too.
+    """A seed as people write it: a whole number, or at least 32 hexadecimal digits, each of which counts, leading zeros
+    too.
 
     >>> read_seed("42"), is_guessable(read_seed("0x" + "00" * 16)), is_guessable(read_seed("0xff"))
     (42, False, True)
     """
     plain = text.strip().lower()
     digits = plain.removeprefix("0x")
-    if len(digits) * 4 >= SECRET_BITS and set(digits) <= set("0123456789abcdef") and (plain != digits or not plain.isdecimal()):
+    if (
+        len(digits) * 4 >= SECRET_BITS
+        and set(digits) <= set("0123456789abcdef")
+        and (plain != digits or not plain.isdecimal())
+    ):
         return int("1" + digits, 16)
     return int(plain, 16 if plain != digits else 10)
 
@@ -117,7 +125,8 @@ class Randomness:
         self._open, self._size, self._at, self._made = hashlib.shake_256(b"sfumato\0" + name), size, 0, b""
 
     def _draw(self, count: int) -> builtins.bytes:
-        """The next bytes, all of which are in the rest and the open block; a longer digest begins with the shorter one."""
+        """The next bytes, all of which are in the rest and the open block; a longer digest begins with the shorter
+        one."""
         drawn, self._rest = self._rest[:count], self._rest[count:]
         begin, end = self._at, self._at + count - len(drawn)
         if end > len(self._made):

@@ -1,10 +1,10 @@
 """Find what the package offers: a file is its own registration.
 
-A model, method, form, metric, check, attack, source, report section and so on is a class that derives from the base of its kind and
-declares ``name: ClassVar[str] = …``. `ROOMS` says below which folders each kind is looked for. The files are read as text once per
-process; only modules with a class that derives from the wanted base, directly or through others, are imported. There is no list to
-edit, and a class may stand in any file of its folders, alone or beside others.
-"""
+A model, method, form, metric, check, attack, source, report section and so on is a class that derives from the base of
+its kind and declares ``name: ClassVar[str] = …``. `ROOMS` says below which folders each kind is looked for. The files
+are read as text once per process; only modules with a class that derives from the wanted base, directly or through
+others, are imported. There is no list to edit, and a class may stand in any file of its folders, alone or beside
+others."""
 
 from __future__ import annotations
 

@@ -1,11 +1,12 @@
 """What the readers of small languages share: cutting a text into words, and looking at one word after the other.
 
-A language brings a pattern whose named groups are the kinds of its words (`blank` is dropped; `name` and `sign` are those that
-grammars ask for), an error that points into its texts, and a reader derived from `TokenReader` whose methods follow its grammar.
+A language brings a pattern whose named groups are the kinds of its words (`blank` is dropped; `name` and `sign` are
+those that grammars ask for), an error that points into its texts, and a reader derived from `TokenReader` whose methods
+follow its grammar.
 
 Invariants
-    I1  Bounded: brackets and negations stand at most DEEPEST deep and a text has at most MOST_OPERATIONS of them, so neither
-        reading nor any walk over the tree can exhaust the stack; numbers are short enough to be exact at once.
+    I1  Bounded: brackets and negations stand at most DEEPEST deep and a text has at most MOST_OPERATIONS of them, so
+        neither reading nor any walk over the tree can exhaust the stack; numbers are short enough to be exact at once.
 
 >>> words = re.compile(r"(?P<blank> +)|(?P<name>[a-z]+)|(?P<sign>[()])")
 >>> [(token.kind, token.text, token.at) for token in tokens("(ab )", words, lambda at: ValueError(at))]
@@ -103,7 +104,9 @@ class TokenReader:
         self.operation(at)
         self.depth += 1
         if self.depth > DEEPEST:
-            raise self.wrong(f"more than {DEEPEST} brackets or negations inside each other", at, hint="say it more simply")
+            raise self.wrong(
+                f"more than {DEEPEST} brackets or negations inside each other", at, hint="say it more simply"
+            )
         yield
         self.depth -= 1
 

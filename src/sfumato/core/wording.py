@@ -9,8 +9,8 @@ A template holds fields in braces. A field names a figure and, after a blank, ho
     {exp found.epsilon}            e to the figure
     {given}, {hide}, {unit}        names and words, as they are given
 
-Sources of figures are `found`, `asked` and `details`. A template whose figures are not all there is not used: where several
-templates are given, the first one that can be filled in is.
+Sources of figures are `found`, `asked` and `details`. A template whose figures are not all there is not used: where
+several templates are given, the first one that can be filled in is.
 
 >>> values = {"found": {"k": 1, "share": 0.3333, "rows": 2500}, "asked": {"k": 5}, "given": "age and zip"}
 >>> fill("The smallest class has only {found.k record/records} (required: {asked.k}).", values)
@@ -25,6 +25,7 @@ True
 
 from __future__ import annotations
 
+import inspect
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -72,7 +73,9 @@ class Worded:
     def wording(cls, asked: Mapping[str, Any]) -> Wording:
         """The words for a finding that asks for this; kinds of one model may differ."""
         parameter, others = cls.variants
-        own = getattr(cls, "words", None) or Wording(title=cls.name[:1].upper() + cls.name[1:])  # own code may have none
+        own = getattr(cls, "words", None) or Wording(
+            title=cls.name[:1].upper() + cls.name[1:]
+        )  # own code may have none
         return others.get(str(asked.get(parameter)), own)
 
 
@@ -177,3 +180,12 @@ def capitalized(text: str) -> str:
     first = text.partition(" ")[0]
     plain = first.rstrip(",:").isalpha() or not first[:1].isalpha()
     return text[:1].upper() + text[1:] if plain else text
+
+
+def summary_of(thing: object) -> str:
+    """Return the first paragraph of a docstring as one line.
+
+    >>> summary_of(summary_of)
+    'Return the first paragraph of a docstring as one line.'
+    """
+    return " ".join((inspect.getdoc(thing) or "").split("\n\n")[0].split())

@@ -1,8 +1,8 @@
 """Set-valued records: what each person bought, was prescribed or looked for, and labels that must not be tied to them.
 
-Items are public knowledge about a record (an outsider may know the whole set); labels are the sensitive columns that travel
-beside it. The universe keeps the order in which the source shows its items, ascending when all are whole numbers, because the
-Gray order depends on the order of the columns.
+Items are public knowledge about a record (an outsider may know the whole set); labels are the sensitive columns that
+travel beside it. The universe keeps the order in which the source shows its items, ascending when all are whole
+numbers, because the Gray order depends on the order of the columns.
 
 Paper
     [multitype 3.1, 3.4]: a record is a characteristic vector over a universe of items with an optional sensitive label.
@@ -14,7 +14,8 @@ Paper
 
 Splitting
 ---------
-Columns of text that list items, as sets over one universe; piece by piece, so that memory follows the items and not the text.
+Columns of text that list items, as sets over one universe; piece by piece, so that memory follows the items and not the
+text.
 
 >>> import pyarrow as pa
 >>> (rows,), names = split_item_columns([pa.chunked_array([["10 9", "", "9 9 11"]])], " ")
@@ -58,7 +59,9 @@ class Baskets:
             raise DataError("the universe names more or fewer items than the sets use", where="baskets")
         for name, column in self.labels.items():
             if len(column) != len(self.sets):
-                raise DataError(f"column '{name}' has {len(column)} values for {len(self.sets)} records", where="baskets")
+                raise DataError(
+                    f"column '{name}' has {len(column)} values for {len(self.sets)} records", where="baskets"
+                )
 
     @classmethod
     def of(
@@ -98,7 +101,9 @@ class Baskets:
 
     def take(self, rows: Sequence[int] | NDArray[Any]) -> Baskets:
         chosen = np.asarray(rows, dtype=np.int64)
-        return Baskets(self.sets.take(chosen), self.names, {name: column[chosen] for name, column in self.labels.items()})
+        return Baskets(
+            self.sets.take(chosen), self.names, {name: column[chosen] for name, column in self.labels.items()}
+        )
 
     def text(self, name: str) -> TextColumn:
         """A label column as a column of text."""
@@ -135,7 +140,8 @@ def universe(items: Iterable[str]) -> tuple[str, ...]:
 
 
 def reading_order(names: Sequence[str]) -> tuple[str, ...]:
-    """The order in which a release lists items: by number or alphabet, so that it says nothing about the source's order."""
+    """The order in which a release lists items: by number or alphabet, so that it says nothing about the source's
+    order."""
     return universe(names) if all(name.isdigit() for name in names) else tuple(sorted(names))
 
 
@@ -170,8 +176,8 @@ def split_item_columns(
 ) -> tuple[list[Sets], tuple[str, ...]]:
     """Each column as sets, and the names of the items.
 
-    `loose`, for files that people wrote: a blank separator stands for any white space, and blanks around items do not count.
-    """
+    `loose`, for files that people wrote: a blank separator stands for any white space, and blanks around items do not
+    count."""
     words, pieces = _Words(), []
     for column in columns:
         cuts = range(0, len(column), _ROWS)
@@ -187,7 +193,9 @@ def _words_of(column: pa.ChunkedArray, separator: str, loose: bool) -> tuple[pa.
     try:
         text = pc.fill_null(column if pa.types.is_string(column.type) else pc.cast(column, pa.string()), "")
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-        raise DataError(f"a column of items has the type {column.type}, which is no text", hint="write items as text") from None
+        raise DataError(
+            f"a column of items has the type {column.type}, which is no text", hint="write items as text"
+        ) from None
     listed = pa.concat_arrays(text.chunks) if text.num_chunks else pa.array([], pa.string())
     blank = loose and separator.isspace()
     listed = pc.utf8_split_whitespace(listed) if blank else pc.split_pattern(listed, separator)

@@ -70,16 +70,20 @@ def isbn10_digit(body: str) -> str:
     return "X" if value == 10 else str(value)
 
 
-# ---- whole numbers by name -------------------------------------------------------------------------------------------------
+# ---- whole numbers by name -------------------------------------------------------------------------------------------
 
 _IBAN_LENGTHS = {
-    "AT": 20, "BE": 16, "CH": 21, "CZ": 24, "DE": 22, "DK": 18, "ES": 24, "FI": 18, "FR": 27, "GB": 22, "IE": 22, "IT": 27,
+    "AT": 20, "BE": 16, "CH": 21, "CZ": 24, "DE": 22, "DK": 18, "ES": 24, "FI": 18, "FR": 27, "GB": 22, "IE": 22,
+    "IT": 27,
     "LU": 20, "NL": 18, "NO": 15, "PL": 28, "PT": 25, "SE": 24,
 }  # fmt: skip
 BANKS: dict[str, tuple[tuple[str, int], ...]] = {
-    "AT": (("n", 16),), "BE": (("n", 12),), "CH": (("n", 17),), "CZ": (("n", 20),), "DE": (("n", 18),), "DK": (("n", 14),),
-    "ES": (("n", 20),), "FI": (("n", 14),), "FR": (("n", 23),), "GB": (("a", 4), ("n", 14)), "IE": (("a", 4), ("n", 14)),
-    "IT": (("a", 1), ("n", 22)), "LU": (("n", 16),), "NL": (("a", 4), ("n", 10)), "NO": (("n", 11),), "PL": (("n", 24),),
+    "AT": (("n", 16),), "BE": (("n", 12),), "CH": (("n", 17),), "CZ": (("n", 20),), "DE": (("n", 18),), "DK": (("n",
+    14),),
+    "ES": (("n", 20),), "FI": (("n", 14),), "FR": (("n", 23),), "GB": (("a", 4), ("n", 14)), "IE": (("a", 4), ("n",
+    14)),
+    "IT": (("a", 1), ("n", 22)), "LU": (("n", 16),), "NL": (("a", 4), ("n", 10)), "NO": (("n", 11),), "PL": (("n",
+    24),),
     "PT": (("n", 21),), "SE": (("n", 20),),
 }  # fmt: skip
 """The bank's part of an IBAN: letters (a) and digits (n), those that a country computes from the others among them."""
@@ -172,7 +176,8 @@ _ODD_PLACES = dict(
 def italian_account_letter(body: str) -> str:
     """The letter before bank, branch and account in Italy."""
     values = (
-        _ODD_PLACES[sign] if place % 2 == 0 else int(sign, 36) - (10 if sign.isalpha() else 0) for place, sign in enumerate(body)
+        _ODD_PLACES[sign] if place % 2 == 0 else int(sign, 36) - (10 if sign.isalpha() else 0)
+        for place, sign in enumerate(body)
     )
     return chr(ord("A") + sum(values) % 26)
 
@@ -193,7 +198,9 @@ def _only_digits(check: Callable[[str], bool]) -> Callable[[str], bool]:
 
 NATIONAL: dict[str, Callable[[str], bool]] = {
     "BE": _only_digits(lambda body: belgian_account_digits(body[:10]) == body[10:]),
-    "CZ": _only_digits(lambda b: weighted(b[4:10], CZECH_PREFIX) % 11 == 0 and weighted(b[10:], CZECH_ACCOUNT) % 11 == 0),
+    "CZ": _only_digits(
+        lambda b: weighted(b[4:10], CZECH_PREFIX) % 11 == 0 and weighted(b[10:], CZECH_ACCOUNT) % 11 == 0
+    ),
     "ES": _only_digits(lambda body: spanish_account_digits(body[:8], body[10:]) == body[8:10]),
     "FI": luhn_holds,
     "FR": lambda body: french_account_digits(_french_digits(body[:21])) == body[21:],

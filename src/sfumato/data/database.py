@@ -1,7 +1,7 @@
 """A database: tables that point at each other, what their schema declares, and the rows as text.
 
-Every value is the text the server itself writes for it (a uuid, a json document, an array, a time with its zone), so that what is
-kept goes back exactly as it came; a null stays a null and is not the empty text.
+Every value is the text the server itself writes for it (a uuid, a json document, an array, a time with its zone), so
+that what is kept goes back exactly as it came; a null stays a null and is not the empty text.
 
 >>> parent = TableFacts("customer", (ColumnFacts("id", "integer", "INTEGER", nullable=False),), primary_key=("id",))
 >>> link = ForeignKey("orders", ("customer_id",), "customer", ("id",))
@@ -37,7 +37,8 @@ class ColumnFacts:
 
     name: str
     kind: str
-    """integer, decimal, float, text, date, time, timestamp, boolean, uuid, json, binary, array, enum, or the native name."""
+    """integer, decimal, float, text, date, time, timestamp, boolean, uuid, json, binary, array, enum, or the native
+    name."""
     native: str
     """The type as the server spells it."""
     nullable: bool = True
@@ -125,7 +126,8 @@ class TableFacts:
     constraints: tuple[CheckConstraint, ...] = ()
     """Keys in the server's own SQL, by name, as far as it names them."""
     partial_keys: tuple[ForeignKey, ...] = ()
-    """Foreign keys of some partitions, or to one partition: their columns refer, but a table in one piece cannot declare them."""
+    """Foreign keys of some partitions, or to one partition: their columns refer, but a table in one piece cannot
+    declare them."""
 
     @property
     def written(self) -> tuple[str, ...]:
@@ -216,7 +218,8 @@ class Database:
 
 @dataclass(frozen=True, slots=True)
 class ServerFinding:
-    """What a server says about one constraint: that it is there, that it was checked on every row, and how many rows break it."""
+    """What a server says about one constraint: that it is there, that it was checked on every row, and how many rows
+    break it."""
 
     table: str
     what: str
@@ -248,14 +251,18 @@ def schema_to_json(schema: Schema) -> list[dict[str, Any]]:
 
 def _plain(thing: Any, keys: tuple[str, ...]) -> dict[str, Any]:
     found = {key: getattr(thing, key) for key in keys}
-    return {key: _lists(value) for key, value in found.items() if not (value is None or value is False or value in ((), ""))}
+    return {
+        key: _lists(value) for key, value in found.items() if not (value is None or value is False or value in ((), ""))
+    }
 
 
 def _lists(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [_lists(entry) for entry in value]
     return (
-        {key: _lists(entry) for key, entry in asdict(value).items() if entry} if hasattr(value, "__dataclass_fields__") else value
+        {key: _lists(entry) for key, entry in asdict(value).items() if entry}
+        if hasattr(value, "__dataclass_fields__")
+        else value
     )
 
 

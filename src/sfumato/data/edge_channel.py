@@ -1,10 +1,10 @@
-"""The channel every pair of people passes on its way out: an edge is lost with probability `delete`, a non-edge becomes one
-with probability `add`.
+"""The channel every pair of people passes on its way out: an edge is lost with probability `delete`, a non-edge becomes
+one with probability `add`.
 
 Guarantee
-    Each pair alone is protected by randomized response: whatever is published, the odds that two people are joined change by
-    a factor of at most e^ε with ε = max(ln((1 − delete)/add), ln((1 − add)/delete)); for delete = add = μ this is
-    ln((1 − μ)/μ). This is a promise about one edge, not about one person.
+    Each pair alone is protected by randomized response: whatever is published, the odds that two people are joined
+    change by a factor of at most e^ε with ε = max(ln((1 − delete)/add), ln((1 − add)/delete)); for delete = add = μ
+    this is ln((1 − μ)/μ). This is a promise about one edge, not about one person.
 
 Paper
     [multitype §4.2] for the symmetric flip, §4.3 for undoing it, §4.4.2 for the degree of one node.
@@ -15,8 +15,8 @@ Notation
     v0, v1    variance of the unbiased indicator (y − a)/c for a non-edge and for an edge.
 
 Departures
-    [multitype Eq. 4.16] takes the original edges as random. For the graph at hand σ(ĥ)² = h·v1 + (M − h)·v0, for the symmetric
-    flip σ(ĥ) = √(Mμ(1 − μ))/(1 − 2μ), whatever h is.
+    [multitype Eq. 4.16] takes the original edges as random. For the graph at hand σ(ĥ)² = h·v1 + (M − h)·v0, for the
+    symmetric flip σ(ĥ) = √(Mμ(1 − μ))/(1 − 2μ), whatever h is.
 
 >>> flip = EdgeChannel.symmetric(0.01)
 >>> round(flip.epsilon, 3), round(flip.edges_error(499_500, 99_900), 2)
@@ -46,7 +46,8 @@ class EdgeChannel:
     def __post_init__(self) -> None:
         if not (0 <= self.delete < 1 and 0 <= self.add < 1 and self.delete + self.add < 1):
             raise PolicyError(
-                "flip probabilities must be at least 0 and together less than 1", hint="the symmetric flip needs mu below 0.5"
+                "flip probabilities must be at least 0 and together less than 1",
+                hint="the symmetric flip needs mu below 0.5",
             )
 
     @classmethod
@@ -72,7 +73,11 @@ class EdgeChannel:
         both = {"delete": self.delete, "add": self.add}
         if not self.is_symmetric:
             return both
-        return {"mu": self.delete} | both | ({"edge_epsilon": round(self.epsilon, 4)} if math.isfinite(self.epsilon) else {})
+        return (
+            {"mu": self.delete}
+            | both
+            | ({"edge_epsilon": round(self.epsilon, 4)} if math.isfinite(self.epsilon) else {})
+        )
 
     @property
     def is_symmetric(self) -> bool:
@@ -134,7 +139,8 @@ class EdgeChannel:
 
 
 def epsilon_of(flips: Iterable[EdgeChannel]) -> float:
-    """The largest log odds about one tie that several independent flips of it give together; infinite when one never happens.
+    """The largest log odds about one tie that several independent flips of it give together; infinite when one never
+    happens.
 
     >>> round(epsilon_of([EdgeChannel.symmetric(0.1), EdgeChannel.symmetric(0.2)]), 4)
     3.5835

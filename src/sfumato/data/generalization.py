@@ -79,7 +79,8 @@ class Generalization(ABC):
 class Ranges(Generalization):
     """Numbers in their order; every interval may be published, written ``lo-hi`` with both ends included.
 
-    Two spellings of one number (``1``, ``1.0``) are two leaves side by side; an end that is spelt like a leaf means that leaf.
+    Two spellings of one number (``1``, ``1.0``) are two leaves side by side; an end that is spelt like a leaf means
+    that leaf.
 
     >>> ages = Ranges(("17", "18", "25", "40"))
     >>> ages.label(0, 3), ages.label(1, 2), ages.interval("17-25")

@@ -1,7 +1,7 @@
 """Which boxes meet, and which contain which: the one geometric question behind every join of releases.
 
-Boxes are sorted by the columns in which both sides are single leaves, where meeting means being equal; only pairs that agree there
-are compared in the other columns.
+Boxes are sorted by the columns in which both sides are single leaves, where meeting means being equal; only pairs that
+agree there are compared in the other columns.
 
 Cost: output-sensitive when releases publish leaves; pairs are expanded in slices of bounded size, so memory stays flat.
 
@@ -33,7 +33,9 @@ def containing_pairs(lo: IntArray, hi: IntArray, other_lo: IntArray, other_hi: I
     return _pairs(lo, hi, other_lo, other_hi, contain=True)
 
 
-def _pairs(lo: IntArray, hi: IntArray, other_lo: IntArray, other_hi: IntArray, *, contain: bool) -> tuple[IntArray, IntArray]:
+def _pairs(
+    lo: IntArray, hi: IntArray, other_lo: IntArray, other_hi: IntArray, *, contain: bool
+) -> tuple[IntArray, IntArray]:
     found: list[tuple[IntArray, IntArray]] = []
     for mine, single in _patterns(lo, hi):
         for theirs, other_single in _patterns(other_lo, other_hi):

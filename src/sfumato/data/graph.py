@@ -92,13 +92,16 @@ class Graph:
 
     @classmethod
     def from_table(cls, table: Any, nodes: int) -> Graph:
-        """From an Arrow table with the columns `source` and `target`, as a release publishes it; node numbers may be text."""
+        """From an Arrow table with the columns `source` and `target`, as a release publishes it; node numbers may be
+        text."""
         import pyarrow as pa
 
         try:
             ends = [table.column(name).cast(pa.int64()).to_numpy() for name in ("source", "target")]
         except pa.ArrowInvalid:
-            raise DataError("an edge does not name two nodes by number", hint="publish again; the edges were changed") from None
+            raise DataError(
+                "an edge does not name two nodes by number", hint="publish again; the edges were changed"
+            ) from None
         return cls.from_pairs(ends[0], ends[1], nodes)
 
     def to_columns(self) -> dict[str, IntArray]:
@@ -121,7 +124,9 @@ class Graph:
         pairs = [(number[a], number[b]) for a, b in graph.edges()]
         read = cls.from_pairs([a for a, _ in pairs], [b for _, b in pairs], len(names), [str(name) for name in names])
         kinds = {mark for _, mark in graph.nodes(data="bipartite") if mark is not None}
-        return read.saying(differing_edge_attributes(carried for *_, carried in graph.edges(data=True)), kinds=len(kinds) > 1)
+        return read.saying(
+            differing_edge_attributes(carried for *_, carried in graph.edges(data=True)), kinds=len(kinds) > 1
+        )
 
     @classmethod
     def from_igraph(cls, graph: Any) -> Graph:
@@ -130,7 +135,9 @@ class Graph:
         names = graph.vs["name"] if "name" in graph.vs.attributes() else range(graph.vcount())
         read = cls.from_pairs(pairs[:, 0], pairs[:, 1], graph.vcount(), [str(name) for name in names])
         values = tuple(name for name in graph.es.attributes() if len({repr(value) for value in graph.es[name]}) > 1)
-        kinds = {mark for mark in graph.vs["type"] if isinstance(mark, bool)} if "type" in graph.vs.attributes() else set()
+        kinds = (
+            {mark for mark in graph.vs["type"] if isinstance(mark, bool)} if "type" in graph.vs.attributes() else set()
+        )
         return read.saying(values, kinds=len(kinds) > 1)
 
     def saying(self, values: tuple[str, ...], *, kinds: bool = False) -> Graph:

@@ -1,7 +1,7 @@
 """A generalization hierarchy as an interval index: leaves numbered depth first, a node is an interval ``[lo, hi)``.
 
-Containment is two comparisons, the size of a generalized value is ``hi − lo``, and the lowest common ancestor of a group is
-that of its smallest and its largest leaf.
+Containment is two comparisons, the size of a generalized value is ``hi − lo``, and the lowest common ancestor of a
+group is that of its smallest and its largest leaf.
 
 Paper: [boundaries §2, Def. 4, 5, 8]
 
@@ -118,7 +118,8 @@ class Hierarchy(Generalization):
 
     @cached_property
     def code_of(self) -> dict[str, int]:
-        """The leaf of every value; of one that is coded the leaf it becomes, even where a leaf has its name (90 beside ≥90)."""
+        """The leaf of every value; of one that is coded the leaf it becomes, even where a leaf has its name (90 beside
+        ≥90)."""
         leaf = {label: code for code, label in enumerate(self.leaves)}
         return leaf | {value: leaf[label] for value, label in self.coded.items()}
 
@@ -145,7 +146,8 @@ class Hierarchy(Generalization):
 
     @cached_property
     def ancestors(self) -> IntArray:
-        """``ancestors[d, leaf]``: the node above the leaf at depth d (the root has depth 0), the leaf itself beyond its depth."""
+        """``ancestors[d, leaf]``: the node above the leaf at depth d (the root has depth 0), the leaf itself beyond its
+        depth."""
         above = self._climb_all
         depth = (above != self.root).sum(axis=0)
         leaf = np.arange(self.size)
@@ -205,7 +207,8 @@ class Hierarchy(Generalization):
         return heights
 
     def bounded(self, labels: Iterable[str], *, where: str = "") -> Hierarchy:
-        """The same tree with a boundary: leaves may rise only to the first of these nodes above them [boundaries Def. 4]."""
+        """The same tree with a boundary: leaves may rise only to the first of these nodes above them [boundaries Def.
+        4]."""
         nodes = set()
         for label in labels:
             if label not in self.node_of:
@@ -219,7 +222,9 @@ class Hierarchy(Generalization):
         paths = [self.path(leaf) for leaf in range(self.size)]
         top = max(map(len, paths)) - 1
         if not 0 <= level <= top:
-            raise PolicyError(f"the hierarchy has no level {level}", where=where, hint=f"its levels are 0 (values) to {top} (root)")
+            raise PolicyError(
+                f"the hierarchy has no level {level}", where=where, hint=f"its levels are 0 (values) to {top} (root)"
+            )
         nodes = {path[min(level, len(path) - 1)] for path in paths}
         return replace(self, ceilings=frozenset(nodes))
 

@@ -1,7 +1,8 @@
 """Many small sets over one universe of items, held sparsely: the form of everything set-valued.
 
-Row i is ``items[starts[i]:starts[i + 1]]``, item codes in ascending order, each at most once. Memory grows with the number of
-items present, never with records x universe; `packed` gives the bit view where the universe is small enough to pay for it.
+Row i is ``items[starts[i]:starts[i + 1]]``, item codes in ascending order, each at most once. Memory grows with the
+number of items present, never with records x universe; `packed` gives the bit view where the universe is small enough
+to pay for it.
 
 Invariants
     I1  `starts` ascends from 0 to ``len(items)``; the codes of one row ascend strictly and lie in 0 … width − 1.

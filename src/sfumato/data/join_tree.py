@@ -7,12 +7,12 @@ Paper
     [versatile §5.1]: published schemas must be decomposable for the closed-form estimate.
 
 Invariants
-    I1  A maximum spanning tree by size of intersection has the running-intersection property exactly when its total weight is
-        Σ|Cᵢ| − |∪Cᵢ| (every column then occupies a connected part of the tree).
+    I1  A maximum spanning tree by size of intersection has the running-intersection property exactly when its total
+        weight is Σ|Cᵢ| − |∪Cᵢ| (every column then occupies a connected part of the tree).
 
 Departures
-    The paper says every schema in Guardian Normal Form is triangulated. That is wrong for columns no rule speaks about (three
-    tables AB, BC, CA and no rule), so it is checked here and demanded by the decompositions.
+    The paper says every schema in Guardian Normal Form is triangulated. That is wrong for columns no rule speaks about
+    (three tables AB, BC, CA and no rule), so it is checked here and demanded by the decompositions.
 
 >>> join_tree([frozenset("ab"), frozenset("bc"), frozenset("d")])
 [TreeEdge(parent=0, child=1, shared=frozenset({'b'})), TreeEdge(parent=0, child=2, shared=frozenset())]
@@ -36,7 +36,8 @@ class TreeEdge:
 
 
 def join_tree(sets: Sequence[frozenset[str]]) -> list[TreeEdge] | None:
-    """Links in an order in which every parent comes before its children (set 0 is the root), or None for a cyclic schema."""
+    """Links in an order in which every parent comes before its children (set 0 is the root), or None for a cyclic
+    schema."""
     links: list[TreeEdge] = []
     best = {place: TreeEdge(0, place, sets[0] & sets[place]) for place in range(1, len(sets))}
     while best:

@@ -1,9 +1,10 @@
-"""`Linkage`: for every person, how many published candidates an outsider is left with and how sensitive values spread over them.
+"""`Linkage`: for every person, how many published candidates an outsider is left with and how sensitive values spread
+over them.
 
 > A release is safe when, for every person, the candidates an outsider is left with are many and varied enough.
 
-People the outsider cannot tell apart are one *kind* with a count. A reading turns published parts into a `Linkage`; a model is a
-predicate on it.
+People the outsider cannot tell apart are one *kind* with a count. A reading turns published parts into a `Linkage`; a
+model is a predicate on it.
 
 Notation
     kind        people with the same candidates
@@ -12,7 +13,8 @@ Notation
     spread      per sensitive column, the weight of each value among those candidates (rows of a sparse matrix)
 
 >>> import numpy as np
->>> link = Linkage.of_groups(np.array([0, 0, 0, 1, 1]), {"illness": (np.array([0, 1, 1, 2, 2]), ("flu", "gout", "cold"))})
+>>> link = Linkage.of_groups(np.array([0, 0, 0, 1, 1]), {"illness": (np.array([0, 1, 1, 2, 2]), ("flu", "gout",
+...     "cold"))})
 >>> link.candidates.tolist(), link.spread["illness"].distinct().tolist(), link.spread["illness"].largest().tolist()
 ([3, 2], [2, 1], [2, 2])
 """
@@ -48,7 +50,12 @@ class ValueDistribution:
 
     @classmethod
     def count(
-        cls, kind: IntArray, value: NDArray[np.integer], kinds: int, labels: tuple[str, ...], weight: IntArray | None = None
+        cls,
+        kind: IntArray,
+        value: NDArray[np.integer],
+        kinds: int,
+        labels: tuple[str, ...],
+        weight: IntArray | None = None,
     ) -> ValueDistribution:
         """Count (kind, value) pairs, each with a weight (1 when absent)."""
         width = max(len(labels), 1)
@@ -76,11 +83,17 @@ class ValueDistribution:
     def total(self) -> NDArray[Any]:
         if self.whole is not None:
             return self.whole
-        return np.add.reduceat(self.weight, self.start[:-1]) if len(self.weight) else np.zeros(self.kinds, dtype=np.int64)
+        return (
+            np.add.reduceat(self.weight, self.start[:-1]) if len(self.weight) else np.zeros(self.kinds, dtype=np.int64)
+        )
 
     def largest(self) -> NDArray[Any]:
         """Weight of the most frequent value of each kind."""
-        return np.maximum.reduceat(self.weight, self.start[:-1]) if len(self.weight) else np.zeros(self.kinds, dtype=np.int64)
+        return (
+            np.maximum.reduceat(self.weight, self.start[:-1])
+            if len(self.weight)
+            else np.zeros(self.kinds, dtype=np.int64)
+        )
 
     def kind(self) -> IntArray:
         """The kind of each entry."""
@@ -92,7 +105,8 @@ class ValueDistribution:
         return shares
 
     def overall(self) -> FloatArray:
-        """The share of every value in what kinds are compared with: all of them together, unless something else is said."""
+        """The share of every value in what kinds are compared with: all of them together, unless something else is
+        said."""
         if self.compared is not None:
             return self.compared
         totals = np.bincount(self.value, weights=self.weight, minlength=len(self.labels))
@@ -131,6 +145,7 @@ class Linkage:
         """Everybody's candidates are the records of the own group: rows with the same published tuple, with counts."""
         counts = class_counts(group, weights, 0)
         spread = {
-            name: ValueDistribution.count(group, codes, len(counts), labels, weights) for name, (codes, labels) in sensitive.items()
+            name: ValueDistribution.count(group, codes, len(counts), labels, weights)
+            for name, (codes, labels) in sensitive.items()
         }
         return cls(counts, counts, spread)

@@ -1,7 +1,8 @@
-"""Rows on a shelf: tables that need more than their share of the memory lie in a file without a name, and are mapped from there.
+"""Rows on a shelf: tables that need more than their share of the memory lie in a file without a name, and are mapped
+from there.
 
-Whoever looks at such a table sees a plain Arrow table; its pages come from the disk and go again when others are needed. The
-file has no name from the beginning, so that nothing is left behind by a process that is killed.
+Whoever looks at such a table sees a plain Arrow table; its pages come from the disk and go again when others are
+needed. The file has no name from the beginning, so that nothing is left behind by a process that is killed.
 
 Invariants
     I1  A column lies in one piece, so that rows can be taken from it in any order without copying it.
@@ -19,9 +20,10 @@ Watch
 -----
 A watch over what a process holds while it works under a bound: it lets go of what can be had again.
 
-Two kinds of memory grow without anybody needing them: pages of mapped files, which the system would take back only when it runs
-out itself, and memory that was freed and that the C library keeps. Steps that look at a whole column cannot be asked to let go in
-the middle; a thread beside them can, because a page that is let go comes back from its file when it is looked at.
+Two kinds of memory grow without anybody needing them: pages of mapped files, which the system would take back only when
+it runs out itself, and memory that was freed and that the C library keeps. Steps that look at a whole column cannot be
+asked to let go in the middle; a thread beside them can, because a page that is let go comes back from its file when it
+is looked at.
 
 >>> anonymous, mapped = resident()
 >>> anonymous >= 0 and mapped >= 0
@@ -32,9 +34,8 @@ Memory
 ------
 Memory that large tables leave behind: freed, and still held by the C library, which may need none of it for long.
 
-Where a method has ended, the release is read back and judged, and what the method held lies idle between arrays that are still
-in use: of five million rows 600 MB.
-"""
+Where a method has ended, the release is read back and judged, and what the method held lies idle between arrays that
+are still in use: of five million rows 600 MB."""
 
 from __future__ import annotations
 
@@ -171,11 +172,15 @@ class _Column:
         ends = np.frombuffer(places, dtype=np.int32)[texts.offset : texts.offset + len(texts) + 1].astype(np.int64)
         first, last = int(ends[0]), int(ends[-1])
         if self.size + last - first >= _REGION or 4 * (self.rows + len(texts)) >= _REGION:
-            raise DataError(f"column '{self.name}' holds more than 2 GB of text", hint="leave its table out, or take a subset")
+            raise DataError(
+                f"column '{self.name}' holds more than 2 GB of text", hint="leave its table out, or take a subset"
+            )
         if last > first:
             _write(self.file, memoryview(signs)[first:last], self.start + self.size)
         _write(self.file, (ends[1:] - first + self.size).astype(np.int32).data, self._place_of(self.rows + 1))
-        there = np.ones(len(texts), dtype=bool) if not texts.null_count else texts.is_valid().to_numpy(zero_copy_only=False)
+        there = (
+            np.ones(len(texts), dtype=bool) if not texts.null_count else texts.is_valid().to_numpy(zero_copy_only=False)
+        )
         self.valid.append((np.packbits(there, bitorder="little"), len(texts)))  # I2
         self.rows, self.size = self.rows + len(texts), self.size + last - first
 
@@ -284,7 +289,9 @@ class MemoryWatch:
             self._thread.start()
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self._ended.set()
         if self._thread.ident is not None:
             self._thread.join()

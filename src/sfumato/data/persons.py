@@ -1,11 +1,12 @@
 """Rows of people: who each row belongs to, as one number per row.
 
-A person is named by one or more columns. A missing name is an error: a row of nobody in particular could be anybody's, and counting
-it as a person of its own would promise too much.
+A person is named by one or more columns. A missing name is an error: a row of nobody in particular could be anybody's,
+and counting it as a person of its own would promise too much.
 
 >>> import pyarrow as pa
 >>> visits = Table(pa.table({"patient": ["7", "3", "7"], "age": ["30", "41", "31"]}))
->>> persons_of_rows(visits, ("patient",)).tolist(), persons_with_several_rows(persons_of_rows(visits, ("patient",))).tolist()
+>>> persons_of_rows(visits, ("patient",)).tolist(), persons_with_several_rows(persons_of_rows(visits,
+...     ("patient",))).tolist()
 ([1, 0, 1], [1, 0, 1])
 
 
@@ -13,9 +14,8 @@ Bags
 ----
 Bags of rows: what several rows of one person say together, whatever their order.
 
-People with equal bags cannot be told apart by whoever knows all their rows. Values that people have are looked at row by row and as
-what somebody *ever* has, in whichever row.
-"""
+People with equal bags cannot be told apart by whoever knows all their rows. Values that people have are looked at row
+by row and as what somebody *ever* has, in whichever row."""
 
 from __future__ import annotations
 
@@ -33,9 +33,11 @@ from sfumato.data.linkage import ValueDistribution
 from sfumato.data.table import Table
 
 _PAIRS = 50_000_000
-"""Pairs of a person and a bucket that are looked at; beyond, as many rows as anybody has are taken to fit everywhere."""
+"""Pairs of a person and a bucket that are looked at; beyond, as many rows as anybody has are taken to fit
+everywhere."""
 STAYS = 0.95
-"""From this share of the people with several rows on, a value that is the same in all of them is taken to stay with a person."""
+"""From this share of the people with several rows on, a value that is the same in all of them is taken to stay with a
+person."""
 SINGLE = 0
 """The number of everybody who has one row, in `persons_with_several_rows`."""
 
@@ -52,7 +54,9 @@ def _people_of(table: Table, columns: Sequence[str]) -> IntArray:
         if MISSING in names:
             missing = int(text.counts()[names.index(MISSING)])
             what = f"{missing} row(s) do not say whose they are: '{name}' is missing"
-            raise DataError(what, hint="fill it in, or leave these rows out; nobody can say among how many people they stand")
+            raise DataError(
+                what, hint="fill it in, or leave these rows out; nobody can say among how many people they stand"
+            )
     named = equivalence_classes_of([_ranks(table, name) for name in columns], rows=table.rows)
     return named.of
 
@@ -80,11 +84,13 @@ def share_with_constant_value(person: IntArray, codes: NDArray[np.integer]) -> f
 
 
 def most_rows_of_one_person(bucket: IntArray, alike: IntArray, person: IntArray, records: IntArray) -> IntArray:
-    """Per bucket the most rows that could be one person's: per kind of row no more than the person, or the bucket, has of it.
+    """Per bucket the most rows that could be one person's: per kind of row no more than the person, or the bucket, has
+    of it.
 
     `bucket` and `alike` are of rows, `person` and `records` (the kind of row that a record would be) of records.
 
-    >>> most_rows_of_one_person(np.array([0, 0, 1]), np.array([5, 5, 5]), np.array([0, 0, 1]), np.array([5, 5, 5])).tolist()
+    >>> most_rows_of_one_person(np.array([0, 0, 1]), np.array([5, 5, 5]), np.array([0, 0, 1]), np.array([5, 5,
+    ...     5])).tolist()
     [2, 1]
     """
     rows = np.bincount(person)
@@ -135,7 +141,8 @@ def persons_with_several_rows(person: IntArray) -> IntArray:
 
 
 def number_equal_multisets(person: IntArray, cell: IntArray) -> IntArray:
-    """A number for each person, equal where rows stand in the same cells equally often; people are numbered without gaps.
+    """A number for each person, equal where rows stand in the same cells equally often; people are numbered without
+    gaps.
 
     >>> number_equal_multisets(np.array([0, 1, 0, 1, 2]), np.array([7, 8, 8, 7, 7])).tolist()
     [0, 0, 1]

@@ -45,7 +45,8 @@ def require_regular(pattern: str, *, where: str = "") -> None:
 
 @lru_cache(maxsize=256)
 def pattern_problem(pattern: str) -> tuple[str, str, int] | None:
-    """What is wrong with a pattern, what to try, at which character (-1: as a whole); nothing is tried before its size is known."""
+    """What is wrong with a pattern, what to try, at which character (-1: as a whole); nothing is tried before its size
+    is known."""
     if len(pattern) > LONGEST_PATTERN:
         return f"the pattern is longer than {LONGEST_PATTERN} characters", "shorten it, or list the values", -1
     if max(accumulate((sign == "(") - (sign == ")") for sign in pattern), default=0) > DEEPEST_PATTERN:
@@ -55,17 +56,33 @@ def pattern_problem(pattern: str) -> tuple[str, str, int] | None:
             warnings.simplefilter("error", FutureWarning)
             re.compile(pattern, re.ASCII)
     except re.error as error:
-        return f"the pattern cannot be read: {error.msg}", "check its brackets and signs", -1 if error.pos is None else error.pos
+        return (
+            f"the pattern cannot be read: {error.msg}",
+            "check its brackets and signs",
+            -1 if error.pos is None else error.pos,
+        )
     except OverflowError:
         return "the pattern repeats something too often", "repeat it at most 1000 times", -1
     except FutureWarning:
-        return "the pattern has something that engines read differently", "write '{0,n}' and plain classes like [a-z]", -1
+        return (
+            "the pattern has something that engines read differently",
+            "write '{0,n}' and plain classes like [a-z]",
+            -1,
+        )
     if _TWO_MEANINGS.search(pattern):
-        return "the pattern has something that engines read differently", "write '{0,n}' and plain classes like [a-z]", -1
+        return (
+            "the pattern has something that engines read differently",
+            "write '{0,n}' and plain classes like [a-z]",
+            -1,
+        )
     try:
         pc.match_substring_regex(pa.array([""]), _whole(pattern))
     except pa.ArrowInvalid:
-        return "the pattern has something that cannot be matched in linear time", "use no look-around and no references", -1
+        return (
+            "the pattern has something that cannot be matched in linear time",
+            "use no look-around and no references",
+            -1,
+        )
     return None
 
 

@@ -1,7 +1,7 @@
 """A table of people: columns as they came, and each as text with a code per row when somebody needs it.
 
-Values are text until a hierarchy or a domain says otherwise, and what was text stays the same text. A missing value (null or
-empty) is a value of its own.
+Values are text until a hierarchy or a domain says otherwise, and what was text stays the same text. A missing value
+(null or empty) is a value of its own.
 
 >>> import pyarrow as pa
 >>> people = Table(pa.table({"age": ["30", None, "30"], "n": [1, 2, 2]}))
@@ -25,8 +25,8 @@ Related
 -------
 A table of people and a table of their rows, joined: what is said once of a person stands beside every row of theirs.
 
-A person without rows stands there once with nothing in the columns of rows; `absent` tells such a line from a row in which
-everything is missing. How many rows somebody has, none included, is thus kept.
+A person without rows stands there once with nothing in the columns of rows; `absent` tells such a line from a row in
+which everything is missing. How many rows somebody has, none included, is thus kept.
 
 >>> import pyarrow as pa
 >>> people = Table(pa.table({"id": ["1", "2"], "sex": ["f", "m"]}))
@@ -58,7 +58,8 @@ _DAY = len("2012-12-31")
 _MANY, _SHORT = 1_000, 18
 """Labels that are worth reading together, and digits that surely fit into 64 bits."""
 IN_ORDER = {b"codes": b"texts in order of first appearance"}
-"""What the schema of a table says whose codes need no second look: one dictionary of different texts a column, none missing."""
+"""What the schema of a table says whose codes need no second look: one dictionary of different texts a column, none
+missing."""
 
 _WIDTH = np.iinfo(np.int32).bits
 """Bits of the codes that everybody calculates with."""
@@ -161,7 +162,9 @@ class Table:
         if name not in self._number:
             labels = self.text(name).labels
             found = _written_in_digits(labels)
-            self._number[name] = np.array([as_number(label, name, labels) for label in labels]) if found is None else found
+            self._number[name] = (
+                np.array([as_number(label, name, labels) for label in labels]) if found is None else found
+            )
         return self._number[name]
 
     def column(self, name: str) -> pa.ChunkedArray:
@@ -222,7 +225,9 @@ def encode_compactly(table: pa.Table) -> pa.Table:
 def encode_column_compactly(column: pa.ChunkedArray, name: str) -> pa.DictionaryArray:
     """The same of one column."""
     text = as_text(column, name)
-    return pa.DictionaryArray.from_arrays(pa.array(narrow_codes(text.codes, len(text.labels))), labels_as_texts(text.labels))
+    return pa.DictionaryArray.from_arrays(
+        pa.array(narrow_codes(text.codes, len(text.labels))), labels_as_texts(text.labels)
+    )
 
 
 def as_text(column: pa.ChunkedArray, name: str) -> TextColumn:
@@ -232,18 +237,23 @@ def as_text(column: pa.ChunkedArray, name: str) -> TextColumn:
     try:
         text = column if pa.types.is_string(column.type) else pc.cast(column, pa.string())
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-        raise DataError(f"column '{name}' has the type {column.type}, which is no single value", hint="leave it out") from None
+        raise DataError(
+            f"column '{name}' has the type {column.type}, which is no single value", hint="leave it out"
+        ) from None
     return _of_codes(combined_chunks(pc.fill_null(text, MISSING) if text.null_count else text).dictionary_encode())
 
 
 def _of_codes(encoded: Any) -> TextColumn:
     encoded = combined_chunks(encoded)
     held = encoded.indices.to_numpy(zero_copy_only=False)
-    return TextColumn(held.astype(np.int32, copy=False), Labels.coded(encoded.dictionary.to_pylist(), held, encoded.dictionary))
+    return TextColumn(
+        held.astype(np.int32, copy=False), Labels.coded(encoded.dictionary.to_pylist(), held, encoded.dictionary)
+    )
 
 
 def _coded(column: pa.ChunkedArray) -> TextColumn | None:
-    """The same of a column that is codes into different texts already, without writing every row as text; None of others."""
+    """The same of a column that is codes into different texts already, without writing every row as text; None of
+    others."""
     if not pa.types.is_dictionary(column.type) or not pa.types.is_string(column.type.value_type):
         return None
     if column.null_count or any(chunk.dictionary.null_count for chunk in column.chunks):
@@ -258,7 +268,9 @@ def _coded(column: pa.ChunkedArray) -> TextColumn | None:
     first[indices[::-1]] = np.arange(len(indices))[::-1]
     present = np.argsort(first, kind="stable")[: int((first < len(indices)).sum())]
     if indices.dtype == np.int32 and (present == np.arange(len(present))).all():
-        return TextColumn(indices, Labels.coded(labels[: len(present)], indices))  # the codes that are there, not a copy
+        return TextColumn(
+            indices, Labels.coded(labels[: len(present)], indices)
+        )  # the codes that are there, not a copy
     number = np.full(len(labels), -1, dtype=np.int32)
     number[present] = np.arange(len(present), dtype=np.int32)
     codes = number[indices]
@@ -266,7 +278,8 @@ def _coded(column: pa.ChunkedArray) -> TextColumn | None:
 
 
 def _written_in_digits(labels: Sequence[str]) -> NDArray[np.float64] | None:
-    """The numbers of many labels at once, when every one is a short row of digits, as most numbers are; None of others."""
+    """The numbers of many labels at once, when every one is a short row of digits, as most numbers are; None of
+    others."""
     if len(labels) < _MANY or not labels[0].isdecimal():
         return None
     texts = labels_as_texts(labels)
@@ -319,7 +332,9 @@ def _require_apart(people: Table, rows: Table, key: Sequence[str], own: Sequence
     for name in key:
         for table, what in ((people, "people"), (rows, "rows")):
             if name not in table.names:
-                raise DataError(f"the table of {what} has no column '{name}', which names a person", hint="see 'person:'")
+                raise DataError(
+                    f"the table of {what} has no column '{name}', which names a person", hint="see 'person:'"
+                )
     twice = [name for name in own if name in rows.names]
     if twice:
         hint = "drop it from one of them, or rename it"
@@ -332,7 +347,9 @@ def _named(people: Table, rows: Table, key: Sequence[str]) -> IntArray:
     for name in key:
         mine, theirs = people.text(name), rows.text(name)
         known = {label: code for code, label in enumerate(mine.labels)}
-        code = np.array([known.get(label, len(known) + place) for place, label in enumerate(theirs.labels)], dtype=np.int64)
+        code = np.array(
+            [known.get(label, len(known) + place) for place, label in enumerate(theirs.labels)], dtype=np.int64
+        )
         columns.append(np.concatenate([mine.codes.astype(np.int64), code[theirs.codes]]))
     named = equivalence_classes_of(columns, rows=people.rows + rows.rows)
     line = np.full(len(named), -1, dtype=np.int64)

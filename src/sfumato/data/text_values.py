@@ -1,8 +1,8 @@
 """What a number is: one strict definition for everything that reads numbers from text.
 
-A sign, ASCII digits with at most one point, an exponent, and nothing else around or between them: ``12``, ``-0.5``, ``+3``,
-``.5``, ``5.``, ``1e3``. Written out, a number has at most 40 digits before the point and at most 40 behind it, so that exact
-arithmetic on it stays cheap. Blanks, underscores, decimal commas, ``nan`` and ``inf`` make no number.
+A sign, ASCII digits with at most one point, an exponent, and nothing else around or between them: ``12``, ``-0.5``,
+``+3``, ``.5``, ``5.``, ``1e3``. Written out, a number has at most 40 digits before the point and at most 40 behind it,
+so that exact arithmetic on it stays cheap. Blanks, underscores, decimal commas, ``nan`` and ``inf`` make no number.
 
 Invariants
     I1  A label that is made of numbers (``lo-hi``, ``[lo, hi)``) is read back as the same two numbers, in one way only.
@@ -35,11 +35,13 @@ The distinct values of a column, each with the row in which it stood first: erro
 
 Formulas
 --------
-Cells that a spreadsheet would take for a formula: they begin with ``=``, ``+``, ``-``, ``@``, a tab or a carriage return.
+Cells that a spreadsheet would take for a formula: they begin with ``=``, ``+``, ``-``, ``@``, a tab or a carriage
+return.
 
 What is made of digits and signs only, like ``-5``, ``+49 170 1234`` or the range ``-10--1``, is none.
 
->>> [is_formula(text) for text in ("=1+1", "@SUM(A1)", "-A1", "+cmd|' /C calc'!A0", "-5", "-1.5e3", "+49 170 1234", "a=b", "-", "")]
+>>> [is_formula(text) for text in ("=1+1", "@SUM(A1)", "-A1", "+cmd|' /C calc'!A0", "-5", "-1.5e3", "+49 170 1234",
+...     "a=b", "-", "")]
 [True, True, True, True, False, False, False, False, False, False]
 >>> escape_formula("=1+1"), escape_formula("-5")
 ("'=1+1", '-5')
@@ -115,11 +117,14 @@ def not_a_number_error(values: Sequence[str], value: str, column: str) -> DataEr
         return DataError(what, hint="there are blanks around it: clean the column, or use another hierarchy")
     if value[:1] in set("+-.0123456789"):
         return DataError(what, hint=f"write it in plain digits, at most {DIGITS} before and behind the point")
-    return DataError(what, hint="list texts that mean 'missing' in 'missing: [NA]' under data, or use another hierarchy")
+    return DataError(
+        what, hint="list texts that mean 'missing' in 'missing: [NA]' under data, or use another hierarchy"
+    )
 
 
 def parse_interval(label: str) -> tuple[Decimal, Decimal, bool] | None:
-    """The two ends of ``lo-hi`` or ``[lo, hi)``, and whether the upper end belongs to it; None for any other text (I1)."""
+    """The two ends of ``lo-hi`` or ``[lo, hi)``, and whether the upper end belongs to it; None for any other text
+    (I1)."""
     ends = interval_ends_text(label)
     if ends is None:
         return None

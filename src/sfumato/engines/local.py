@@ -1,4 +1,5 @@
-"""The files of a part counted here, one after the other, so that anybody can verify a release that was made on a cluster.
+"""The files of a part counted here, one after the other, so that anybody can verify a release that was made on a
+cluster.
 
 Memory grows with the different rows, not with the rows.
 
@@ -48,7 +49,9 @@ class LocalFiles:
 
     def count(self, files: Sequence[Path], names: Sequence[str]) -> tuple[pa.Table, IntArray]:
         try:
-            whole = pa.concat_tables([_empty(names), *(_counted(batch, names) for file in files for batch in batches(file, names))])
+            whole = pa.concat_tables(
+                [_empty(names), *(_counted(batch, names) for file in files for batch in batches(file, names))]
+            )
         except (OSError, pa.ArrowException):
             raise DataError("a file is no Parquet file") from None
         return split_counts(merged(whole, names))
@@ -68,7 +71,9 @@ class LocalFiles:
         mine, often = self.count(files, names)
         theirs = merged(_counted(rows.select(list(names)), names), names)
         minus = theirs.set_column(len(names), COUNT, pc.negate(theirs.column(COUNT)))
-        left = merged(pa.concat_tables([mine.append_column(COUNT, pa.array(often)), minus.select([*names, COUNT])]), names)
+        left = merged(
+            pa.concat_tables([mine.append_column(COUNT, pa.array(often)), minus.select([*names, COUNT])]), names
+        )
         return int(np.maximum(left.column(COUNT).to_numpy(), 0).sum())
 
     def repeats(self, files: Sequence[Path], names: Sequence[str]) -> int:
@@ -80,7 +85,9 @@ class LocalFiles:
         names, found = [str(place) for place in range(len(people))], pa.table({PERSON: pa.array([], pa.string())})
         for name, own in zip(names, people, strict=True):
             pairs = own if isinstance(own, pa.Table) else _pairs(own)
-            pairs = pa.table({PERSON: pc.cast(pairs.column(PERSON), pa.string()), name: pc.cast(pairs.column(LINE), pa.int64())})
+            pairs = pa.table(
+                {PERSON: pc.cast(pairs.column(PERSON), pa.string()), name: pc.cast(pairs.column(LINE), pa.int64())}
+            )
             if pc.count_distinct(pairs.column(PERSON)).as_py() < pairs.num_rows:
                 raise LedgerError(TWICE)
             found = found.join(pairs, PERSON, join_type="full outer")
@@ -125,7 +132,9 @@ def _empty(names: Sequence[str]) -> pa.Table:
 def merged(counted: pa.Table, names: Sequence[str]) -> pa.Table:
     """Equal rows as one, their counts added."""
     found = counted.group_by(list(names)).aggregate([(COUNT, "sum")])
-    return found.rename_columns([COUNT if name == f"{COUNT}_sum" else name for name in found.column_names]).select([*names, COUNT])
+    return found.rename_columns([COUNT if name == f"{COUNT}_sum" else name for name in found.column_names]).select(
+        [*names, COUNT]
+    )
 
 
 def split_counts(counted: pa.Table) -> tuple[pa.Table, IntArray]:

@@ -1,11 +1,14 @@
-"""What passes between an engine and the rest of the house: counted files in, classes to the methods, and a recoding back to rows.
+"""What passes between an engine and the rest of the house: counted files in, classes to the methods, and a recoding
+back to rows.
 
-A `Recoding` is the private trace of a release as a grouping instead of rows: which share of each class is published as what.
+A `Recoding` is the private trace of a release as a grouping instead of rows: which share of each class is published as
+what.
 
 Invariants
-    I1  A class is known again by a number that no other class of the run has; where two had the same, the run is refused.
-    I2  What chance decides is keyed by a secret of the run and by what is published or split, never by a place, a partition or a
-        time: a task that runs twice does the same twice.
+    I1  A class is known again by a number that no other class of the run has; where two had the same, the run is
+        refused.
+    I2  What chance decides is keyed by a secret of the run and by what is published or split, never by a place, a
+        partition or a time: a task that runs twice does the same twice.
     I3  The order of published rows is a function of the secret and of the published rows alone.
 """
 
@@ -48,7 +51,8 @@ class FileEngine(Protocol):
     def with_buckets(
         self, files: Sequence[Path], lists: Mapping[str, Sequence[Path]], aside: Sequence[str]
     ) -> dict[str, tuple[pa.Table, IntArray | None]]:
-        """A table with buckets, named as its folder, and the parts that list what they hide: rows, or different rows with counts.
+        """A table with buckets, named as its folder, and the parts that list what they hide: rows, or different rows
+        with counts.
 
         Counted buckets are told apart only by what they list. Columns `aside` are not counted.
         """
@@ -57,7 +61,8 @@ class FileEngine(Protocol):
         """Rows that say in some columns, as text, what another row says that came before them."""
 
     def courses(self, people: Sequence[People]) -> tuple[pa.Table, IntArray]:
-        """The different courses of people through some releases (per release a line, −1 where absent), and how many took each.
+        """The different courses of people through some releases (per release a line, −1 where absent), and how many
+        took each.
 
         Somebody who is twice in a release is refused.
         """
@@ -101,7 +106,8 @@ class RunSecret:
 
 @dataclass(frozen=True, slots=True)
 class Recoding:
-    """Which share of each class is published as what: places `first` … `last` of class `identity` become tuple `shown`."""
+    """Which share of each class is published as what: places `first` … `last` of class `identity` become tuple
+    `shown`."""
 
     names: tuple[str, ...]
     """The columns that make a class."""

@@ -1,1 +1,2 @@
-"""Several releases of the same data: ledger, persistent equivalence classes, constraints for methods, verdicts for the audit."""
+"""Several releases of the same data: ledger, persistent equivalence classes, constraints for methods, verdicts for the
+audit."""

@@ -1,28 +1,32 @@
-"""Joint classes: people who look alike in everything that was published with a hidden column may trade all those rows at once.
+"""Joint classes: people who look alike in everything that was published with a hidden column may trade all those rows
+at once.
 
 Guarantee
-    Let B be the bundle of a claim: the tables that publish what it hides, and those reached from them through columns that nobody
-    is known by (sensitive and other ones). When two people have equal cells in every table of B, in the columns that the claim's
-    outsider knows and in those that tables outside B publish too, then the world in which they trade all their rows of B agrees
-    with everything published. So whoever joins all releases cannot tell the members of a joint class apart: every permutation of
-    their bundles is possible, and a model that holds in every joint class holds over all releases, however many there are.
+    Let B be the bundle of a claim: the tables that publish what it hides, and those reached from them through columns
+    that nobody is known by (sensitive and other ones). When two people have equal cells in every table of B, in the
+    columns that the claim's outsider knows and in those that tables outside B publish too, then the world in which they
+    trade all their rows of B agrees with everything published. So whoever joins all releases cannot tell the members of
+    a joint class apart: every permutation of their bundles is possible, and a model that holds in every joint class
+    holds over all releases, however many there are.
 
-    Proof. Take i and j of one class and a table q outside B with a column m that a table r of B has too. Then m is a known column,
-    or q would be in B; so the cells of i and j in r are equal in m, and that cell contains the value of i, as does that of i in q.
-    So the row of j in r agrees with the row of i in q, and the other way round. Inside B the rows of one person stay together. The
-    outsider's own knowledge of i and j agrees with both, because the cells in the columns that the outsider knows are equal.
+    Proof. Take i and j of one class and a table q outside B with a column m that a table r of B has too. Then m is a
+    known column, or q would be in B; so the cells of i and j in r are equal in m, and that cell contains the value of
+    i, as does that of i in q. So the row of j in r agrees with the row of i in q, and the other way round. Inside B the
+    rows of one person stay together. The outsider's own knowledge of i and j agrees with both, because the cells in the
+    columns that the outsider knows are equal.
 
 Presence
-    With ``cohorts: known`` being absent from a table is one more value that its cells may have: outsiders may know in which
-    releases somebody is. See `united` for outsiders who do not.
+    With ``cohorts: known`` being absent from a table is one more value that its cells may have: outsiders may know in
+    which releases somebody is. See `united` for outsiders who do not.
 
 Knowledge
-    Whoever trades places keeps what the outsider knows and what tables outside B tell (`columns_kept_together`), and takes
-    all else from the
-    other. A dependency that outsiders know (``knows:``) holds in the new world when all its columns are kept, because they are as
-    they were, and when all are taken, because they are as they were for the other. One that ties both kinds is not judged.
+    Whoever trades places keeps what the outsider knows and what tables outside B tell (`columns_kept_together`), and
+    takes all else from the other. A dependency that outsiders know (``knows:``) holds in the new world when all its
+    columns are kept, because they are as they were, and when all are taken, because they are as they were for the
+    other. One that ties both kinds is not judged.
 
-Changed values: a bundle moves as a whole, and a cell need only cover what is true at its time, so values may change freely.
+Changed values: a bundle moves as a whole, and a cell need only cover what is true at its time, so values may change
+freely.
 
 Paper: beside [sequential Def. 4.2], whose measure counts covering rows; see docs/explanation/releases.md.
 
@@ -31,43 +35,50 @@ Cost: one sort of people for each table of the bundle.
 
 United
 ------
-Joint classes for outsiders who do not know who is in which release: people who came or left later may trade places, too.
+Joint classes for outsiders who do not know who is in which release: people who came or left later may trade places,
+too.
 
 Guarantee
-    Two joint classes are united when each of them, wherever it is absent from a table and the other is not, has only people whose
-    values the other's cells cover, and they look alike wherever both are present. Then any two of their people may trade all
-    their rows of the bundle, being absent included, and nobody who does not know who is in which release can tell. All classes of
-    a union must agree in pairs, so every permutation of its people is possible.
-    Of a release with tables outside of the bundle as well, both are in it or neither: being absent would be traded in some tables
-    of the release and not in others, and whoever is in one of them is in all.
-    Of somebody of whom a column was never told only a cell that says nothing (``*``) is known to cover them.
-    Each table is judged by the people of the union who stand in it: an outsider may still know that somebody is in one release.
+    Two joint classes are united when each of them, wherever it is absent from a table and the other is not, has only
+    people whose values the other's cells cover, and they look alike wherever both are present. Then any two of their
+    people may trade all their rows of the bundle, being absent included, and nobody who does not know who is in which
+    release can tell. All classes of a union must agree in pairs, so every permutation of its people is possible. Of a
+    release with tables outside of the bundle as well, both are in it or neither: being absent would be traded in some
+    tables of the release and not in others, and whoever is in one of them is in all. Of somebody of whom a column was
+    never told only a cell that says nothing (``*``) is known to cover them. Each table is judged by the people of the
+    union who stand in it: an outsider may still know that somebody is in one release.
 
 Paper: the unifying view of [sequential §6]; the outsider who knows more is the default.
 
 Notation
-    hull   of a class in a column: the smallest interval of leaves around the values of its people; a cell that is an interval
-           covers all of them exactly when it covers the hull
-    look   what a class, or a union, looks like in a table of the bundle, in the columns that make the class; −1 where it is absent
+    hull   of a class in a column: the smallest interval of leaves around the values of its people; a cell that is an
+           interval covers all of them exactly when it covers the hull
+    look   what a class, or a union, looks like in a table of the bundle, in the columns that make the class; −1 where
+           it is absent
 
-Cost: classes × tables; those without a number of a lineage, or whose number is wrong, also the unions that are tried for each.
+Cost: classes × tables; those without a number of a lineage, or whose number is wrong, also the unions that are tried
+for each.
 
 
 Courses
 -------
 Courses: people of whom all releases so far say the same, and who are alike now, as one with a count.
 
-Nothing that is judged over several releases looks at who somebody is: people who stood alike in every release, of whom the same
-was remembered and who are alike in the table now can be exchanged for each other. So where rows lie elsewhere, what comes to the
-driver are courses with counts, and everything that knows histories of people knows histories of courses (`release.past.Memory`).
+Nothing that is judged over several releases looks at who somebody is: people who stood alike in every release, of whom
+the same was remembered and who are alike in the table now can be exchanged for each other. So where rows lie elsewhere,
+what comes to the driver are courses with counts, and everything that knows histories of people knows histories of
+courses (`release.past.Memory`).
 
 Notation
-    line      one row of what a ledger keeps of a release made where its rows lie: what was published, what the original said, and
-              of how many people. Which person is on which line stays there, in the people files beside the ledger
-    course    per release the line that somebody was on, −1 where absent; and the class in the table that is to be published
+    line      one row of what a ledger keeps of a release made where its rows lie: what was published, what the original
+              said, and of how many people. Which person is on which line stays there, in the people files beside the
+              ledger
+    course    per release the line that somebody was on, −1 where absent; and the class in the table that is to be
+              published
 
 Invariants
-    I1  A course has the same number of people in every release, and the courses of a line have the people that the line counted.
+    I1  A course has the same number of people in every release, and the courses of a line have the people that the line
+        counted.
 
 >>> Trajectories.of(pa.table({"0": [0, 0, 1], "1": [0, -1, -1]}), np.array([3, 2, 4])).names
 ('#0', '#1', '#2')
@@ -78,20 +89,23 @@ Trees
 Junction trees: possible values of people, proved by counting, when tables clustered together have an acyclic schema.
 
 Guarantee
-    Cluster the tables until their column sets, the hidden column included, are acyclic. Let somebody's label in a column be all
-    cells that were ever published of it for that person. Then for everybody who stands in all tables, with one value in all of
-    them, a value is possible that in every cluster with the hidden column some person has whose labels are the same in all
-    columns of the cluster. Each value has a witness of its own, so values that different proofs show may be united.
+    Cluster the tables until their column sets, the hidden column included, are acyclic. Let somebody's label in a
+    column be all cells that were ever published of it for that person. Then for everybody who stands in all tables,
+    with one value in all of them, a value is possible that in every cluster with the hidden column some person has
+    whose labels are the same in all columns of the cluster. Each value has a witness of its own, so values that
+    different proofs show may be united.
 
-    Proof. By induction over the join tree. Rows of a leaf cluster and cliques built so far carry a key: labels of shared columns,
-    and the hidden value where it is shared. Both sides have as many rows of a key as there are people with it, so any bijection
-    inside a key is a matching, and the wanted row can be put on the wanted clique. Every column lies in a connected part of the
-    tree, so agreement on shared columns is agreement everywhere; equal labels have a true value in common, so all cells
-    meet. Clusters without the hidden column keep everybody's own rows. People who are not in all tables stay where they are. ∎
+    Proof. By induction over the join tree. Rows of a leaf cluster and cliques built so far carry a key: labels of
+    shared columns, and the hidden value where it is shared. Both sides have as many rows of a key as there are people
+    with it, so any bijection inside a key is a matching, and the wanted row can be put on the wanted clique. Every
+    column lies in a connected part of the tree, so agreement on shared columns is agreement everywhere; equal labels
+    have a true value in common, so all cells meet. Clusters without the hidden column keep everybody's own rows. People
+    who are not in all tables stay where they are. ∎
 
-    Only possibility is proved, so only models that count different values can rest on it, and only where the policy asks for the
-    paper's measure (``by: join``, `k-linkability`). Equal labels, not covering ones, are asked for: rows that cover everybody help
-    nobody. A release that only a tree proves leaves no joint classes to go on from, so no method makes one on purpose.
+    Only possibility is proved, so only models that count different values can rest on it, and only where the policy
+    asks for the paper's measure (``by: join``, `k-linkability`). Equal labels, not covering ones, are asked for: rows
+    that cover everybody help nobody. A release that only a tree proves leaves no joint classes to go on from, so no
+    method makes one on purpose.
 
 Cost: people × tables, and a join tree for every merging of clusters.
 """
@@ -134,7 +148,8 @@ class PersistentClasses:
     names: tuple[tuple[str, ...], ...] = ()
     """Per sheet the columns in which the people of a class look alike."""
     mixed: bool = False
-    """Whether people of one class may be in different tables, so that each table must be judged by those who stand in it."""
+    """Whether people of one class may be in different tables, so that each table must be judged by those who stand in
+    it."""
     weights: IntArray | None = None
     """For how many people each of them stands; one without."""
     divided: frozenset[int] = frozenset()
@@ -143,11 +158,11 @@ class PersistentClasses:
     def linkages(self, hide: Collection[str], *, each: bool = False) -> Iterator[Linkage]:
         """What the classes leave an outsider, in every table.
 
-        A value may change from release to release; it is judged in each of them. Where all people of a class are in the same tables
-        and no value changed, what one table tells of a class all of them do, and they are judged at once; `each` is for models that
-        compare classes with their whole table. Where they are not, a table without the hidden column is judged by the people in it
-        as well, with the values that other tables publish of them: whoever knows that somebody is in it excludes everybody else.
-        """
+        A value may change from release to release; it is judged in each of them. Where all people of a class are in the
+        same tables and no value changed, what one table tells of a class all of them do, and they are judged at once;
+        `each` is for models that compare classes with their whole table. Where they are not, a table without the hidden
+        column is judged by the people in it as well, with the values that other tables publish of them: whoever knows
+        that somebody is in it excludes everybody else."""
         return (linkage for linkage, _ in self.linkages_with_classes(hide, each=each))
 
     def linkages_with_classes(self, hide: Collection[str], *, each: bool = False) -> Iterator[tuple[Linkage, IntArray]]:
@@ -179,7 +194,8 @@ class PersistentClasses:
 def values_from_other_tables(
     sheets: Iterable[CellTable], name: str, people: int
 ) -> Iterator[tuple[IntArray, IntArray, tuple[str, ...]]]:
-    """Per table without a column: who is in it and has a value that another table publishes, these values, and their labels.
+    """Per table without a column: who is in it and has a value that another table publishes, these values, and their
+    labels.
 
     Where somebody's value changed, each table that publishes the column counts by itself.
     """
@@ -195,7 +211,8 @@ def values_from_other_tables(
 
 
 def bundle_of(bundles: PublishedCells, hide: Collection[str], among: Iterable[CellTable] = ()) -> tuple[CellTable, ...]:
-    """The tables that publish a hidden column, those `among`, and whatever hangs on them by columns that nobody is known by."""
+    """The tables that publish a hidden column, those `among`, and whatever hangs on them by columns that nobody is
+    known by."""
     every = bundles.sheets
     wanted = [id(sheet) for sheet in among]
     inside = [not sheet.columns.isdisjoint(hide) or id(sheet) in wanted for sheet in every]
@@ -211,7 +228,8 @@ def bundle_of(bundles: PublishedCells, hide: Collection[str], among: Iterable[Ce
 def columns_kept_together(
     bundles: PublishedCells, given: Collection[str], hide: Collection[str], among: Iterable[CellTable] = ()
 ) -> frozenset[str]:
-    """Columns whose values everybody keeps who trades places: what the outsider knows, and what tables outside the bundle tell."""
+    """Columns whose values everybody keeps who trades places: what the outsider knows, and what tables outside the
+    bundle tell."""
     mine = {id(sheet) for sheet in bundle_of(bundles, hide, among)}
     return frozenset(given).union(*(sheet.columns for sheet in bundles.sheets if id(sheet) not in mine))
 
@@ -224,7 +242,8 @@ def find_persistent_classes(
     among: Iterable[CellTable] = (),
     without: CellTable | None = None,
 ) -> PersistentClasses:
-    """The joint classes of a claim: of tables that publish what it hides and those `among`, `without` one that is only coming."""
+    """The joint classes of a claim: of tables that publish what it hides and those `among`, `without` one that is only
+    coming."""
     sheets = bundle_of(bundles, hide, among)
     mine = {id(sheet) for sheet in sheets}
     others = [sheet for sheet in bundles.sheets if id(sheet) not in mine]
@@ -246,7 +265,8 @@ def find_persistent_classes(
 
 
 def _sign(sheet: CellTable, names: Sequence[str], people: int) -> IntArray:
-    """Equal exactly for people with equal cells in these columns who are in the same tables of the sheet; −1 for the absent."""
+    """Equal exactly for people with equal cells in these columns who are in the same tables of the sheet; −1 for the
+    absent."""
     sign = np.full(people, -1, dtype=np.int64)
     cells = [sheet.cells[name] for name in names] or [sheet.presence()]
     sign[sheet.here] = equivalence_classes_of([column[sheet.here] for column in cells]).of
@@ -265,9 +285,8 @@ _FAR = np.iinfo(np.int64).max
 def merge_classes(bundles: PublishedCells, joint: PersistentClasses) -> PersistentClasses:
     """The joint classes with those united that only their presence tells apart.
 
-    Where memories number lineages, people of one number are tried with each other and with nobody else; a number that unites
-    people who cannot trade places is not believed.
-    """
+    Where memories number lineages, people of one number are tried with each other and with nobody else; a number that
+    unites people who cannot trade places is not believed."""
     if not len(joint.signs):
         return joint
     named = np.where(joint.of >= 0, bundles.lineage, -1)
@@ -327,7 +346,7 @@ class _ClassLooks:
 
     def _tables(self, joint: PersistentClasses, person: IntArray) -> Iterator[_TableLooks]:
         for sheet, names in zip(joint.sheets, joint.names, strict=True):
-            code = {name: sheet.cells[name][person] for name in (names or [next(iter(sheet.cells))])}
+            code = {name: sheet.cells[name][person] for name in names or [next(iter(sheet.cells))]}
             for place, release in enumerate(sheet.releases):
                 said = {name: np.where(mine >= 0, sheet.said(name)[mine, place], -1) for name, mine in code.items()}
                 there = next(iter(said.values())) >= 0
@@ -380,7 +399,9 @@ class _Unions:
             agree[number.of[there][table.look[cell[number.of[there]]] != table.look[named[there]]]] = False
             away = np.flatnonzero(~there & (cell[number.of] >= 0))
             mine = named[away]
-            agree[number.of[away][~table.covers(cell[number.of[away]], self.looks.lo[mine], self.looks.hi[mine])]] = False
+            agree[number.of[away][~table.covers(cell[number.of[away]], self.looks.lo[mine], self.looks.hi[mine])]] = (
+                False
+            )
             self.cell[: len(number), t] = cell
         place = np.where(agree, np.cumsum(agree) - 1, -1)
         self.count = int(agree.sum())
@@ -403,7 +424,11 @@ class _Unions:
     def _place(self, one: int) -> int:
         mine, number = self.looks.looks[one], int(self.named[one])
         last = int(np.flatnonzero(mine >= 0)[-1])
-        tried = self.of_number[number] if number >= 0 else np.flatnonzero(self.look[: self.count, last] == mine[last]).tolist()
+        tried = (
+            self.of_number[number]
+            if number >= 0
+            else np.flatnonzero(self.look[: self.count, last] == mine[last]).tolist()
+        )
         place = next((place for place in tried[:_TRIED] if self._fits(one, place)), -1)
         if place < 0:
             place, self.count = self.count, self.count + 1
@@ -470,7 +495,9 @@ class Trajectories:
             raise LedgerError(f"people of release {past.number} are not those that the ledger counted")
         values = Table(kept.values.frame.take(pa.array(mine)))
         nobody = np.zeros(len(there), dtype=np.bool_)
-        return Memory(tuple(names[i] for i in there.tolist()), kept.rows[mine], values, nobody, counts=self.counts[there])
+        return Memory(
+            tuple(names[i] for i in there.tolist()), kept.rows[mine], values, nobody, counts=self.counts[there]
+        )
 
 
 def count_trajectories(engine: FileEngine, chronicle: Sequence[tuple[PastRelease, People]]) -> History:
@@ -483,7 +510,10 @@ def condense_history(past: PastRelease) -> tuple[PastRelease, pa.Table]:
     """A release whose people were remembered one by one, as lines with counts; and who is on which line."""
     memory, shown = past.memory, past.exhibit.data
     if memory.counterfeit.any() or (memory.rows < 0).any() or set(past.exhibit.parts) != {"data"} or memory.places:
-        what = f"release {past.number} has more than one row for each of its people, or rows that stand in for people who left"
+        what = (
+            f"release {past.number} has more than one row for each of its people, or rows that stand in for people who"
+            " left"
+        )
         raise LedgerError(f"{what}, which are compared record by record", hint="publish with --engine local")
     cells = [shown.text(name).codes[memory.rows] for name in shown.names]
     values = [memory.values.text(name).codes for name in memory.values.names]
@@ -502,7 +532,8 @@ def condense_history(past: PastRelease) -> tuple[PastRelease, pa.Table]:
 
 
 def lines_of(exhibit: ReleaseView, behind: IntArray, original: Table, number: int) -> PastRelease:
-    """What is remembered of a counted release: a line for every row of its part, with the class of the original behind it."""
+    """What is remembered of a counted release: a line for every row of its part, with the class of the original behind
+    it."""
     part = exhibit.parts["data"]
     there = np.flatnonzero(behind >= 0)
     values = pa.table({name: text_of(original, name).take(pa.array(behind[there])) for name in part.held.column_names})
@@ -585,7 +616,9 @@ def clusters(schemas: Sequence[frozenset[str]], column: str) -> list[frozenset[s
     """
     found = _outermost(schemas)
     while join_tree(found) is None:
-        one, other = min(combinations(found, 2), key=lambda two: (-len(two[0] & two[1] - {column}), len(two[0] | two[1])))
+        one, other = min(
+            combinations(found, 2), key=lambda two: (-len(two[0] & two[1] - {column}), len(two[0] | two[1]))
+        )
         found = _outermost([*(each for each in found if each not in (one, other)), one | other])
     return found
 

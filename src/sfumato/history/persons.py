@@ -1,32 +1,34 @@
 """People in several rows over several releases: how many rows of one person could stand behind a joint class.
 
-A record (a row of the original, known again by its key) has a *bundle*: its rows in all releases. Outsiders know everybody's rows,
-how many there are, and which of them are in the data of which release (``cohorts: known``), and may be told which rows of different
-releases are about the same record. They see *worlds*: ways to hand bundles out to records that fit them.
+A record (a row of the original, known again by its key) has a *bundle*: its rows in all releases. Outsiders know
+everybody's rows, how many there are, and which of them are in the data of which release (``cohorts: known``), and may
+be told which rows of different releases are about the same record. They see *worlds*: ways to hand bundles out to
+records that fit them.
 
 Notation
     n, f    bundles of a joint class, and how many of them have a value
-    M       records of a person that could have a bundle of the class: their values lie in all its cells, they are in the data of
-            every release that shows it, and in that of another release only if that one left records out
+    M       records of a person that could have a bundle of the class: their values lie in all its cells, they are in
+            the data of every release that shows it, and in that of another release only if that one left records out
 
 Guarantee
-    k       k·M ≤ n for everybody. Bundles of a joint class are written alike, so a world stays one when they trade places, and they
-            are equally likely to be a person's; in every world at most M of the n are. So each is with probability at most
-            M/n ≤ 1/k, for whoever knows the rows of that person, or of everybody.
-    values  f + M ≤ n for every value: at least M bundles lack the value, so in some world all of the person's in this class do.
+    k       k·M ≤ n for everybody. Bundles of a joint class are written alike, so a world stays one when they trade
+            places, and they are equally likely to be a person's; in every world at most M of the n are. So each is with
+            probability at most M/n ≤ 1/k, for whoever knows the rows of that person, or of everybody.
+    values  f + M ≤ n for every value: at least M bundles lack the value, so in some world all of the person's in this
+            class do.
     share   besides, at most that share of the people of a class has a value, in whichever of their records.
 
-    Whoever is *not* told which rows belong together has an average over all ways to tie them. In each of them that an audit would
-    have let pass the bound holds, because n, f and M follow from how rows are tied, and not from whose they are; so it holds for
-    whoever believes the certificate. Who gives weight to ways that would have been refused may be surer, and errs.
+    Whoever is *not* told which rows belong together has an average over all ways to tie them. In each of them that an
+    audit would have let pass the bound holds, because n, f and M follow from how rows are tied, and not from whose they
+    are; so it holds for whoever believes the certificate. Who gives weight to ways that would have been refused may be
+    surer, and errs.
 
-    Bundles are of releases that a column ties together which nobody is known by. One that shares none with the others, or shows
-    quasi-identifiers alone, is judged by itself (`kinds.person_evidence`): whoever is told which of its rows is about the
-    same record as a
-    row elsewhere is not bounded there, and nothing published tells it.
+    Bundles are of releases that a column ties together which nobody is known by. One that shares none with the others,
+    or shows quasi-identifiers alone, is judged by itself (`kinds.person_evidence`): whoever is told which of its rows
+    is about the same record as a row elsewhere is not bounded there, and nothing published tells it.
 
-Fail closed: a release that does not say whose its rows were, rows that stand in for records, and values that change, hidden or
-known, are not judged.
+Fail closed: a release that does not say whose its rows were, rows that stand in for records, and values that change,
+hidden or known, are not judged.
 
 Cost: pairs of a point and a class that it could be in.
 
@@ -35,11 +37,11 @@ Linked people
 -------------
 People whose rows a pseudonym ties, over several releases: who shares everything that was ever published of them.
 
-A record (a row of the original, known again by its key) has a *bundle*: its rows in all releases, or its absence from some. All
-bundles of a person together are the person's *chain*: in every release one pseudonym, drawn anew each time. Outsiders know
-everybody's rows, how many there are, and which of them are in the data of which release (``cohorts: known``), and may be told which
-pseudonyms of different releases are the same person. They see *worlds*: ways to hand chains out to people, and the bundles of a
-chain to different records of that person that fit them.
+A record (a row of the original, known again by its key) has a *bundle*: its rows in all releases, or its absence from
+some. All bundles of a person together are the person's *chain*: in every release one pseudonym, drawn anew each time.
+Outsiders know everybody's rows, how many there are, and which of them are in the data of which release (``cohorts:
+known``), and may be told which pseudonyms of different releases are the same person. They see *worlds*: ways to hand
+chains out to people, and the bundles of a chain to different records of that person that fit them.
 
 Notation
     look    what a bundle shows in the columns that the outsider knows, release by release, absence included
@@ -48,27 +50,29 @@ Notation
     ever    the values of a hidden column that somebody has in whichever bundle
 
 Guarantee
-    k       n ≥ k. Let a and b be chains of one class. Whoever has records that fit a has records that fit b, since fitting is a
-            matter of looks; so a world stays one when the people who have a and b trade their chains. Every chain of the class is
-            then equally likely a given person's, and each with at most 1/n ≤ 1/k, for whoever knows the rows of that person or of
-            everybody.
-    events  Bundles of one slot trade places in the same way, within a chain and between chains. So a record of somebody has a value
-            with the share that the value has in a slot, and with no more than the largest such share.
-    ever    Somebody has a value with the share of the people of a class who ever have it: it is certain only when all of them do.
+    k       n ≥ k. Let a and b be chains of one class. Whoever has records that fit a has records that fit b, since
+            fitting is a matter of looks; so a world stays one when the people who have a and b trade their chains.
+            Every chain of the class is then equally likely a given person's, and each with at most 1/n ≤ 1/k, for
+            whoever knows the rows of that person or of everybody.
+    events  Bundles of one slot trade places in the same way, within a chain and between chains. So a record of somebody
+            has a value with the share that the value has in a slot, and with no more than the largest such share.
+    ever    Somebody has a value with the share of the people of a class who ever have it: it is certain only when all
+            of them do.
 
-    Equal bags of rows in every release are not enough: two visits that traded places between two releases tell, by their hidden
-    values, whose they are. The bundles must be alike, so rows that looked alike once look alike in every later release, row by row.
-    Changed cells, rows that come later and rows that leave are looks like others, and free.
+    Equal bags of rows in every release are not enough: two visits that traded places between two releases tell, by
+    their hidden values, whose they are. The bundles must be alike, so rows that looked alike once look alike in every
+    later release, row by row. Changed cells, rows that come later and rows that leave are looks like others, and free.
 
-    A record that was left out of a release is absent from it like one that was not in its data: looks are all that a trade needs.
-    Whoever is *not* told which pseudonyms belong together has an average over all ways to tie them; in each that an audit would
-    have let pass the bound holds, so it holds for whoever believes the certificate.
+    A record that was left out of a release is absent from it like one that was not in its data: looks are all that a
+    trade needs. Whoever is *not* told which pseudonyms belong together has an average over all ways to tie them; in
+    each that an audit would have let pass the bound holds, so it holds for whoever believes the certificate.
 
-    Bundles are of releases that a column ties together which nobody is known by. Releases without one in common, and those that
-    show quasi-identifiers alone, are judged each by itself, for who is not told which pseudonyms belong together: nothing says so.
+    Bundles are of releases that a column ties together which nobody is known by. Releases without one in common, and
+    those that show quasi-identifiers alone, are judged each by itself, for who is not told which pseudonyms belong
+    together: nothing says so.
 
-Fail closed: releases that do not say whose rows they are, or say it otherwise, whose rows nothing ties, and values that change
-are not judged; nor are outsiders who do not know who is in which release.
+Fail closed: releases that do not say whose rows they are, or say it otherwise, whose rows nothing ties, and values that
+change are not judged; nor are outsiders who do not know who is in which release.
 
 Cost: one sort of records for each table, one of people.
 """
@@ -102,7 +106,9 @@ def require_same_persons(policy: Policy, history: History) -> None:
             what = "are tied" if before.linked else "nothing ties"
             hint = "say 'rows:' under 'person:' as in every earlier release of the ledger, or begin a ledger of its own"
             raise LedgerError(
-                f"release {past.number} publishes rows that {what}: both are not judged together", where="person", hint=hint
+                f"release {past.number} publishes rows that {what}: both are not judged together",
+                where="person",
+                hint=hint,
             )
 
 
@@ -116,7 +122,9 @@ class PersonsOfHistory:
         told = all(WHOSE in memory.values.names for memory in memories)
         if whose is None or not told or (whose < 0).any() or any(memory.counterfeit.any() for memory in memories):
             raise LedgerError("not every release says whose its rows are", hint="begin a ledger of its own")
-        if changed := sorted(bundles.values.changed & bundles.known):  # records are told to fit by what they are known by
+        if changed := sorted(
+            bundles.values.changed & bundles.known
+        ):  # records are told to fit by what they are known by
             raise LedgerError(
                 f"values of '{changed[0]}' changed between releases, and rows of people are known by values that stay"
             )

@@ -1,18 +1,20 @@
-"""Everything that was ever published about everybody, cell by cell: a release is a bundle of tables, a history a bundle of bundles.
+"""Everything that was ever published about everybody, cell by cell: a release is a bundle of tables, a history a bundle
+of bundles.
 
-A recoded table is one table. Anatomy is two that share the number of a bucket; sub-tables are several that share columns. Here they
-all become sheets, in which every person has one published cell per column, or is absent. Tables of the same columns are one sheet
-(`people_sheet`), so what is compared does not grow with the number of releases.
+A recoded table is one table. Anatomy is two that share the number of a bucket; sub-tables are several that share
+columns. Here they all become sheets, in which every person has one published cell per column, or is absent. Tables of
+the same columns are one sheet (`people_sheet`), so what is compared does not grow with the number of releases.
 
 Notation
     person   whoever was remembered by any release, by key, in the order in which they came
-    sheet    published tables of the same columns; a column that means nothing outside its release gets a name of its own
+    sheet    published tables of the same columns; a column that means nothing outside its release gets a name of its
+             own
     known    columns that an outsider may know of people: quasi-identifiers, and what some claim gives to its outsider
     kept     what a ledger keeps of all this (`to_arrow`), so that the next release need not read every release again
 
 Invariants
-    I1  Bundles that go on from what was kept are those that are made from the releases themselves. What was kept is used where the
-        ledger's chain has its digest, and only by who publishes; `verify` reads everything.
+    I1  Bundles that go on from what was kept are those that are made from the releases themselves. What was kept is
+        used where the ledger's chain has its digest, and only by who publishes; `verify` reads everything.
     I2  Where one stands for several people, it does so in all releases.
 
 
@@ -20,13 +22,13 @@ People sheet
 ------------
 Tables with the same columns, folded into one: everybody has one code per column for all that was ever published there.
 
-A quarterly table has the same columns every quarter. Whoever joins all of them compares whole sequences of cells; so each column
-keeps, for every person, the number of the sequence, and once for each sequence what it says. However many releases there are,
-there is one sheet of such tables, and people who look alike in it look alike in all of them.
+A quarterly table has the same columns every quarter. Whoever joins all of them compares whole sequences of cells; so
+each column keeps, for every person, the number of the sequence, and once for each sequence what it says. However many
+releases there are, there is one sheet of such tables, and people who look alike in it look alike in all of them.
 
 Invariants
-    I1  Two people have the same code in a column of a sheet exactly when the same labels were published for both, in all its
-        releases, and both were absent from the same ones.
+    I1  Two people have the same code in a column of a sheet exactly when the same labels were published for both, in
+        all its releases, and both were absent from the same ones.
     I2  Somebody who stands in none of its tables has the code −1 in every column.
 
 
@@ -130,7 +132,9 @@ class PublishedCells:
 
     def _met(self, keys: pa.Array) -> IntArray:
         """The people with these keys; who is new follows those who were there."""
-        at: IntArray = pc.fill_null(pc.index_in(keys, value_set=self.keys), -1).to_numpy(zero_copy_only=False).astype(np.int64)
+        at: IntArray = (
+            pc.fill_null(pc.index_in(keys, value_set=self.keys), -1).to_numpy(zero_copy_only=False).astype(np.int64)
+        )
         new = at < 0
         at[new] = self.people + np.arange(int(new.sum()))
         fresh = keys.filter(pa.array(new))
@@ -148,7 +152,9 @@ class PublishedCells:
     def places(self) -> list[IntArray]:
         """Per release the person behind each remembered record."""
         every = [past.memory.key_column for past in self.history.releases]
-        return [pc.index_in(keys, value_set=self.keys).to_numpy(zero_copy_only=False).astype(np.int64) for keys in every]
+        return [
+            pc.index_in(keys, value_set=self.keys).to_numpy(zero_copy_only=False).astype(np.int64) for keys in every
+        ]
 
     @cached_property
     def policies(self) -> list[Policy]:
@@ -189,7 +195,11 @@ class PublishedCells:
         for sheet in self.sheets:
             loose = release in sheet.releases and all(self.is_known(name) for name in sheet.columns)
             later = range(release + 1, max(sheet.releases) + 1)
-            parts = [sheet.only(some) for some in (range(release, release + 1), range(release), later)] if loose else [sheet]
+            parts = (
+                [sheet.only(some) for some in (range(release, release + 1), range(release), later)]
+                if loose
+                else [sheet]
+            )
             mine += [part for part in parts if part is not None and release in part.releases]
             rest += [part for part in parts if part is not None and release not in part.releases]
         apart.sheets = [*rest, *mine]
@@ -201,14 +211,18 @@ class PublishedCells:
         return max((release for sheet in self.sheets for release in sheet.releases), default=0)
 
     def is_known(self, column: str) -> bool:
-        """Whether people who trade places must look alike in a column: outsiders know it, or it links tables of one release."""
+        """Whether people who trade places must look alike in a column: outsiders know it, or it links tables of one
+        release."""
         return column in self.known or column.startswith(SEPARATOR)
 
-    # -- what a ledger keeps ----------------------------------------------------------------------------------------------
+    # -- what a ledger keeps -------------------------------------------------------------------------------------------
 
     def to_arrow(self) -> pa.Table:
         """Everything of the releases so far, as one row of lists."""
-        lists = {name: pa.ListArray.from_arrays(pa.array([0, len(values)], pa.int32()), values) for name, values in self._parts()}
+        lists = {
+            name: pa.ListArray.from_arrays(pa.array([0, len(values)], pa.int32()), values)
+            for name, values in self._parts()
+        }
         return pa.table(lists).replace_schema_metadata({b"version": _VERSION})
 
     def _parts(self) -> Iterator[tuple[str, pa.Array]]:
@@ -266,7 +280,8 @@ class CellTable:
     here: BoolArray
     """Who stands in any of its tables."""
     told: Mapping[str, IntArray] = field(default_factory=dict)
-    """Per column, code × release: the label that stands there, −1 where the person is absent. Of one table codes are labels."""
+    """Per column, code × release: the label that stands there, −1 where the person is absent. Of one table codes are
+    labels."""
 
     @property
     def columns(self) -> frozenset[str]:
@@ -277,7 +292,8 @@ class CellTable:
         return self.told[name] if name in self.told else np.arange(len(self.labels[name]), dtype=np.int64)[:, None]
 
     def standing(self, name: str, release: int) -> IntArray:
-        """The labels that somebody has in a column of one of its tables; others may be there that only its other tables have."""
+        """The labels that somebody has in a column of one of its tables; others may be there that only its other tables
+        have."""
         said = self.said(name)
         used = np.zeros(len(said), dtype=np.bool_)
         used[self.cells[name][self.here]] = True
@@ -351,7 +367,8 @@ class CellTable:
         return np.where(self.here, pattern[self.cells[name]], -1)
 
     def tellings(self, names: Collection[str], *, each: bool) -> Iterator[tuple[BoolArray, dict[str, IntArray]]]:
-        """Who stands in a table, and everybody's label there, table by table; at once where no label changed, unless `each`."""
+        """Who stands in a table, and everybody's label there, table by table; at once where no label changed, unless
+        `each`."""
         lasting = {name: self.lasting(name) for name in names}
         if each or any(found is None for found in lasting.values()):
             yield from ((table.here, {name: table.cells[name] for name in names}) for table in self.tables())
@@ -461,7 +478,9 @@ class RememberedValues:
         while f"met:{len(found.met)}" in parts:
             mine = f"met:{len(found.met)}:"
             names = [part.removeprefix(mine) for part in parts if part.startswith(mine)]
-            found.met.append({name: parts[f"{mine}{name}"].to_numpy(zero_copy_only=False).astype(np.int64) for name in names})
+            found.met.append(
+                {name: parts[f"{mine}{name}"].to_numpy(zero_copy_only=False).astype(np.int64) for name in names}
+            )
         return found
 
 
@@ -527,7 +546,9 @@ def labels_of(
     return table[:, 0], table[:, 1]
 
 
-def common_cells(bundles: PublishedCells, sheet: CellTable, name: str, domain: Generalization) -> tuple[IntArray, IntArray]:
+def common_cells(
+    bundles: PublishedCells, sheet: CellTable, name: str, domain: Generalization
+) -> tuple[IntArray, IntArray]:
     """Per code of a column the leaves that all its cells have in common."""
     said = sheet.said(name)
     lo, hi = np.zeros(len(said), dtype=np.int64), np.full(len(said), domain.size, dtype=np.int64)

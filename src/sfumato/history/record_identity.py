@@ -1,36 +1,42 @@
-"""People, rows and columns that must be known again: what goes by another name would be judged as if it had never been published.
+"""People, rows and columns that must be known again: what goes by another name would be judged as if it had never been
+published.
 
-A ledger knows people by their keys and hidden columns by their names. Keys that are written otherwise make everybody a newcomer,
-and a hidden column under a new name has no past; both look like a fresh start, and whoever joins the releases is not deceived.
-Where people may have several rows, people are known by their names and rows by their keys: with other keys every row would be a new
-one of somebody who is known.
+A ledger knows people by their keys and hidden columns by their names. Keys that are written otherwise make everybody a
+newcomer, and a hidden column under a new name has no past; both look like a fresh start, and whoever joins the releases
+is not deceived. Where people may have several rows, people are known by their names and rows by their keys: with other
+keys every row would be a new one of somebody who is known.
 
 Invariants
-    I1  A table nobody of which was in an earlier release is refused: its keys are other ones, or it is about other people.
-    I2  A hidden column that says of everybody what a column of another name said is refused, unless something published ties both.
-    I3  Rows under new keys that say of people what as many rows of theirs said that are gone are refused: they are the same rows,
-        or others in which a hidden value stays with a person, and then the policy has to say so.
+    I1  A table nobody of which was in an earlier release is refused: its keys are other ones, or it is about other
+        people.
+    I2  A hidden column that says of everybody what a column of another name said is refused, unless something published
+        ties both.
+    I3  Rows under new keys that say of people what as many rows of theirs said that are gone are refused: they are the
+        same rows, or others in which a hidden value stays with a person, and then the policy has to say so.
 
-Departures: so few people that both could be alike by chance are let pass, and so is a column whose values are written otherwise.
-That two rows say what most rows say is no sign that they are one: only people who have something else count (I3).
+Departures: so few people that both could be alike by chance are let pass, and so is a column whose values are written
+otherwise. That two rows say what most rows say is no sign that they are one: only people who have something else count
+(I3).
 
 
 Changes
 -------
 Values that change between releases: what the policy expects, and what the data says.
 
-A person's rows move as one bundle when people of a joint class trade places, and a cell need only cover what was true at its
-time. So changed values take nothing from what joint classes promise, and no rule about time (a year later everybody is a year
-older) helps an outsider: whoever trades places trades the years with it. A sensitive value that changes is judged in every
-release that tells it.
+A person's rows move as one bundle when people of a joint class trade places, and a cell need only cover what was true
+at its time. So changed values take nothing from what joint classes promise, and no rule about time (a year later
+everybody is a year older) helps an outsider: whoever trades places trades the years with it. A sensitive value that
+changes is judged in every release that tells it.
 
-What the policy says is a guard against mistakes: a value under a known key that is not what was remembered is refused, unless its
-column is named under ``series: {changes: …}``, as ``free`` (addresses, jobs, corrections) or with a known step (``+1 per year``).
+What the policy says is a guard against mistakes: a value under a known key that is not what was remembered is refused,
+unless its column is named under ``series: {changes: …}``, as ``free`` (addresses, jobs, corrections) or with a known
+step (``+1 per year``).
 
 Invariants
-    I1  A known step needs the day of both releases (``series: {date: …}``); values may be off by one step, for birthdays.
-    I2  Everybody's value is compared with the newest release that remembers it of *them*: who comes back after an absence is known
-        by what was said before it.
+    I1  A known step needs the day of both releases (``series: {date: …}``); values may be off by one step, for
+        birthdays.
+    I2  Everybody's value is compared with the newest release that remembers it of *them*: who comes back after an
+        absence is known by what was said before it.
 
 
 Accounting
@@ -61,11 +67,15 @@ from sfumato.policy.policy import Policy
 from sfumato.release.past_releases import WHOSE, History, PastRelease, persons_of_records, text_of
 
 _PEOPLE, _OTHERS = 20, 5
-"""People who must have both values, and those of them who have another value than most, before two columns are taken for one."""
+"""People who must have both values, and those of them who have another value than most, before two columns are taken
+for one."""
 
 
-def require_overlap_with_history(policy: Policy, history: History, keys: Sequence[str], table: Table | None = None) -> None:
-    """Refuse a table in which nobody is of whom something was published (I1); rows of people may all be new, their people not."""
+def require_overlap_with_history(
+    policy: Policy, history: History, keys: Sequence[str], table: Table | None = None
+) -> None:
+    """Refuse a table in which nobody is of whom something was published (I1); rows of people may all be new, their
+    people not."""
     people = policy.person is not None and table is not None
     mine = persons_of_records(policy, table) if people and table is not None else pa.array(list(keys), pa.string())
     for past in reversed(history.releases):
@@ -80,7 +90,11 @@ def require_overlap_with_history(policy: Policy, history: History, keys: Sequenc
 
 def require_no_renamed_column(bundles: PublishedCells, policy: Policy, person: IntArray, table: Table) -> None:
     """Refuse a table that publishes what was published under another name (I2); `person` is behind each record."""
-    shown = [name for name in policy.published if not bundles.is_known(name) and policy.columns[name].role != "quasi-identifier"]
+    shown = [
+        name
+        for name in policy.published
+        if not bundles.is_known(name) and policy.columns[name].role != "quasi-identifier"
+    ]
     if all(name in bundles.values.newest for name in shown):
         return
     values = deepcopy(bundles.values)
@@ -91,7 +105,10 @@ def require_no_renamed_column(bundles: PublishedCells, policy: Policy, person: I
     weights = None if past is None or now is None else _weights(past, person, now)
     found = other_name(values, shown, {*tied, *shown, *bundles.known, *policy.quasi_identifiers}, weights)
     if found is not None:
-        what = f"'{found[0]}' says of everybody what '{found[1]}' said in an earlier release, and would be judged as if it were new"
+        what = (
+            f"'{found[0]}' says of everybody what '{found[1]}' said in an earlier release, and would be judged as if it"
+            " were new"
+        )
         raise Infeasible(what, where=f"columns.{found[0]}", hint=f"call it '{found[1]}' again")
 
 
@@ -108,19 +125,29 @@ def require_rows_recognized(bundles: PublishedCells, policy: Policy, person: Int
     values.add(Table(pa.table(columns)), person, max(bundles.people, int(person.max(initial=-1)) + 1))
     again = other_rows(values, shown, person[person >= bundles.people], np.setdiff1d(np.arange(bundles.people), person))
     if again is not None:
-        hint = "write keys as they were, or keep the earlier rows in the table; of a value that stays say 'persistent: true'"
+        hint = (
+            "write keys as they were, or keep the earlier rows in the table; of a value that stays say 'persistent:"
+            " true'"
+        )
         raise Infeasible(f"{repeated_rows_message(again)}, under other keys", where="key", hint=hint)
     for name in (name for name in shown if policy.columns[name].persistent is None and not policy.person.linked):
         told = values.newest[name] >= 0
         stays = share_with_constant_value(values.newest[WHOSE][told], values.newest[name][told])
         if stays >= STAYS:
-            what = f"'{name}' stays the same for {stays:.0%} of the people with several rows in all releases, which gives it away"
-            hint = "write 'rows: linked' under person, in a ledger of its own; 'persistent: false' says that it does not stay"
+            what = (
+                f"'{name}' stays the same for {stays:.0%} of the people with several rows in all releases, which gives"
+                " it away"
+            )
+            hint = (
+                "write 'rows: linked' under person, in a ledger of its own; 'persistent: false' says that it does not"
+                " stay"
+            )
             raise Infeasible(what, where=policy.document.where("columns", name), hint=hint)
 
 
 def may_vary(policy: Policy, own: Collection[str]) -> list[str]:
-    """Hidden columns that are not said to stay with a person; where rows are tied, those of a table of people (`own`) do."""
+    """Hidden columns that are not said to stay with a person; where rows are tied, those of a table of people (`own`)
+    do."""
     tied = policy.person is not None and policy.person.linked
     return [name for name in policy.sensitive if not policy.columns[name].persistent and not (tied and name in own)]
 
@@ -142,7 +169,8 @@ def other_rows(values: RememberedValues, names: Collection[str], new: IntArray, 
 
 
 def _same_again(whose: IntArray, told: IntArray, before: IntArray, now: IntArray) -> bool:
-    """Whether nearly everybody who has as many records of both kinds, and another value than most, has the same values in both."""
+    """Whether nearly everybody who has as many records of both kinds, and another value than most, has the same values
+    in both."""
     many = np.stack([np.bincount(whose[some], minlength=int(whose.max(initial=-1)) + 1) for some in (before, now)])
     people = (many[0] == many[1]) & (many[0] > 0)
     if int(people.sum()) < _PEOPLE:
@@ -249,12 +277,15 @@ def _off_step(policy: Policy, bundles: PublishedCells, name: str, person: IntArr
 def _unexpected(
     policy: Policy, past: PastRelease, name: str, table: Table, expected: str, records: IntArray, place: IntArray
 ) -> int:
-    """How many of some records have another value than follows from what an earlier release remembers at their places."""
+    """How many of some records have another value than follows from what an earlier release remembers at their
+    places."""
     before, now = past.memory.values.text(name), table.text(name)
     weights = None if table.counts is None else table.counts[records]
     pairs = equivalence_classes_of([before.codes[place], now.codes[records]], rows=len(records), weights=weights)
     step = _step(policy, past, name, expected)
-    told = zip(before.codes[place[pairs.first]].tolist(), now.codes[records[pairs.first]].tolist(), pairs.counts, strict=True)
+    told = zip(
+        before.codes[place[pairs.first]].tolist(), now.codes[records[pairs.first]].tolist(), pairs.counts, strict=True
+    )
     return sum(int(many) for a, b, many in told if not _fits(before.labels[a], now.labels[b], step))
 
 
@@ -286,7 +317,8 @@ def _day(text: str | None, where: str) -> int:
 
 
 def require_one_record_per_row(past: PastRelease) -> None:
-    """Every published row must have exactly one remembered record behind it, in every table; anything else is refused."""
+    """Every published row must have exactly one remembered record behind it, in every table; anything else is
+    refused."""
     memory = past.memory
     if len(set(memory.keys)) < len(memory.keys):
         raise DataError(f"the memory of release {past.number} names somebody twice")

@@ -1,18 +1,20 @@
-"""What models that compare with the whole table (t-closeness, beta-likeness, delta-disclosure) compare with over several releases.
+"""What models that compare with the whole table (t-closeness, beta-likeness, delta-disclosure) compare with over
+several releases.
 
 Guarantee
-    A series compares with one reference: the distribution of the sensitive values in the first release that makes such a claim, or
-    the one that its policy states. It never moves. So a class that satisfies the claim satisfies it in every later release,
-    whoever comes or leaves; and the union of two classes that satisfy it does so as well.
+    A series compares with one reference: the distribution of the sensitive values in the first release that makes such
+    a claim, or the one that its policy states. It never moves. So a class that satisfies the claim satisfies it in
+    every later release, whoever comes or leaves; and the union of two classes that satisfy it does so as well.
 
-The adversary of this claim takes the reference for what is known of everybody, in every release. Whoever takes the newest release
-for it instead is bounded less strictly: for t-closeness the two distances add up, t and that of the two distributions.
+The adversary of this claim takes the reference for what is known of everybody, in every release. Whoever takes the
+newest release for it instead is bounded less strictly: for t-closeness the two distances add up, t and that of the two
+distributions.
 
 Invariants
-    I1  The reference of a claim follows from the releases of the ledger alone; the policy in a release folder states it, so that
-        its recipients can count the claim without the ledger.
-    I2  A policy that states another reference than the series has is refused; the audit refuses a release that compares with
-        anything else.
+    I1  The reference of a claim follows from the releases of the ledger alone; the policy in a release folder states
+        it, so that its recipients can count the claim without the ledger.
+    I2  A policy that states another reference than the series has is refused; the audit refuses a release that compares
+        with anything else.
 """
 
 from __future__ import annotations
@@ -32,12 +34,17 @@ Reference = dict[str, dict[str, float]]
 
 
 def reference_of_series(claim: PrivacyRequirement, bundles: PublishedCells, releases: int | None = None) -> Reference:
-    """Return per hidden column the counts that a claim compares with, by the first of so many releases that makes it (I1).
+    """Return per hidden column the counts that a claim compares with, by the first of so many releases that makes it
+    (I1).
 
     Nothing when none of them does: then the release that makes it first is its own reference.
     """
     for r, past in enumerate(bundles.history.releases[:releases] if claim.model.compares else ()):
-        mine = [one for one in past.cover.policy.claims if one.model.name == claim.model.name and set(one.hide) & set(claim.hide)]
+        mine = [
+            one
+            for one in past.cover.policy.claims
+            if one.model.name == claim.model.name and set(one.hide) & set(claim.hide)
+        ]
         if mine:
             stated = {name: dict(mine[0].model.compared_with(name)) for name in mine[0].hide}
             found = {name: counts or _published_counts(bundles, r, name) for name, counts in stated.items()}
@@ -52,7 +59,9 @@ def _published_counts(bundles: PublishedCells, release: int, name: str) -> dict[
         if table is not None:
             one = table.tables()[0]
             weights = None if bundles.weights is None else bundles.weights[one.here]
-            counts = np.bincount(one.cells[name][one.here], weights=weights, minlength=len(one.labels[name])).astype(np.int64)
+            counts = np.bincount(one.cells[name][one.here], weights=weights, minlength=len(one.labels[name])).astype(
+                np.int64
+            )
             return {label: int(count) for label, count in zip(one.labels[name], counts, strict=True) if count}
     return {}
 
@@ -72,7 +81,8 @@ def require_reference_of_series(claim: PrivacyRequirement, bundles: PublishedCel
 
 
 def policy_of_series(policy: Policy, history: History | None) -> Policy:
-    """Return the policy in which every claim states the reference of its series; the same policy where there is none."""
+    """Return the policy in which every claim states the reference of its series; the same policy where there is
+    none."""
     if not history or not any(claim.model.compares for claim in policy.claims):
         return policy
     bundles, entries = PublishedCells(history), list(policy.document.tree["protect"])
@@ -100,7 +110,7 @@ def describe_references(policy: Policy) -> tuple[str, ...]:
     named = [(claim.model, name) for claim in policy.claims for name in claim.hide]
     pairs = dict.fromkeys((model.name, name) for model, name in named if model.compared_with(name))
     return tuple(
-        f"{model} of '{name}' compares with the fixed distribution that policy.yaml states as 'reference': the adversary takes it "
-        "for known in every release, and what a later release shows as a whole is not bounded"
+        f"{model} of '{name}' compares with the fixed distribution that policy.yaml states as 'reference': the"
+        " adversary takes it for known in every release, and what a later release shows as a whole is not bounded"
         for model, name in pairs
     )

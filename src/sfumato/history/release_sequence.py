@@ -5,36 +5,43 @@ Paper: [sequential §2.1]
 Notation
     attribute   a column of the table with its number of leaves; a published cell is an interval ``[lo, hi)`` of them
     box         one interval per attribute; an attribute that a release does not publish is the whole domain in it
-    link        a group of records that are in the same class of every release: the true matching, known to the data holder alone
+    link        a group of records that are in the same class of every release: the true matching, known to the data
+                holder alone
     known       the quasi-identifier tuples that occur in the table: what an outsider may know about a person (Def. 4.2)
     node        classes of one release that agree on every attribute that some other release publishes too
 
 Invariants
-    I1  The multiplicity of a class is the sum of the weights of its links; every link's classes intersect in every attribute.
-    I2  Attributes that only one release publishes never decide who may be linked with whom: classes merge to nodes without
-        changing any join, because swapping two records of one node maps every perfect matching to a perfect matching.
+    I1  The multiplicity of a class is the sum of the weights of its links; every link's classes intersect in every
+        attribute.
+    I2  Attributes that only one release publishes never decide who may be linked with whom: classes merge to nodes
+        without changing any join, because swapping two records of one node maps every perfect matching to a perfect
+        matching.
     I3  Pairwise consistent intervals have a common leaf (Helly), so a clique of classes is a possible person.
 
 Departures
-    [sequential §2.1] admits arbitrary collections of subsets, where three sets may meet in pairs without a common value. Here
-    cells are intervals of one leaf order, which hierarchies and ranges are.
+    [sequential §2.1] admits arbitrary collections of subsets, where three sets may meet in pairs without a common
+    value. Here cells are intervals of one leaf order, which hierarchies and ranges are.
 
 
 Sequence
 --------
-A history as one sequence of tables for the full match join: boxes of one record after another, in one numbering of leaves.
+A history as one sequence of tables for the full match join: boxes of one record after another, in one numbering of
+leaves.
 
-Every table of every release counts as a release of its own; tables of one release are tied by the columns they share and by the
-numbers of their buckets, which mean nothing elsewhere.
+Every table of every release counts as a release of its own; tables of one release are tied by the columns they share
+and by the numbers of their buckets, which mean nothing elsewhere.
 
 Paper: [sequential §2.1, §6]
 
 Invariants
-    I1  Who is judged are the people of the newest release. Somebody absent from a table gets a stand-in there that says nothing,
-        except the sensitive value where the table publishes it: an outsider sees in the next release which values came new.
-    I2  With cohorts a further column says when people joined: a row of release r belongs to somebody who joined by then.
-    I3  Where one stands for several people (`courses`) it counts as many in every table. They are in the same boxes everywhere,
-        because a box is made of what a course says: so the sequence is that of the same people one by one, class by class.
+    I1  Who is judged are the people of the newest release. Somebody absent from a table gets a stand-in there that says
+        nothing, except the sensitive value where the table publishes it: an outsider sees in the next release which
+        values came new.
+    I2  With cohorts a further column says when people joined: a row of release r belongs to somebody who joined by
+        then.
+    I3  Where one stands for several people (`courses`) it counts as many in every table. They are in the same boxes
+        everywhere, because a box is made of what a course says: so the sequence is that of the same people one by one,
+        class by class.
 """
 
 from __future__ import annotations
@@ -79,7 +86,8 @@ class Boxes:
 
     @classmethod
     def of_records(cls, lo: IntArray, hi: IntArray, weights: IntArray | None = None) -> tuple[Boxes, IntArray]:
-        """Classes of equal boxes, and the class of every record; `weights` says for how many each stands, one without."""
+        """Classes of equal boxes, and the class of every record; `weights` says for how many each stands, one
+        without."""
         classes = _equal_boxes(lo, hi, weights)
         return cls(lo[classes.first], hi[classes.first], classes.counts), classes.of
 
@@ -117,9 +125,9 @@ class ReleaseSequence:
     ) -> ReleaseSequence:
         """From (lo, hi) arrays, records × attributes, per release; `known` has a row for everybody who is to be judged.
 
-        Where a record stands for several that are in the same boxes of every release, `weights` says for how many each record does,
-        and how many people each row of `known` is: classes, links and what is known come out as those of all of them (I1).
-        """
+        Where a record stands for several that are in the same boxes of every release, `weights` says for how many each
+        record does, and how many people each row of `known` is: classes, links and what is known come out as those of
+        all of them (I1)."""
         each, people = (None, np.ones(len(known[0]), dtype=np.int64)) if weights is None else weights
         grouped = [Boxes.of_records(lo, hi, each) for lo, hi in published]
         links = equivalence_classes_of([of for _, of in grouped], weights=each)
@@ -142,7 +150,8 @@ class ReleaseSequence:
 
     @cached_property
     def present(self) -> BoolArray:
-        """``present[r, m]``: release r says something about attribute m (some class is narrower than the whole domain)."""
+        """``present[r, m]``: release r says something about attribute m (some class is narrower than the whole
+        domain)."""
         told = [((boxes.lo > 0) | (boxes.hi < self.sizes)).any(axis=0) for boxes in self.releases]
         return np.stack(told)
 
@@ -197,7 +206,9 @@ class ReleaseSequence:
         lo = np.max([boxes.lo[self.links[:, r]] for r, boxes in enumerate(self.releases)], axis=0)
         hi = np.min([boxes.hi[self.links[:, r]] for r, boxes in enumerate(self.releases)], axis=0)
         if (lo >= hi).any():  # I3
-            raise DataError(f"{int((lo >= hi).any(axis=1).sum())} record link(s) contradict each other between releases")
+            raise DataError(
+                f"{int((lo >= hi).any(axis=1).sum())} record link(s) contradict each other between releases"
+            )
 
 
 # Sequence
@@ -210,10 +221,13 @@ Box = tuple[IntArray, IntArray]
 
 def require_joinable(boxes: Sequence[Box]) -> None:
     """Refuse records whose rows have nothing in common: a full match join begins with everybody's own rows."""
-    lo, hi = (np.max([low for low, _ in boxes], axis=0), np.min([high for _, high in boxes], axis=0)) if boxes else (0, 1)
+    lo, hi = (
+        (np.max([low for low, _ in boxes], axis=0), np.min([high for _, high in boxes], axis=0)) if boxes else (0, 1)
+    )
     if apart := int((np.asarray(lo) >= np.asarray(hi)).any(axis=-1).sum()):
         raise DataError(
-            f"{apart} row(s) that stand in for people who left take the places of others, which no full match join can read",
+            f"{apart} row(s) that stand in for people who left take the places of others, which no full match join can"
+            " read",
             hint="judge by joint classes: 'series: {by: class}'",
         )
 
@@ -268,7 +282,9 @@ class _JoinedTables:
         for past, place in zip(self.bundles.history.releases, self.bundles.places, strict=True):
             if name in past.memory.values.names:
                 text = past.memory.values.text(name)
-                found[place] = np.array([self.domains[name].code_of[label] for label in text.labels], dtype=np.int64)[text.codes]
+                found[place] = np.array([self.domains[name].code_of[label] for label in text.labels], dtype=np.int64)[
+                    text.codes
+                ]
         return found[self.people]
 
     def _joined(self) -> IntArray:
@@ -278,7 +294,9 @@ class _JoinedTables:
         return joined[self.people]
 
     def _attributes(self) -> list[Attribute]:
-        found = [Attribute(name, int(size), self._role(name)) for name, size in zip(self.names, self.sizes, strict=True)]
+        found = [
+            Attribute(name, int(size), self._role(name)) for name, size in zip(self.names, self.sizes, strict=True)
+        ]
         return [*found, Attribute(COHORT, len(self.bundles.history), "quasi-identifier")] if self.cohorts else found
 
     def _role(self, name: str) -> Role:

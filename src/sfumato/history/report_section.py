@@ -30,20 +30,21 @@ from sfumato.release.view import ReleaseView
 _LARGE = 500_000
 """People times releases up to which every step is counted again."""
 _CLASSES = (
-    "A joint class is people whose published cells are equal wherever the hidden columns stand, in all releases so far. "
-    "Whoever joins all releases cannot tell its members apart. People so far are all who were ever published."
+    "A joint class is people whose published cells are equal wherever the hidden columns stand, in all releases so far."
+    " Whoever joins all releases cannot tell its members apart. People so far are all who were ever published."
 )
 _ROWS = (
-    "Here rows are counted, and a person may have several: read rows for people. What is promised to people is judged for them, in "
-    "joint classes as well, and stands among the promises (people)."
+    "Here rows are counted, and a person may have several: read rows for people. What is promised to people is judged"
+    " for them, in joint classes as well, and stands among the promises (people)."
 )
 _CHAINS = (
-    "A joint class is people whose published rows, taken together, are the same in all releases so far, row by row wherever a row "
-    "is known again. Whoever joins all releases cannot tell its members apart. People so far are all who were ever published."
+    "A joint class is people whose published rows, taken together, are the same in all releases so far, row by row"
+    " wherever a row is known again. Whoever joins all releases cannot tell its members apart. People so far are all"
+    " who were ever published."
 )
 _WORDS = (
-    "The match join trusts every consistent combination of rows and the kernel join every pairwise matching: both flatter. "
-    "Only the full join is what an outsider can really not exclude; the promise is judged on it."
+    "The match join trusts every consistent combination of rows and the kernel join every pairwise matching: both"
+    " flatter. Only the full join is what an outsider can really not exclude; the promise is judged on it."
 )
 
 
@@ -90,7 +91,11 @@ def _together(exhibit: ReleaseView) -> list[Markup]:
         rows = [(number, _words(one.achieved), "yes" if one.holds else "no") for number, one in steps]
         chart = [(f"after release {n}", float(one.achieved.get(level, 0.0)), _words(one.achieved)) for n, one in steps]
         title = f"{claim.model.name} after each release"
-        parts += [Markup("<h3>{}</h3>").format(title), table(("after release", "level", "holds"), rows), bars(chart, title=title)]
+        parts += [
+            Markup("<h3>{}</h3>").format(title),
+            table(("after release", "level", "holds"), rows),
+            bars(chart, title=title),
+        ]
     return parts
 
 
@@ -108,7 +113,9 @@ def _in_classes(bundles: PublishedCells, claim: PrivacyRequirement, cohorts: boo
     if not steps:
         return [paragraph(f"Nothing{about} was ever published: there is nothing to link to.")]
     level = next(iter(claim.model.levels), "")
-    rows = [(number, _words(verdict.achieved), f"{verdict.below:,}", f"{verdict.people:,}") for number, verdict in steps]
+    rows = [
+        (number, _words(verdict.achieved), f"{verdict.below:,}", f"{verdict.people:,}") for number, verdict in steps
+    ]
     chart = [(f"after release {n}", float(v.achieved.get(level, 0.0)), _words(v.achieved)) for n, v in steps]  # type: ignore[arg-type]
     return [
         Markup("<h3>{}</h3>").format(f"{claim.model.name}{about}, in joint classes after each release"),
@@ -139,8 +146,13 @@ def _levels(history: History, column: str) -> list[Markup]:
     for number, joins in ((step.release, step.joins) for step in steps):
         gamma = {name: KLinkability(k=1).achieved(linkage)["k"] for name, linkage in joins.items()}
         delta = {name: KDiversity(k=1).achieved(linkage)["k"] for name, linkage in joins.items()}
-        rows.append((number, gamma["match"], gamma["kernel"], gamma["full"], delta["match"], delta["kernel"], delta["full"]))
-        chart += [(f"after {number}, {name} join", float(gamma[name]), str(gamma[name])) for name in ("match", "kernel", "full")]
+        rows.append(
+            (number, gamma["match"], gamma["kernel"], gamma["full"], delta["match"], delta["kernel"], delta["full"])
+        )
+        chart += [
+            (f"after {number}, {name} join", float(gamma[name]), str(gamma[name]))
+            for name in ("match", "kernel", "full")
+        ]
     header = ("after release", "values: match", "kernel", "full", "1/share: match", "kernel", "full")
     picture = bars(chart, title=f"fewest values of {column} that anybody can be linked to")
     return [

@@ -1,13 +1,16 @@
-"""What was promised with all releases so far: the claims of a policy, and those of earlier releases that it does not make anew.
+"""What was promised with all releases so far: the claims of a policy, and those of earlier releases that it does not
+make anew.
 
 Invariants
-    I1  A claim whose outsider knows all quasi-identifiers of its policy is about an outsider who knows those of every release.
-    I2  A promise is replaced only by one of the same model and kind about the same hidden columns, to an outsider who knows as
-        much; everything else still stands. A promise about noise, which every further publication wears down, is replaced only by
-        one that is as strict.
+    I1  A claim whose outsider knows all quasi-identifiers of its policy is about an outsider who knows those of every
+        release.
+    I2  A promise is replaced only by one of the same model and kind about the same hidden columns, to an outsider who
+        knows as much; everything else still stands. A promise about noise, which every further publication wears down,
+        is replaced only by one that is as strict.
     I3  An outsider who was once taken to know who is in which release knows it from then on.
-    I4  A promise that hides no column is about the rows of its own release: whose they are, later ones may tell by columns that
-        nobody is known by and that tie them to it, through others if need be. Where nothing does, they leave it as it is.
+    I4  A promise that hides no column is about the rows of its own release: whose they are, later ones may tell by
+        columns that nobody is known by and that tie them to it, through others if need be. Where nothing does, they
+        leave it as it is.
 """
 
 from __future__ import annotations
@@ -24,7 +27,10 @@ from sfumato.release.past_releases import History
 def standing_requirements(policy: Policy, history: History) -> list[PrivacyRequirement]:
     """All claims that a release under `policy` must keep together with what came before."""
     policies = [policy, *(past.cover.policy for past in reversed(history.releases))]
-    return [*(widen_requirement(claim, policy, policies) for claim in policy.claims), *earlier_requirements(policy, history)]
+    return [
+        *(widen_requirement(claim, policy, policies) for claim in policy.claims),
+        *earlier_requirements(policy, history),
+    ]
 
 
 def earlier_requirements(policy: Policy, history: History) -> list[PrivacyRequirement]:
@@ -39,9 +45,13 @@ def earlier_requirements(policy: Policy, history: History) -> list[PrivacyRequir
 
 
 def is_membership_known(policy: Policy, history: History | None = None) -> bool:
-    """Whether outsiders are taken to know who is in which release, by this policy or one before it: they do not forget (I3)."""
+    """Whether outsiders are taken to know who is in which release, by this policy or one before it: they do not forget
+    (I3)."""
     every = [policy, *(past.cover.policy for past in (history.releases if history is not None else ()))]
-    said = [(one.method.parameters.get("cohorts") if one.method is not None else None) or one.series.cohorts for one in every]
+    said = [
+        (one.method.parameters.get("cohorts") if one.method is not None else None) or one.series.cohorts
+        for one in every
+    ]
     return "known" in said
 
 
@@ -56,24 +66,30 @@ def tied_to_first(policies: Sequence[Policy]) -> list[bool]:
 
 
 def known_columns(policies: Iterable[Policy]) -> frozenset[str]:
-    """Columns that an outsider may know people by: quasi-identifiers, and what some claim gives, by the word of any of them."""
+    """Columns that an outsider may know people by: quasi-identifiers, and what some claim gives, by the word of any of
+    them."""
     different = list({id(policy): policy for policy in policies}.values())
-    roles = {name for policy in different for name, column in policy.columns.items() if column.role == "quasi-identifier"}
+    roles = {
+        name for policy in different for name, column in policy.columns.items() if column.role == "quasi-identifier"
+    }
     return frozenset(roles | {name for policy in different for claim in policy.claims for name in claim.given})
 
 
 def release_of_requirement(claim: PrivacyRequirement, policies: Sequence[Policy]) -> int:
-    """Which release a claim that hides nothing is about, by its place among policies, the newest first (I4): the newest that makes
-    it and hangs together with the first; the first itself where none does."""
+    """Which release a claim that hides nothing is about, by its place among policies, the newest first (I4): the newest
+    that makes it and hangs together with the first; the first itself where none does."""
     tied = tied_to_first(policies)
     for place, policy in enumerate(policies):
-        if tied[place] and any(_about(one) == _about(claim) and set(one.given) <= set(claim.given) for one in policy.claims):
+        if tied[place] and any(
+            _about(one) == _about(claim) and set(one.given) <= set(claim.given) for one in policy.claims
+        ):
             return place
     return 0
 
 
 def _replaces(new: PrivacyRequirement, old: PrivacyRequirement) -> bool:
-    """Whether a claim makes an earlier one anew: nobody who was counted on then knows more than who is counted on now (I2)."""
+    """Whether a claim makes an earlier one anew: nobody who was counted on then knows more than who is counted on now
+    (I2)."""
     return _about(new) == _about(old) and set(new.given) >= set(old.given)
 
 
@@ -90,8 +106,11 @@ def _about(claim: PrivacyRequirement) -> tuple[str, object]:
 
 
 def widen_requirement(claim: PrivacyRequirement, own: Policy, policies: Sequence[Policy]) -> PrivacyRequirement:
-    """The claim for an outsider who knows the quasi-identifiers of every release, when it is about all of its own (I1)."""
+    """The claim for an outsider who knows the quasi-identifiers of every release, when it is about all of its own
+    (I1)."""
     if not claim.model.joint and not set(claim.given) >= set(own.quasi_identifiers):
         return claim
-    known = {name for policy in policies for name, column in policy.columns.items() if column.role == "quasi-identifier"}
+    known = {
+        name for policy in policies for name, column in policy.columns.items() if column.role == "quasi-identifier"
+    }
     return replace(claim, given=(*claim.given, *sorted(known - set(claim.given) - set(claim.hide))))

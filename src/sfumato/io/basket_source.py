@@ -9,10 +9,9 @@ long        a table with one row per (record, item); other columns are labels, t
 wide        a table with one 0/1 column per item; columns with other values, or named in `labels`, are labels
 ==========  =======================================================================================
 
-In Python also a `Baskets`, or a list with a list (or set) of items for every record. ``auto`` takes fimi for ``.dat`` and
-``.txt``, long when `record` is named, items when `items` is. Where nothing is named one column of words holds items, two columns of
-which the first repeats are record and item, and a table with 0 and 1 is wide.
-"""
+In Python also a `Baskets`, or a list with a list (or set) of items for every record. ``auto`` takes fimi for ``.dat``
+and ``.txt``, long when `record` is named, items when `items` is. Where nothing is named one column of words holds
+items, two columns of which the first repeats are record and item, and a table with 0 and 1 is wide."""
 
 from __future__ import annotations
 
@@ -124,9 +123,13 @@ def _is_list(kind: pa.DataType) -> bool:
 def read_fimi(path: Path, separator: str = " ") -> Baskets:
     """One record per line; blank lines are not records."""
     if not is_there(path):
-        raise DataError(f"no such file: {path.name}", where=str(path), hint="paths in a policy are relative to the policy file")
+        raise DataError(
+            f"no such file: {path.name}", where=str(path), hint="paths in a policy are relative to the policy file"
+        )
     try:
-        records = pa.array([line for line in read_bytes(path).splitlines() if line.strip()], pa.binary()).cast(pa.string())
+        records = pa.array([line for line in read_bytes(path).splitlines() if line.strip()], pa.binary()).cast(
+            pa.string()
+        )
     except pa.ArrowInvalid:
         raise DataError(f"{path.name} is not UTF-8 text", where=str(path), hint="save it as UTF-8") from None
     (sets,), names = split_item_columns([pa.chunked_array([records])], separator, loose=True)
@@ -136,7 +139,9 @@ def read_fimi(path: Path, separator: str = " ") -> Baskets:
 def _of_lists(records: list[Any] | tuple[Any, ...]) -> Baskets:
     """Records as lists of items, or as texts of words."""
     if not all(isinstance(record, list | tuple | set | frozenset | str) for record in records):
-        raise DataError("a record is a list of items, or a text of words", hint='for example [["bread", "milk"], ["beer"]]')
+        raise DataError(
+            "a record is a list of items, or a text of words", hint='for example [["bread", "milk"], ["beer"]]'
+        )
     rows = [record.split() if isinstance(record, str) else [str(item) for item in record] for record in records]
     if any(not item or any(sign.isspace() for sign in item) for row in rows for item in row):
         raise DataError("an item is empty or holds a blank", hint="give every item a name in one word")
@@ -187,7 +192,9 @@ def from_long(table: Table, record: str, item: str) -> Baskets:
     for name in (name for name in table.names if name not in (record, item)):
         text = table.text(name)
         if (text.codes != text.codes[first][owner.codes]).any():
-            raise DataError(f"column '{name}' differs between rows of the same record", hint="leave it out of the source")
+            raise DataError(
+                f"column '{name}' differs between rows of the same record", hint="leave it out of the source"
+            )
         labels[name] = np.array(text.labels, dtype=object)[text.codes[first]]
     return Baskets(sets, names, labels)
 

@@ -1,11 +1,12 @@
 """Quotes and lines of a CSV file, looked at before anybody believes the records: strict as RFC 4180, and fast.
 
-A parser that forgives a missing quote makes one value of everything up to the next one, other people's records included. So
-a quote may open a value, close it, or stand doubled inside a quoted one, and nowhere else; a quote that is open at the end
-of the file is refused; and the records that were parsed are counted against the lines.
+A parser that forgives a missing quote makes one value of everything up to the next one, other people's records
+included. So a quote may open a value, close it, or stand doubled inside a quoted one, and nowhere else; a quote that is
+open at the end of the file is refused; and the records that were parsed are counted against the lines.
 
 Notation
-    opening   the quotes number 1, 3, 5, … of the file. A doubled quote closes and opens at once, so that one count serves all.
+    opening   the quotes number 1, 3, 5, … of the file. A doubled quote closes and opens at once, so that one count
+              serves all.
 
 Cost: one look at the bytes, and two at each quote.
 
@@ -14,8 +15,8 @@ Written csv
 -----------
 CSV as Sfumato writes it: one comma, one line feed, quotes only where a reader needs them, nulls as nothing.
 
-The lines are built column by column and written as they lie in memory, so a million rows take a second. An empty text is quoted,
-which tells it from a null.
+The lines are built column by column and written as they lie in memory, so a million rows take a second. An empty text
+is quoted, which tells it from a null.
 
 >>> import io
 >>> target = io.BytesIO()
@@ -42,7 +43,10 @@ from sfumato.core.errors import DataError
 _QUOTE, _LF, _CR = 34, 10, 13
 _BLOCK = 1 << 15
 _ALLOW = "close the quotes, or write 'line_breaks: allowed' under data if values really have several lines"
-_INSIDE, _BEHIND = "a quote stands inside a value that does not begin with one", "a value goes on behind its closing quote"
+_INSIDE, _BEHIND = (
+    "a quote stands inside a value that does not begin with one",
+    "a value goes on behind its closing quote",
+)
 _HINT = "put quotes around the whole value and double those inside it"
 
 
@@ -90,8 +94,11 @@ def count_lines(content: bytes) -> int:
     return ends + (bool(content) and content[-1] not in b"\r\n")
 
 
-def require_records(content: bytes, records: int, path: Path | str, *, line_breaks: bool, blanks: bool, hint: str = _ALLOW) -> None:
-    """Refuses a file whose lines are not its records: line breaks inside values unless they are allowed, and anything unexplained.
+def require_records(
+    content: bytes, records: int, path: Path | str, *, line_breaks: bool, blanks: bool, hint: str = _ALLOW
+) -> None:
+    """Refuses a file whose lines are not its records: line breaks inside values unless they are allowed, and anything
+    unexplained.
 
     `records` includes the header; `blanks` says that empty lines are no records.
     """
@@ -163,8 +170,12 @@ def _fields(column: pa.ChunkedArray) -> Any:
         column = column.unify_dictionaries()
         chunks = [_fields_of(chunk.dictionary).take(chunk.indices) for chunk in column.chunks]
         return pc.fill_null(pa.chunked_array(chunks, pa.large_string()), _wide(""))
-    text = pa.types.is_string(column.type) or pa.types.is_large_string(column.type) or pa.types.is_string_view(column.type)
-    return pc.fill_null(_fields_of(column) if text else pc.cast(pc.cast(column, pa.string()), pa.large_string()), _wide(""))
+    text = (
+        pa.types.is_string(column.type) or pa.types.is_large_string(column.type) or pa.types.is_string_view(column.type)
+    )
+    return pc.fill_null(
+        _fields_of(column) if text else pc.cast(pc.cast(column, pa.string()), pa.large_string()), _wide("")
+    )
 
 
 def _fields_of(texts: Any) -> Any:

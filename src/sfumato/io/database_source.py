@@ -43,7 +43,9 @@ class DatabaseSource(Source):
         "memory",
     )
 
-    target: str = Field(default="", description="SQLAlchemy URL of the test database; ${NAME} is taken from the environment")
+    target: str = Field(
+        default="", description="SQLAlchemy URL of the test database; ${NAME} is taken from the environment"
+    )
     mode: Literal["create", "fill", "clone"] = Field(default="create", description="how the target gets its tables")
     grants: bool = Field(default=False, description="true: a clone also gets the grants of the source")
     namespace: str = Field(default="", alias="schema", description="schema of the tables in the database")
@@ -57,7 +59,9 @@ class DatabaseSource(Source):
     )
     secret: str = Field(default="", repr=False, description="at least 16 characters, best ${NAME} from the environment")
     memory: str = Field(default="2 GB", description="memory limit; larger tables are kept in temporary files")
-    accept: list[str] = Field(default_factory=list, description="warnings of 'check' that were reviewed, by their identifiers")
+    accept: list[str] = Field(
+        default_factory=list, description="warnings of 'check' that were reviewed, by their identifiers"
+    )
 
     @model_validator(mode="before")
     @classmethod
@@ -75,7 +79,9 @@ class DatabaseSource(Source):
     @classmethod
     def _groups(cls, value: Any) -> Any:
         """One list of columns is a list of one group."""
-        return [value] if isinstance(value, list) and value and all(isinstance(entry, str) for entry in value) else value
+        return (
+            [value] if isinstance(value, list) and value and all(isinstance(entry, str) for entry in value) else value
+        )
 
     @field_validator("memory")
     @classmethod
@@ -131,19 +137,24 @@ class DatabaseSource(Source):
         source, target = self.source_url(), self.target_url()
         kind = sql.dialect_of(source)
         if kind != sql.dialect_of(target):
-            raise PolicyError(f"mode '{self.mode}' needs the same kind of server on both sides", where="data.target", hint=_CREATE)
+            raise PolicyError(
+                f"mode '{self.mode}' needs the same kind of server on both sides", where="data.target", hint=_CREATE
+            )
         if self.mode == "fill":
             return sql.Fill() if kind == "postgresql" else sql.FillElsewhere()
         if self.tables is not None or self.namespace:
             raise PolicyError(
-                "a clone is of a whole database", where="data.target", hint="leave 'tables' and 'schema' out, or use create"
+                "a clone is of a whole database",
+                where="data.target",
+                hint="leave 'tables' and 'schema' out, or use create",
             )
         if kind != "postgresql" and self.grants:
             raise PolicyError("only PostgreSQL's rights can be cloned", where="data.target", hint="leave 'grants' out")
         return sql.Clone(source, self.grants) if kind == "postgresql" else sql.require_clonable(source)
 
     def standing(self, schema: Schema) -> tuple[str, ...]:
-        """Tables of the target that a load would replace; what else is wrong with the target is refused, and nothing is changed."""
+        """Tables of the target that a load would replace; what else is wrong with the target is refused, and nothing is
+        changed."""
         target = self.target_url()
         return sql.rehearse(target, schema, namespace=self.place_in(target), mode=self.loading()) if target else ()
 
@@ -156,7 +167,9 @@ class DatabaseSource(Source):
         secret = expanded(self.secret)
         if len(secret) < 16:
             hint = "write 'secret: ${NAME}' and put at least 16 random characters into that variable"
-            raise PolicyError("'deterministic' needs a secret of at least 16 characters", where="data.secret", hint=hint)
+            raise PolicyError(
+                "'deterministic' needs a secret of at least 16 characters", where="data.secret", hint=hint
+            )
         return secret.encode()
 
     def url(self, text: str) -> str:

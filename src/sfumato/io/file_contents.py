@@ -1,16 +1,17 @@
 """Read the bytes of a text file within limits: a file that is small on disk must not fill the memory.
 
-An honest table packs to a tenth or a twentieth of its size. A file that unpacks to `core.limits.MOST_TIMES` its size was made to
-do harm, or holds nearly nothing. Its owner can unpack it and give the unpacked file.
+An honest table packs to a tenth or a twentieth of its size. A file that unpacks to `core.limits.MOST_TIMES` its size
+was made to do harm, or holds nearly nothing. Its owner can unpack it and give the unpacked file.
 
 
 Readers
 -------
 Bytes for Arrow's readers, in memory of its own.
 
-A buffer that belongs to Python is given back under the interpreter's lock. Arrow reads ahead in threads of its own; one that lets
-go of the last piece of such a buffer while the process ends waits for a lock that is no longer there, and the process is aborted
-after it had said everything (exit code 134, seen once on a busy machine). A copy costs one more reading of the bytes.
+A buffer that belongs to Python is given back under the interpreter's lock. Arrow reads ahead in threads of its own; one
+that lets go of the last piece of such a buffer while the process ends waits for a lock that is no longer there, and the
+process is aborted after it had said everything (exit code 134, seen once on a busy machine). A copy costs one more
+reading of the bytes.
 
 >>> reader_of(b"a,b").read()
 b'a,b'
@@ -51,11 +52,14 @@ LONGEST_RECORD = 1 << 24
 """The most bytes of one record of a text file."""
 _PIECE = 1 << 22
 _STEP = 1 << 20
-ENCODE = "save it as UTF-8, or name its encoding, like 'encoding: windows-1252' under data or --read encoding=windows-1252"
+ENCODE = (
+    "save it as UTF-8, or name its encoding, like 'encoding: windows-1252' under data or --read encoding=windows-1252"
+)
 _ENCODINGS = ("cp1252", "cp1250", "cp1251", "cp1253", "cp1254", "shift_jis", "gb18030", "euc_kr", "mac_roman", "cp850")
 """What a text that is not UTF-8 may be written in, without being named."""
 _USUAL_FIRST = 0.08
-"""How much more coherent a text must be in another encoding than in windows-1252, which is by far the most frequent one."""
+"""How much more coherent a text must be in another encoding than in windows-1252, which is by far the most frequent
+one."""
 _SAMPLE = 1 << 16
 
 
@@ -68,7 +72,8 @@ def is_there(path: Path) -> bool:
 
 
 def read_bytes(path: Path, *, encoding: str = "") -> bytes:
-    """Everything in the file, unpacked when its name ends with ``.gz``, as UTF-8 without the mark that some editors put first."""
+    """Everything in the file, unpacked when its name ends with ``.gz``, as UTF-8 without the mark that some editors put
+    first."""
     try:
         if not path.name.lower().endswith(".gz"):
             _require_lines_of(path)
@@ -82,14 +87,16 @@ def read_bytes(path: Path, *, encoding: str = "") -> bytes:
     nul = content.find(b"\0")
     if nul >= 0:
         line = content.count(b"\n", 0, nul) + 1
-        raise DataError(f"{path.name} is not UTF-8 text: it holds NUL bytes", where=f"{path}:{line}", hint="save it as UTF-8")
+        raise DataError(
+            f"{path.name} is not UTF-8 text: it holds NUL bytes", where=f"{path}:{line}", hint="save it as UTF-8"
+        )
     return content.removeprefix(b"\xef\xbb\xbf")
 
 
 def encoding_of(content: bytes) -> str:
     """Return the encoding in which a text most likely is written; nothing for UTF-8, and where nothing fits.
 
-    >>> encoding_of("Größe".encode()), encoding_of("Größe;Straße".encode("cp1252")), encoding_of("name".encode("utf-16"))
+    >>> encoding_of("Größe".encode()), encoding_of("Größe;Straße".encode("cp1252")), encoding_of("ä".encode("utf-16"))
     ('', 'windows-1252', 'utf-16')
     """
     if content[:2] in (b"\xff\xfe", b"\xfe\xff"):
@@ -120,7 +127,8 @@ def _mostly_utf8(content: bytes) -> bool:
 
 
 def _signs_in_words(text: str) -> float:
-    """Return the share of unusual characters that are no letters and stand beside letters: a sign of a wrong encoding."""
+    """Return the share of unusual characters that are no letters and stand beside letters: a sign of a wrong
+    encoding."""
     odd = [place for place, sign in enumerate(text) if not sign.isascii()]
     wrong = [place for place in odd if not text[place].isalpha() and text[place - 1 : place].isalpha()]
     return len(wrong) / max(len(odd), 1)
@@ -164,7 +172,9 @@ def _recoded(content: bytes, encoding: str, path: Path) -> bytes:
             f"there is no encoding '{encoding}'", where=str(path), hint="for example windows-1252, latin-1, utf-16"
         ) from None
     except UnicodeError:
-        raise DataError(f"{path.name} is not written in {encoding}", where=str(path), hint="try another encoding") from None
+        raise DataError(
+            f"{path.name} is not written in {encoding}", where=str(path), hint="try another encoding"
+        ) from None
 
 
 def _unpacked(packed: bytes, path: Path) -> bytes:
@@ -185,7 +195,9 @@ def unpacking(path: Path) -> Iterator[None]:
     except UnpacksTooFar:
         packed = path.stat().st_size
         what = f"{path.name} unpacks to more than {unpacked_limit(packed) >> 20:,} MB from {packed / (1 << 20):,.1f} MB"
-        raise DataError(what, where=str(path), hint="if the file is yours, unpack it and give the unpacked file") from None
+        raise DataError(
+            what, where=str(path), hint="if the file is yours, unpack it and give the unpacked file"
+        ) from None
 
 
 # Readers
@@ -205,7 +217,8 @@ def reader_of(content: bytes | bytearray) -> pa.BufferReader:
 
 
 def parse_json(text: str) -> Any:
-    """The tree in a text; refuses repeated keys, which readers settle differently, numbers that are none, and endless nesting."""
+    """The tree in a text; refuses repeated keys, which readers settle differently, numbers that are none, and endless
+    nesting."""
     try:
         return json.loads(text, object_pairs_hook=_unique, parse_constant=_no_number)
     except RecursionError:

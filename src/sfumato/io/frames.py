@@ -95,7 +95,13 @@ def require_values(table: pa.Table, names: Sequence[str], *, line_breaks: bool) 
             raise _no_single_value(name, column.type)
         if pa.types.is_string(column.type):
             if not line_breaks:
-                _refuse(column, name, r"[\r\n]", "holds a line break", "clean it, or write 'line_breaks: allowed' under data")
+                _refuse(
+                    column,
+                    name,
+                    r"[\r\n]",
+                    "holds a line break",
+                    "clean it, or write 'line_breaks: allowed' under data",
+                )
             _refuse(column, name, r"\x00", "holds a NUL character", "clean the column")
 
 

@@ -1,16 +1,18 @@
-"""``kind: graph``: who knows whom, from an edge list, a GraphML file, a table of a database, or a networkx or igraph object.
+"""``kind: graph``: who knows whom, from an edge list, a GraphML file, a table of a database, or a networkx or igraph
+object.
 
-An edge list has two names a line, separated by tab, comma, semicolon or blank; a header and lines that begin
-with ``#`` or ``%`` are passed over. Loops and repeated edges are dropped and counted. Names stay in the data holder's memory and
+An edge list has two names a line, separated by tab, comma, semicolon or blank; a header and lines that begin with ``#``
+or ``%`` are passed over. Loops and repeated edges are dropped and counted. Names stay in the data holder's memory and
 are never published.
 
-What is published is who is tied to whom, and nothing else is dropped without a word. A graph that says its ties have a direction
-(networkx, igraph, GraphML) is refused unless `direction: dropped` accepts that; of an edge list nobody can tell, and pairs in both
-directions are one tie. Ties that carry something that is not the same for all (weights, dates: edge attributes, further columns)
-are refused unless `values: dropped` accepts that. A graph of two kinds of nodes (people and what they have) is refused: ties inside
-a kind cannot be, so flips there give themselves away. Two kinds are marked nodes (`bipartite` in networkx and GraphML, `type` in
-igraph), two columns without a common name, or two halves without a tie inside (`two_kinds.py`); `kinds: one` says that any two may
-be tied nevertheless. Sets of things are `kind: baskets`. A `Graph` of ours holds ties only: whoever made one has dropped the rest.
+What is published is who is tied to whom, and nothing else is dropped without a word. A graph that says its ties have a
+direction (networkx, igraph, GraphML) is refused unless `direction: dropped` accepts that; of an edge list nobody can
+tell, and pairs in both directions are one tie. Ties that carry something that is not the same for all (weights, dates:
+edge attributes, further columns) are refused unless `values: dropped` accepts that. A graph of two kinds of nodes
+(people and what they have) is refused: ties inside a kind cannot be, so flips there give themselves away. Two kinds are
+marked nodes (`bipartite` in networkx and GraphML, `type` in igraph), two columns without a common name, or two halves
+without a tie inside (`two_kinds.py`); `kinds: one` says that any two may be tied nevertheless. Sets of things are
+`kind: baskets`. A `Graph` of ours holds ties only: whoever made one has dropped the rest.
 
 >>> parse_edges(b"# who votes for whom\\na\\tb\\nb\\ta\\nb\\tc\\n", "votes.tsv").size
 2
@@ -20,11 +22,12 @@ Two kinds
 ---------
 Whether the nodes of a graph are of two kinds: people and what they have, with ties from one kind to the other only.
 
-Ties inside a kind cannot be, so an outsider sees through flips there, and what is promised for one kind of nodes does not hold.
+Ties inside a kind cannot be, so an outsider sees through flips there, and what is promised for one kind of nodes does
+not hold.
 
-A graph of people is cut into two halves without a tie inside only by chance: every tie beyond those that hold its components
-together (its cycles) closes an odd cycle with a chance of about one half, and one odd cycle is enough. From `CYCLES` = 20
-on that is no chance any more (2⁻²⁰). Fewer cycles, a tree above all, tell nothing.
+A graph of people is cut into two halves without a tie inside only by chance: every tie beyond those that hold its
+components together (its cycles) closes an odd cycle with a chance of about one half, and one odd cycle is enough. From
+`CYCLES` = 20 on that is no chance any more (2⁻²⁰). Fewer cycles, a tree above all, tell nothing.
 
     two halves ⇔ the double cover (v, 0) - (w, 1) for every tie v - w has twice as many components as the graph
 
@@ -70,15 +73,20 @@ _HEADERS = {"source", "target", "from", "to", "src", "dst", "node1", "node2", "u
 
 
 class GraphSource(Source):
-    """A social graph: an edge list (.tsv, .csv, .txt, .gz, .parquet), GraphML, a database, or a networkx or igraph object."""
+    """A social graph: an edge list (.tsv, .csv, .txt, .gz, .parquet), GraphML, a database, or a networkx or igraph
+    object."""
 
     name: ClassVar[str] = "graph"
     reads: ClassVar[frozenset[str]] = Source.reads | {"ledger"}
     private: ClassVar[tuple[str, ...]] = ("source", "base", "isolated", "table", "ends")
 
-    isolated: int = Field(default=0, ge=0, description="number of nodes without an edge, which an edge list cannot name")
+    isolated: int = Field(
+        default=0, ge=0, description="number of nodes without an edge, which an edge list cannot name"
+    )
     table: str = Field(default="", description="the table, if the source is a database")
-    ends: tuple[str, str] | None = Field(default=None, description="the two columns of the table that name the ends of an edge")
+    ends: tuple[str, str] | None = Field(
+        default=None, description="the two columns of the table that name the ends of an edge"
+    )
     direction: Literal["refused", "dropped"] = Field(
         default="refused", description="dropped: publish a directed graph without directions"
     )
@@ -97,11 +105,16 @@ class GraphSource(Source):
         if self.direction == "refused" and is_directed(given):
             what = "the ties of this graph have a direction, and only who is tied to whom can be published"
             raise DataError(what, hint="add 'direction: dropped' under data to publish them without it")
-        graph = self._from_database(given) if isinstance(given, str) and is_url(given) else read_graph(given, self.header)
+        graph = (
+            self._from_database(given) if isinstance(given, str) and is_url(given) else read_graph(given, self.header)
+        )
         if not isinstance(given, Graph):
             self._require_bare(graph)
         if self.kinds != "one" and (graph.dropped.kinds or bipartite_halves(graph)):
-            what = "the nodes of this graph are of two kinds, and ties inside a kind cannot be: flips there give themselves away"
+            what = (
+                "the nodes of this graph are of two kinds, and ties inside a kind cannot be: flips there give"
+                " themselves away"
+            )
             raise DataError(what, hint=f"{_AS_BASKETS}; or say 'kinds: one' under data if any two may be tied")
         return graph.joined(self.isolated, [], []) if self.isolated else graph
 
@@ -115,7 +128,9 @@ class GraphSource(Source):
         table = read_sql(url, self.table)
         missing = [name for name in self.ends or () if name not in table.column_names]
         if missing:
-            raise DataError(f"table '{self.table}' has no column '{missing[0]}'", hint="name two columns under data.ends")
+            raise DataError(
+                f"table '{self.table}' has no column '{missing[0]}'", hint="name two columns under data.ends"
+            )
         return from_columns(table.select(list(self.ends)) if self.ends else table, self.table)
 
 
@@ -147,16 +162,21 @@ def is_directed(data: Any) -> bool:
 
 def _read_path(path: Path, header: bool | None) -> Graph:
     if not is_there(path):
-        raise DataError(f"no such file: {path.name}", where=str(path), hint="paths in a policy are relative to the policy file")
+        raise DataError(
+            f"no such file: {path.name}", where=str(path), hint="paths in a policy are relative to the policy file"
+        )
     ending = path.name.lower().removesuffix(".gz").rpartition(".")[2]
     if ending in {"parquet", "pq"}:
         return from_columns(read_file(path), path.name)
     content = read_bytes(path)
-    return parse_graphml(content, path.name) if ending in {"graphml", "xml"} else parse_edges(content, path.name, header)
+    return (
+        parse_graphml(content, path.name) if ending in {"graphml", "xml"} else parse_edges(content, path.name, header)
+    )
 
 
 def parse_edges(content: bytes, name: str, header: bool | None = None) -> Graph:
-    """Return the graph of an edge list; without a word about it, the first line is a header only where that is certain."""
+    """Return the graph of an edge list; without a word about it, the first line is a header only where that is
+    certain."""
     if b"\0" in content[:4096]:
         raise DataError(f"{name} is not UTF-8 text", where=name, hint="save it as UTF-8")
     content = content.removeprefix(b"\xef\xbb\xbf")
@@ -166,7 +186,9 @@ def parse_edges(content: bytes, name: str, header: bool | None = None) -> Graph:
     text = first.decode("utf-8", errors="replace").strip()
     separator = next((mark for mark in _SEPARATORS if mark in text), None)
     if separator is None:
-        raise DataError(f"{name} is no edge list", where=name, hint="two names a line, separated by tab, comma or blank")
+        raise DataError(
+            f"{name} is no edge list", where=name, hint="two names a line, separated by tab, comma or blank"
+        )
     cells = [cell.strip('" ').lower() for cell in text.split(separator)]
     named = set(cells[:2]) <= _HEADERS or _is_header(cells, content, separator) if header is None else header
     table = _parsed(content, name, separator, len(cells), skip=named)
@@ -199,7 +221,9 @@ def _is_header(cells: list[str], content: bytes, separator: str) -> bool:
         return False
     lines = content.decode("utf-8", errors="replace").split("\n", _LOOKED_AT)[1:_LOOKED_AT]
     below = [line.strip().split(separator) for line in lines if line.strip()]
-    return bool(below) and all(len(row) > 1 and _is_number(row[0].strip('" ')) and _is_number(row[1].strip('" ')) for row in below)
+    return bool(below) and all(
+        len(row) > 1 and _is_number(row[0].strip('" ')) and _is_number(row[1].strip('" ')) for row in below
+    )
 
 
 def _is_number(text: str) -> bool:
@@ -214,11 +238,17 @@ def _parsed(content: bytes, name: str, separator: str, width: int, *, skip: bool
             reader_of(content),
             read_options=pa_csv.ReadOptions(column_names=names, skip_rows=int(skip), block_size=1 << 24),
             parse_options=pa_csv.ParseOptions(delimiter=separator),
-            convert_options=pa_csv.ConvertOptions(column_types=dict.fromkeys(names, pa.string()), strings_can_be_null=False),
+            convert_options=pa_csv.ConvertOptions(
+                column_types=dict.fromkeys(names, pa.string()), strings_can_be_null=False
+            ),
         )
     except pa.ArrowInvalid:
-        raise DataError(f"{name} is no edge list", where=name, hint="every line needs the same number of columns") from None
-    require_records(content, table.num_rows + skip, name, line_breaks=False, blanks=True, hint="close the quotes around names")
+        raise DataError(
+            f"{name} is no edge list", where=name, hint="every line needs the same number of columns"
+        ) from None
+    require_records(
+        content, table.num_rows + skip, name, line_breaks=False, blanks=True, hint="close the quotes around names"
+    )
     return table
 
 
@@ -232,7 +262,9 @@ def from_columns(table: pa.Table, name: str) -> Graph:
         raise DataError(f"{name} has edges with an empty end", where=name, hint="every line needs two names")
     codes = np.asarray(both.indices, dtype=np.int64)
     kinds = len(source) >= _TWO_KINDS and not np.intersect1d(codes[: len(source)], codes[len(source) :]).size
-    values = tuple(title for place, title in enumerate(table.column_names) if place > 1 and len(pc.unique(table.column(place))) > 1)
+    values = tuple(
+        title for place, title in enumerate(table.column_names) if place > 1 and len(pc.unique(table.column(place))) > 1
+    )
     graph = Graph.from_pairs(codes[: len(source)], codes[len(source) :], len(labels), labels)
     return graph.saying(values, kinds=kinds)
 
@@ -261,7 +293,9 @@ def parse_graphml(content: bytes, name: str) -> Graph:
             if kind != "data":
                 element.clear()
     except (ElementTree.ParseError, KeyError):
-        raise DataError(f"{name} is no readable GraphML", where=name, hint="write it again, for example with networkx") from None
+        raise DataError(
+            f"{name} is no readable GraphML", where=name, hint="write it again, for example with networkx"
+        ) from None
     if not number:
         raise DataError(f"{name} has no nodes", where=name, hint="give a graph with at least one node")
     graph = Graph.from_pairs([a for a, _ in edges], [b for _, b in edges], len(number), list(number))
@@ -269,7 +303,8 @@ def parse_graphml(content: bytes, name: str) -> Graph:
 
 
 def _marks(carried: dict[str, str]) -> list[str]:
-    """Which of two kinds a node says it is: `bipartite`, as networkx calls it, or `type`, true or false, as igraph does."""
+    """Which of two kinds a node says it is: `bipartite`, as networkx calls it, or `type`, true or false, as igraph
+    does."""
     kind = carried.get("type", "").lower()
     return [carried["bipartite"]] if "bipartite" in carried else [kind] if kind in {"true", "false"} else []
 

@@ -1,21 +1,19 @@
 """Where hierarchies come from: the field's CSV files, and rules that build a tree over the values of a column.
 
-A file has one row per leaf, ``leaf;level1;…;root``, with ``;`` or ``,`` between the cells and no header, as ARX and anjana write
-them; files of Amnesia are read, too (`io.hierarchy_files`). Rules are ``intervals`` (numbers in ever wider bins), ``cuts``
-(bins between
-chosen points, `io.hierarchy_files`), ``prefix`` (codes that lose their last characters), ``dates``, ``list`` (countries,
-diagnoses and
-other known lists), ``order`` (neighbours are joined), ``ranges`` (any interval of numbers), nested YAML, flat (kept or suppressed),
-and the words of `io.value_coding` (top, bottom, round, recode), alone or beside one of these. When nothing is said, numbers
-stand in
-intervals at round numbers and everything else is flat (`by_nature`).
+A file has one row per leaf, ``leaf;level1;…;root``, with ``;`` or ``,`` between the cells and no header, as ARX and
+anjana write them; files of Amnesia are read, too (`io.hierarchy_files`). Rules are ``intervals`` (numbers in ever wider
+bins), ``cuts`` (bins between chosen points, `io.hierarchy_files`), ``prefix`` (codes that lose their last characters),
+``dates``, ``list`` (countries, diagnoses and other known lists), ``order`` (neighbours are joined), ``ranges`` (any
+interval of numbers), nested YAML, flat (kept or suppressed), and the words of `io.value_coding` (top, bottom, round,
+recode), alone or beside one of these. When nothing is said, numbers stand in intervals at round numbers and everything
+else is flat (`by_nature`).
 
 Invariants
-    I1  What `save_hierarchy` writes, `load_hierarchy` reads as the same tree, whatever stands in the labels. Lines end with
-        CR, LF or both and with nothing else; only blanks around unquoted cells are dropped.
+    I1  What `save_hierarchy` writes, `load_hierarchy` reads as the same tree, whatever stands in the labels. Lines end
+        with CR, LF or both and with nothing else; only blanks around unquoted cells are dropped.
     I2  A label that a rule makes from numbers is read back (`numbers.span`) as an interval around every leaf below it.
-    I3  The intervals of `by_nature` are taken from one endless ladder (1, 5, 10, 50, 100 …), so that trees over more or other
-        values know the same labels; no text that looks like such a label stands beside them.
+    I3  The intervals of `by_nature` are taken from one endless ladder (1, 5, 10, 50, 100 …), so that trees over more or
+        other values know the same labels; no text that looks like such a label stands beside them.
 
 >>> by_prefix(["71000", "71999", "72000"], 5).paths()[0]
 ['71000', '7100*', '710**', '71***', '7****', '*']
@@ -29,8 +27,8 @@ Cut points
 ----------
 ``{cuts: …}``: numbers in bins between chosen points; several lists, from fine to coarse, make several levels.
 
-A bin holds its lower point and everything below the next one. The first and the last point are the ends: a value outside them is an
-error, so every label says what it stands for, and a table of the next year knows the same labels.
+A bin holds its lower point and everything below the next one. The first and the last point are the ends: a value
+outside them is an error, so every label says what it stands for, and a table of the next year knows the same labels.
 
 Invariants
     I1  Bins nest: the points of a coarser level are some of the points of the finer one, with the same ends.
@@ -44,7 +42,8 @@ Invariants
 
 Amnesia
 -------
-Hierarchies as Amnesia writes them: a few lines about the file, then ``parent has child child …``, one level after the other.
+Hierarchies as Amnesia writes them: a few lines about the file, then ``parent has child child …``, one level after the
+other.
 
     distinct                          range
     name towns                        name ages
@@ -56,12 +55,14 @@ Hierarchies as Amnesia writes them: a few lines about the file, then ``parent ha
 
     World has South North
 
-Names are words without blanks, as in Amnesia itself. A *distinct* hierarchy is a tree over values. In a *range* hierarchy the
-smallest entries are ranges of numbers rather than values; it becomes the rule ``{cuts: …}``, whose bins begin where the ranges do.
+Names are words without blanks, as in Amnesia itself. A *distinct* hierarchy is a tree over values. In a *range*
+hierarchy the smallest entries are ranges of numbers rather than values; it becomes the rule ``{cuts: …}``, whose bins
+begin where the ranges do.
 
 >>> rows_of_amnesia("distinct\\nname t\\n\\nSouth has Ulm Augsburg\\n\\nWorld has South Kiel\\n", "t.txt")
 [['Ulm', 'South', 'World'], ['Augsburg', 'South', 'World'], ['Kiel', 'World']]
->>> cuts_of_amnesia("range\\ntype int\\n\\n0,64 has 0,17 18,64\\n65,99 has 65,79 80,99\\n\\n0,99 has 0,64 65,99\\n", "a.txt")
+>>> cuts_of_amnesia("range\\ntype int\\n\\n0,64 has 0,17 18,64\\n65,99 has 65,79 80,99\\n\\n0,99 has 0,64 65,99\\n",
+...     "a.txt")
 [['0', '18', '65', '80', '100'], ['0', '65', '100']]
 """
 
@@ -110,7 +111,10 @@ def cut_levels(argument: Any, column: str) -> list[list[Decimal]]:
     read = [_points(level, column) for level in levels]
     for fine, coarse in pairwise(read):
         if not set(coarse) <= set(fine) or (coarse[0], coarse[-1]) != (fine[0], fine[-1]):  # I1
-            what = f"cuts of column '{column}' do not nest: a coarser list holds some points of the finer one, with the same ends"
+            what = (
+                f"cuts of column '{column}' do not nest: a coarser list holds some points of the finer one, with the"
+                " same ends"
+            )
             raise PolicyError(what, hint="for example {cuts: [[0, 18, 30, 65, 120], [0, 30, 120]]}")
     return read
 
@@ -174,15 +178,17 @@ _FEW = 5
 LONGEST_PREFIX = 100
 """The most levels that a prefix hierarchy may have."""
 _USE = (
-    "use a file, flat, ranges, {intervals: […]}, {cuts: […]}, {prefix: n}, {dates: […]}, {list: countries}, {order: […]}, "
-    "{top: 90}, {bottom: 18}, {round: 5}, {recode: {old: new}} or a nested root"
+    "use a file, flat, ranges, {intervals: […]}, {cuts: […]}, {prefix: n}, {dates: […]}, {list: countries}, {order:"
+    " […]}, {top: 90}, {bottom: 18}, {round: 5}, {recode: {old: new}} or a nested root"
 )
 
 
 def load_hierarchy(path: Path) -> Hierarchy:
     """The hierarchy in a file of rows ``leaf;…;root``."""
     if not is_there(path):
-        raise PolicyError(f"no such hierarchy file: {path.name}", where=str(path), hint="paths are relative to the policy file")
+        raise PolicyError(
+            f"no such hierarchy file: {path.name}", where=str(path), hint="paths are relative to the policy file"
+        )
     content = read_bytes(path)
     try:
         text = content.decode("utf-8")
@@ -194,7 +200,9 @@ def load_hierarchy(path: Path) -> Hierarchy:
     require_quotes(content, separator, path)
     rows = [_trimmed(row) for row in _rows(text, separator) if row != [""]]
     if not rows:
-        raise DataError(f"hierarchy {path.name} is empty", where=str(path), hint="write one row 'leaf;…;root' per value")
+        raise DataError(
+            f"hierarchy {path.name} is empty", where=str(path), hint="write one row 'leaf;…;root' per value"
+        )
     return Hierarchy.from_paths(rows, name=f"hierarchy {path.name}")
 
 
@@ -244,13 +252,14 @@ def _cell(label: str) -> str:
 
 
 def is_standing(spec: Any) -> bool:
-    """Whether a ``hierarchy:`` entry is a tree by itself, rather than a rule that grows one from the values of the data."""
+    """Whether a ``hierarchy:`` entry is a tree by itself, rather than a rule that grows one from the values of the
+    data."""
     if isinstance(spec, Mapping):
         return not is_coded(spec) and not set(spec) & set(RULES)
     return isinstance(spec, Hierarchy) or (isinstance(spec, str | Path) and spec not in {"flat", "ranges"})
 
 
-# ---- what a policy says ------------------------------------------------------------------------------------------------
+# ---- what a policy says ----------------------------------------------------------------------------------------------
 
 
 def require_rule(spec: Any, *, column: str, where: str = "") -> None:
@@ -263,7 +272,9 @@ def require_rule(spec: Any, *, column: str, where: str = "") -> None:
     except (PolicyError, DataError) as error:
         raise PolicyError(error.what, where=where, hint=error.hint) from None
     except RecursionError:
-        raise PolicyError(f"the hierarchy of column '{column}' is nested too deep", where=where, hint="keep it in a file") from None
+        raise PolicyError(
+            f"the hierarchy of column '{column}' is nested too deep", where=where, hint="keep it in a file"
+        ) from None
 
 
 def _require_mapping(spec: Mapping[Any, Any], column: str) -> None:
@@ -291,7 +302,9 @@ def _widths(argument: Any, column: str) -> list[Decimal]:
     widths = [parse_number(str(width)) for width in _listed(argument, "intervals", "[5, 10]", column)]
     read = [width for width in widths if width is not None and width > 0]
     if len(read) < len(widths):
-        raise PolicyError(f"intervals of column '{column}' are widths above zero", hint="for example {intervals: [5, 10]}")
+        raise PolicyError(
+            f"intervals of column '{column}' are widths above zero", hint="for example {intervals: [5, 10]}"
+        )
     for narrow, wide in pairwise(read):
         if EXACT.remainder(wide, narrow):
             what = f"intervals of column '{column}': {format_number(wide)} is no multiple of {format_number(narrow)}"
@@ -340,7 +353,7 @@ _ARGUMENTS: dict[str, Callable[[Any, str], Any]] = {
 }  # fmt: skip
 
 
-# ---- from a policy and values to a domain ------------------------------------------------------------------------------
+# ---- from a policy and values to a domain ----------------------------------------------------------------------------
 
 
 def build_generalization(spec: Any, values: Sequence[str], *, column: str, base: Path = Path(".")) -> Generalization:
@@ -348,9 +361,15 @@ def build_generalization(spec: Any, values: Sequence[str], *, column: str, base:
     present = without_label(values, MISSING)
     missing = len(present) < len(values)
     if missing and spec == "ranges":
-        what = f"row {first_row_of(values, MISSING)} of column '{column}' is missing" if first_row_of(values, MISSING) else ""
+        what = (
+            f"row {first_row_of(values, MISSING)} of column '{column}' is missing"
+            if first_row_of(values, MISSING)
+            else ""
+        )
         what = what or f"column '{column}' has missing values"
-        raise DataError(f"{what}, and what is missing has no place in a range", hint="give it {intervals: […]}, or leave it out")
+        raise DataError(
+            f"{what}, and what is missing has no place in a range", hint="give it {intervals: […]}, or leave it out"
+        )
     if missing and not present and not is_standing(spec):
         return Hierarchy.flat([MISSING])
     domain = _coded(spec, present, column, base) if is_coded(spec) else _build(spec, present, column, base)
@@ -426,7 +445,8 @@ def by_prefix(values: Sequence[str], length: int, *, column: str = "prefix") -> 
 def by_nature(values: Sequence[str], *, column: str) -> Hierarchy:
     """What is best where nothing is said: numbers in intervals at round numbers, everything else kept or suppressed.
 
-    A few numbers (grades, codes of two sexes) are kept or suppressed, too, and so are digits with leading zeros, which are codes.
+    A few numbers (grades, codes of two sexes) are kept or suppressed, too, and so are digits with leading zeros, which
+    are codes.
 
     >>> by_nature(["3", "17", "12", "41", "8", "9", "unknown"], column="age").paths()[1]
     ['8', '5-9', '0-9', '0-49', '*']
@@ -466,7 +486,9 @@ def by_intervals(values: Sequence[str], widths: Sequence[Decimal | int], *, colu
     steps = _widths(list(widths), column)
     ordered = sorted(zip(parse_numbers(values, column), values, strict=True))
     whole = all(map(is_whole, (*steps, *(value for value, _ in ordered))))
-    return Hierarchy.from_paths([[leaf, *(_bin(value, step, whole) for step in steps), ROOT] for value, leaf in ordered])
+    return Hierarchy.from_paths(
+        [[leaf, *(_bin(value, step, whole) for step in steps), ROOT] for value, leaf in ordered]
+    )
 
 
 def _bin(value: Decimal, width: Decimal, whole: bool) -> str:
@@ -506,8 +528,14 @@ def by_dates(values: Sequence[str], units: Sequence[str], *, column: str) -> Hie
     for value in sorted(values):
         if parse_timestamp(value) is None:
             row = first_row_of(values, value)
-            what = f"row {row} of column '{column}' is no date" if row else f"column '{column}' has a value that is no date"
-            raise DataError(what, hint="write dates as 2024-12-31, or list what means nothing in 'missing: […]' under data")
+            what = (
+                f"row {row} of column '{column}' is no date"
+                if row
+                else f"column '{column}' has a value that is no date"
+            )
+            raise DataError(
+                what, hint="write dates as 2024-12-31, or list what means nothing in 'missing: […]' under data"
+            )
         day = dt.date.fromisoformat(value[:10])
         rows.append([value, *(_DATES[unit](day) for unit in units), ROOT])
     return Hierarchy.from_paths(rows, name=f"dates of '{column}'")
@@ -571,7 +599,9 @@ def cuts_of_amnesia(text: str, name: str) -> list[list[str]]:
     last = max(high for _, high in ends.values()) if ends else Decimal(0)
     levels = []
     for level in range(deepest, 0, -1):
-        shown = {entry for entry in ends if depth[entry] == level or (depth[entry] < level and entry not in above.values())}
+        shown = {
+            entry for entry in ends if depth[entry] == level or (depth[entry] < level and entry not in above.values())
+        }
         levels.append(sorted({ends[entry][0] for entry in shown} | {_after(last)}))
     return [[format_number(point) for point in level] for level in levels]
 
@@ -614,6 +644,8 @@ def _families(text: str, name: str) -> Iterator[tuple[int, str, list[str]]]:
         begun = True
         if len(words) < 3 or words[1] != _HAS:
             raise DataError(
-                f"line {line} is not 'parent has child …'", where=f"{name}:{line}", hint="names are words without blanks"
+                f"line {line} is not 'parent has child …'",
+                where=f"{name}:{line}",
+                hint="names are words without blanks",
             )
         yield line, words[0], words[2:]

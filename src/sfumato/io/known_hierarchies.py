@@ -5,8 +5,8 @@
     icd         diagnoses → categories → chapters (ICD-10, ICD-9)
     isco        occupations of up to four digits → sub-major → major groups (ISCO-08)
 
-A value that is not in its list stands directly below the root. The tree is grown from the values of the data, and a published label
-says no more than the list does; `reference` is the whole list, for who has no data.
+A value that is not in its list stands directly below the root. The tree is grown from the values of the data, and a
+published label says no more than the list does; `reference` is the whole list, for who has no data.
 
 >>> path_in("countries", "Italy"), path_in("countries", "ITA"), path_in("states", "Ohio")
 (('Southern Europe', 'Europe'), ('Southern Europe', 'Europe'), ('East North Central', 'Midwest'))
@@ -16,7 +16,8 @@ says no more than the list does; `reference` is the whole list, for who has no d
 
 Diagnoses
 ---------
-Diagnoses: which chapter of the International Classification of Diseases a code belongs to, in its ninth and tenth revision.
+Diagnoses: which chapter of the International Classification of Diseases a code belongs to, in its ninth and tenth
+revision.
 
 Source: the block headings of ICD-10 (WHO) and ICD-9-CM (CDC), which are free to use.
 
@@ -44,7 +45,10 @@ _MAJOR = (
 
 def by_list(values: list[str], name: str) -> Hierarchy:
     """The tree of some values."""
-    rows = [[value, *path_in(name, value), ROOT] for value in sorted(values, key=lambda value: (path_in(name, value)[::-1], value))]
+    rows = [
+        [value, *path_in(name, value), ROOT]
+        for value in sorted(values, key=lambda value: (path_in(name, value)[::-1], value))
+    ]
     return Hierarchy.from_paths(rows, name=f"the list of {name}")
 
 
@@ -92,7 +96,9 @@ def reference(name: str) -> Hierarchy:
         return by_list([line.split(";")[0] for line in text.splitlines()], name)
     if name == "isco":
         return by_list([f"{number:02}0" for number in range(100)], name)
-    return by_list([*_tenth(), *(f"{number:03}" for first, last, _ in NINTH for number in range(first, last + 1))], name)
+    return by_list(
+        [*_tenth(), *(f"{number:03}" for first, last, _ in NINTH for number in range(first, last + 1))], name
+    )
 
 
 def _tenth() -> Iterator[str]:
@@ -113,15 +119,19 @@ TENTH = (
     ("E00", "E90", "endocrine and metabolic"),
     ("F00", "F99", "mental"), ("G00", "G99", "nervous system"), ("H00", "H59", "eye"), ("H60", "H95", "ear"),
     ("I00", "I99", "circulatory"),
-    ("J00", "J99", "respiratory"), ("K00", "K95", "digestive"), ("L00", "L99", "skin"), ("M00", "M99", "musculoskeletal"),
-    ("N00", "N99", "genitourinary"), ("O00", "O99", "pregnancy"), ("P00", "P96", "perinatal"), ("Q00", "Q99", "congenital"),
-    ("R00", "R99", "symptoms"), ("S00", "T98", "injuries"), ("U00", "U99", "special purposes"), ("V00", "Y99", "external causes"),
+    ("J00", "J99", "respiratory"), ("K00", "K95", "digestive"), ("L00", "L99", "skin"), ("M00", "M99",
+    "musculoskeletal"),
+    ("N00", "N99", "genitourinary"), ("O00", "O99", "pregnancy"), ("P00", "P96", "perinatal"), ("Q00", "Q99",
+    "congenital"),
+    ("R00", "R99", "symptoms"), ("S00", "T98", "injuries"), ("U00", "U99", "special purposes"), ("V00", "Y99",
+    "external causes"),
     ("Z00", "Z99", "health services"),
 )  # fmt: skip
 NINTH = (
     (1, 139, "infections"), (140, 239, "neoplasms"), (240, 279, "endocrine and metabolic"), (280, 289, "blood"),
     (290, 319, "mental"),
-    (320, 389, "nervous system and senses"), (390, 459, "circulatory"), (460, 519, "respiratory"), (520, 579, "digestive"),
+    (320, 389, "nervous system and senses"), (390, 459, "circulatory"), (460, 519, "respiratory"), (520, 579,
+    "digestive"),
     (580, 629, "genitourinary"), (630, 679, "pregnancy"), (680, 709, "skin"), (710, 739, "musculoskeletal"),
     (740, 759, "congenital"),
     (760, 779, "perinatal"), (780, 799, "symptoms"), (800, 999, "injuries"),
@@ -136,7 +146,9 @@ def chapter_of(code: str) -> tuple[str, str] | None:
     text = code.strip().upper()
     if found := _CODE.fullmatch(text):
         for first, last, what in TENTH:
-            if first <= found[1] <= last and not (found[1][0] in "VE" and _SUPPLEMENT.fullmatch(text) and found[1][0] == "V"):
+            if first <= found[1] <= last and not (
+                found[1][0] in "VE" and _SUPPLEMENT.fullmatch(text) and found[1][0] == "V"
+            ):
                 return f"{first}-{last} {what}", found[1]
     if found := _SUPPLEMENT.fullmatch(text):
         return ("V01-V91 supplementary" if text[0] == "V" else "E800-E999 external causes"), found[1]

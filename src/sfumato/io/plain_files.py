@@ -1,11 +1,13 @@
-"""Plain files: what a release folder may hold, opened without following links and written without touching what was there.
+"""Plain files: what a release folder may hold, opened without following links and written without touching what was
+there.
 
-A folder may come from anybody. A link in it would let its maker choose which file of the reader is read or overwritten, a pipe
-would make the reader wait for ever.
+A folder may come from anybody. A link in it would let its maker choose which file of the reader is read or overwritten,
+a pipe would make the reader wait for ever.
 
 Guarantee
     Nothing behind a link, a pipe or a device is opened, and a file that is written is a new one: whoever holds another
-    name of the old one keeps it as it was. The folder itself may be reached through a link; that is the reader's own choice.
+    name of the old one keeps it as it was. The folder itself may be reached through a link; that is the reader's own
+    choice.
 
 Invariants
     I1  What is opened is a regular file at the moment it is opened, not only when it was looked at.
@@ -74,7 +76,8 @@ def printable_name(name: str) -> str:
 
 
 def files_of(folder: Path) -> dict[str, Path]:
-    """Every file below a folder by its name; refuses a folder with anything in it that is neither a plain file nor a folder."""
+    """Every file below a folder by its name; refuses a folder with anything in it that is neither a plain file nor a
+    folder."""
     found = dict(_walk(folder))
     return {name: found[name] for name in sorted(found)}
 
@@ -100,7 +103,9 @@ def _walk(folder: Path) -> Iterator[tuple[str, Path]]:
             elif stat.S_ISREG(mode):
                 yield name, path
             else:
-                raise ReleaseError(f"{printable_name(name)} in the folder is {_kind(mode)}", where=str(folder), hint=_HINT)
+                raise ReleaseError(
+                    f"{printable_name(name)} in the folder is {_kind(mode)}", where=str(folder), hint=_HINT
+                )
 
 
 def _kind(mode: int) -> str:
@@ -165,8 +170,8 @@ def require_writable(path: Path) -> None:
 def replace_file(path: Path, content: bytes, *, private: bool = False, synced: bool = True) -> Path:
     """Put a new file under a name; a private one is readable by its owner only from its first byte on.
 
-    Without `synced` a loss of power may leave it empty: for files of a draft, which is synced as a whole or thrown away.
-    """
+    Without `synced` a loss of power may leave it empty: for files of a draft, which is synced as a whole or thrown
+    away."""
     require_writable(path)
     draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
     mode = 0o600 if private else 0o666  # less what the umask takes away

@@ -1,7 +1,7 @@
 """A source: where the data of a policy comes from, and how it is read.
 
-A new kind of data is one file in this folder with one class. Its declared fields are what may stand under ``data:`` in a policy.
-"""
+A new kind of data is one file in this folder with one class. Its declared fields are what may stand under ``data:`` in
+a policy."""
 
 from __future__ import annotations
 
@@ -31,7 +31,9 @@ class Source(BaseModel):
 
     person: tuple[str, ...] = Field(default=(), exclude=True, repr=False, description="columns that identify a person")
     linked: bool = Field(default=False, exclude=True, repr=False, description="whether the rows of a person are linked")
-    published: tuple[str, ...] = Field(default=(), exclude=True, repr=False, description="published columns; without it all")
+    published: tuple[str, ...] = Field(
+        default=(), exclude=True, repr=False, description="published columns; without it all"
+    )
 
     reads: ClassVar[frozenset[str]] = frozenset({"data", "protect", "method", "effort", "title"})
     """The keys of a policy that have an effect on this kind of data; entries of columns as ``columns.boundary``.
@@ -48,7 +50,8 @@ class Source(BaseModel):
         """The dataset; `data` (a frame, an object or another path) takes the place of the declared source."""
 
     def as_written(self, data: Any) -> Path | None:
-        """The text file that `data` names, when every value is what stands in it; nothing where values are read in another way."""
+        """The text file that `data` names, when every value is what stands in it; nothing where values are read in
+        another way."""
         return None
 
     @property

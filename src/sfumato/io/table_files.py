@@ -1,10 +1,11 @@
 """Tables in files: ``.csv``, ``.csv.gz``, ``.tsv``, ``.parquet``; strict, and silent about what stands in them.
 
-Every value of a CSV file is text. A file that cannot be read as what it claims to be is refused with the line number, never
-with the content of the line.
+Every value of a CSV file is text. A file that cannot be read as what it claims to be is refused with the line number,
+never with the content of the line.
 
 Invariants
-    I1  A CSV file has one record for every line, unless line breaks inside values are allowed; then for every line outside quotes.
+    I1  A CSV file has one record for every line, unless line breaks inside values are allowed; then for every line
+        outside quotes.
 
 
 Coded
@@ -12,14 +13,14 @@ Coded
 Long text files as codes: a text that repeats is held once however many rows have it.
 
 A plain file whose columns have few texts becomes codes in one look at its bytes (`kernels.cell_codes`). Others are read
-piece by piece
-by a reader of CSV; there, a column becomes codes when at most half of the rows of the first piece have texts of their own, and a
-column of keys stays text.
+piece by piece by a reader of CSV; there, a column becomes codes when at most half of the rows of the first piece have
+texts of their own, and a column of keys stays text.
 
 Invariants
-    I1  A piece begins with the header and holds whole lines; all pieces together hold every line behind it once, in order. Only
-        files without quotes behind the header are cut: there, every line break ends a record.
-    I2  The codes of a column have one dictionary of different texts, in order of first appearance, and nothing is missing.
+    I1  A piece begins with the header and holds whole lines; all pieces together hold every line behind it once, in
+        order. Only files without quotes behind the header are cut: there, every line break ends a record.
+    I2  The codes of a column have one dictionary of different texts, in order of first appearance, and nothing is
+        missing.
 
 
 Large files
@@ -33,8 +34,8 @@ Sheets
 ------
 Tables of other programs: Excel (.xlsx), SPSS (.sav, .por), Stata (.dta), SAS (.sas7bdat, .xpt).
 
-Every cell becomes the text that a CSV file would hold: whole numbers without a point, days as ISO 8601. Values with labels (SPSS,
-Stata) are read as their labels. What unpacks to far more than its size is refused before it is unpacked.
+Every cell becomes the text that a CSV file would hold: whole numbers without a point, days as ISO 8601. Values with
+labels (SPSS, Stata) are read as their labels. What unpacks to far more than its size is refused before it is unpacked.
 """
 
 from __future__ import annotations
@@ -111,11 +112,13 @@ def read_file(
 ) -> pa.Table:
     """The table in a file, chosen by its ending; `line_breaks` says whether values of a text file may hold them.
 
-    With `coded`, columns of a long text file whose values repeat are codes with a dictionary (`data.table.IN_ORDER`). A table
-    without rows is refused as data of people, and read as what it is with `empty`: a part of a release may list nothing.
-    """
+    With `coded`, columns of a long text file whose values repeat are codes with a dictionary (`data.table.IN_ORDER`). A
+    table without rows is refused as data of people, and read as what it is with `empty`: a part of a release may list
+    nothing."""
     if not is_there(path):
-        raise DataError(f"no such file: {path.name}", where=str(path), hint="paths in a policy are relative to the policy file")
+        raise DataError(
+            f"no such file: {path.name}", where=str(path), hint="paths in a policy are relative to the policy file"
+        )
     if is_text(path):
         return read_csv(path, line_breaks=line_breaks, written=written, coded=coded, empty=empty)
     if _ending(path) in EXCEL:
@@ -124,7 +127,9 @@ def read_file(
         return read_statistics(path, _ending(path))
     if _ending(path) in {"parquet", "pq"}:
         return _read_parquet(path, empty=empty)
-    raise DataError(f"cannot tell the format of {path.name}", where=str(path), hint="use .csv, .csv.gz, .parquet or .xlsx")
+    raise DataError(
+        f"cannot tell the format of {path.name}", where=str(path), hint="use .csv, .csv.gz, .parquet or .xlsx"
+    )
 
 
 def is_text(path: Path) -> bool:
@@ -139,7 +144,8 @@ def _ending(path: Path) -> str:
 def read_csv(
     path: Path, *, line_breaks: bool = True, written: FileLayout = _USUAL, coded: bool = False, empty: bool = False
 ) -> pa.Table:
-    """Every column as text; refuses other encodings, stray quotes, ragged rows, repeated or empty headers and empty tables."""
+    """Every column as text; refuses other encodings, stray quotes, ragged rows, repeated or empty headers and empty
+    tables."""
     content = _usual(read_bytes(path, encoding=written.encoding), written, path)
     above = max(written.header_row - 1, 0)
     try:
@@ -150,22 +156,29 @@ def read_csv(
         raise DataError(error.what, where=where, hint=error.hint) from None
 
 
-def _read_text(content: bytes, path: Path, line_breaks: bool, written: FileLayout, coded: bool, empty: bool) -> pa.Table:
+def _read_text(
+    content: bytes, path: Path, line_breaks: bool, written: FileLayout, coded: bool, empty: bool
+) -> pa.Table:
     header, separator = _header(content, path, written.separator)
     require_quotes(content, separator, path)
-    convert = pa_csv.ConvertOptions(column_types=dict.fromkeys(header, pa.string()), strings_can_be_null=False, check_utf8=True)
+    convert = pa_csv.ConvertOptions(
+        column_types=dict.fromkeys(header, pa.string()), strings_can_be_null=False, check_utf8=True
+    )
     in_pieces = coded and len(content) > PIECE and can_be_cut(content)
     if in_pieces and (found := read_as_codes(content, header, separator)) is not None and found.num_rows:
         return found  # I1: every line that is not empty is one
     table = _parsed(content, path, header, convert, in_pieces, delimiter=separator, ignore_empty_lines=len(header) > 1)
     if table.num_rows == 0 and not empty:
-        raise DataError(f"{path.name} has a header and no rows", where=str(path), hint="give a table with at least one record")
+        raise DataError(
+            f"{path.name} has a header and no rows", where=str(path), hint="give a table with at least one record"
+        )
     require_records(content, table.num_rows + 1, path, line_breaks=line_breaks, blanks=len(header) > 1)  # I1
     return table
 
 
 def layout_of(path: Path) -> FileLayout:
-    """Return how a file is written where that is not as usual: its encoding, the sheet and the row that names the columns."""
+    """Return how a file is written where that is not as usual: its encoding, the sheet and the row that names the
+    columns."""
     if _ending(path) in EXCEL:
         name, rows = _sheet(path, _USUAL)
         with _workbook(path) as book:
@@ -200,7 +213,9 @@ def _usual(content: bytes, written: FileLayout, path: Path) -> bytes:
         text = io.StringIO(newline="")
         csv.writer(text, delimiter=separator, lineterminator="\n").writerows(rows)
     except (csv.Error, UnicodeDecodeError):
-        raise DataError(f"{path.name} cannot be read with these quotes", where=str(path), hint="check 'quote' under data") from None
+        raise DataError(
+            f"{path.name} cannot be read with these quotes", where=str(path), hint="check 'quote' under data"
+        ) from None
     return text.getvalue().encode()
 
 
@@ -237,8 +252,11 @@ def _parsed(
     raise _ragged(path, bad, content, len(header))
 
 
-def _read(content: bytes, header: Sequence[str], convert: pa_csv.ConvertOptions, longest: int, options: dict[str, Any]) -> pa.Table:
-    """In one thread, which counts records, and takes half the time of two that wait for each other at every line break."""
+def _read(
+    content: bytes, header: Sequence[str], convert: pa_csv.ConvertOptions, longest: int, options: dict[str, Any]
+) -> pa.Table:
+    """In one thread, which counts records, and takes half the time of two that wait for each other at every line
+    break."""
     return pa_csv.read_csv(
         reader_of(content),  # no Python object, which threads might still hold when the process ends
         read_options=pa_csv.ReadOptions(block_size=longest, column_names=list(header), skip_rows=1, use_threads=False),
@@ -253,13 +271,17 @@ def _header(content: bytes, path: Path, said: str = "") -> tuple[list[str], str]
     if not first.strip():
         raise DataError(f"{path.name} is empty", where=str(path), hint="the first line must name the columns")
     if found is None:
-        raise DataError(f"{path.name} has one line and no rows", where=str(path), hint="give a table with at least one record")
+        raise DataError(
+            f"{path.name} has one line and no rows", where=str(path), hint="give a table with at least one record"
+        )
     try:
         line = first.decode("utf-8")
     except UnicodeDecodeError:
         raise DataError(f"{path.name} is not UTF-8 text", where=f"{path}:1", hint=ENCODE) from None
     if first.count(b'"') % 2:
-        raise DataError("a quote in the header is not closed in its line", where=f"{path}:1", hint="name every column in one line")
+        raise DataError(
+            "a quote in the header is not closed in its line", where=f"{path}:1", hint="name every column in one line"
+        )
     separator = said or _separator(line, content)
     return named_header(_names(line, separator, path), f"{path}:1"), separator
 
@@ -272,12 +294,15 @@ def _names(line: str, separator: str, path: Path) -> list[str]:
 
 
 def _separator(header: str, content: bytes) -> str:
-    """The sign that stands equally often in the first lines, quoted values apart; else the most frequent of the header."""
+    """The sign that stands equally often in the first lines, quoted values apart; else the most frequent of the
+    header."""
     start = content[: 1 << 16].decode("utf-8", errors="replace")
     lines = re.split(r"\r\n|\r|\n", re.sub(r'"[^"]*"', "", start))[:_LOOKED_AT]
     lines = [line for line in (lines[:-1] if len(content) > 1 << 16 else lines) if line]
     bare = re.sub(r'"[^"]*"', "", header)
-    even = [sign for sign in _SEPARATORS if bare.count(sign) and all(line.count(sign) == bare.count(sign) for line in lines)]
+    even = [
+        sign for sign in _SEPARATORS if bare.count(sign) and all(line.count(sign) == bare.count(sign) for line in lines)
+    ]
     return max(even or _SEPARATORS, key=bare.count)
 
 
@@ -294,7 +319,9 @@ def _unreadable(path: Path, error: Exception) -> DataError:
     if "utf8" in str(error).lower().replace("-", ""):
         return DataError(f"{path.name} is not UTF-8 text", where=str(path), hint=ENCODE)
     if "straddl" in str(error) or "block" in str(error):
-        return DataError(f"a record is longer than {LONGEST_RECORD >> 20} MB", where=str(path), hint="check quotes and line ends")
+        return DataError(
+            f"a record is longer than {LONGEST_RECORD >> 20} MB", where=str(path), hint="check quotes and line ends"
+        )
     return DataError(f"{path.name} cannot be read as CSV", where=str(path), hint="check quotes and separators")
 
 
@@ -321,17 +348,21 @@ def read_parquet(path: Path, columns: Sequence[str] | None = None) -> pa.Table:
 def parquet_batches(path: Path, columns: Sequence[str] | None = None) -> Iterator[pa.Table]:
     """Yield the row groups of a Parquet file; each is measured before its texts are written out.
 
-    Columns of text are read as codes with a dictionary: a text that many rows share is held once until its bytes are counted.
-    """
+    Columns of text are read as codes with a dictionary: a text that many rows share is held once until its bytes are
+    counted."""
     import pyarrow.parquet as pq
 
     packed = unpacked = 0
     with unpacking(path), pq.ParquetFile(path) as plain:
         _require_cells(plain, path.stat().st_size)
         if len(set(plain.schema_arrow.names)) < len(plain.schema_arrow.names):
-            raise DataError(f"two columns of {path.name} have the same name", where=str(path), hint="rename one of them")
+            raise DataError(
+                f"two columns of {path.name} have the same name", where=str(path), hint="rename one of them"
+            )
         names = list(plain.schema_arrow.names if columns is None else columns)
-        texts = [name for name in names if _is_text(plain.schema_arrow.field(name).type) and name not in _delta_coded(plain)]
+        texts = [
+            name for name in names if _is_text(plain.schema_arrow.field(name).type) and name not in _delta_coded(plain)
+        ]
         with pq.ParquetFile(path, read_dictionary=texts) as file:
             if not file.metadata.num_row_groups:
                 yield plain.schema_arrow.empty_table().select(names)
@@ -347,7 +378,8 @@ def parquet_batches(path: Path, columns: Sequence[str] | None = None) -> Iterato
 
 
 def _delta_coded(file: ParquetFile) -> set[str]:
-    """Return the columns that hold texts as differences, which Arrow does not read as codes; `memory_limit` alone bounds them."""
+    """Return the columns that hold texts as differences, which Arrow does not read as codes; `memory_limit` alone
+    bounds them."""
     groups = [file.metadata.row_group(place) for place in range(file.metadata.num_row_groups)]
     chunks = [group.column(place) for group in groups for place in range(group.num_columns)]
     return {chunk.path_in_schema for chunk in chunks if any("DELTA" in coding for coding in chunk.encodings)}
@@ -355,7 +387,10 @@ def _delta_coded(file: ParquetFile) -> set[str]:
 
 def _is_text(kind: pa.DataType) -> bool:
     return bool(
-        pa.types.is_string(kind) or pa.types.is_binary(kind) or pa.types.is_large_string(kind) or pa.types.is_large_binary(kind)
+        pa.types.is_string(kind)
+        or pa.types.is_binary(kind)
+        or pa.types.is_large_string(kind)
+        or pa.types.is_large_binary(kind)
     )
 
 
@@ -398,7 +433,9 @@ def read_exact(path: Path) -> pa.Table:
     convert = pa_csv.ConvertOptions(
         column_types=types, strings_can_be_null=True, quoted_strings_can_be_null=False, null_values=[""]
     )
-    return _parsed(content, path, names, convert, longest=max(len(content) + 1, LONGEST_RECORD), ignore_empty_lines=False)
+    return _parsed(
+        content, path, names, convert, longest=max(len(content) + 1, LONGEST_RECORD), ignore_empty_lines=False
+    )
 
 
 # Coded
@@ -406,8 +443,8 @@ def read_exact(path: Path) -> pa.Table:
 
 
 MOST, _SLOTS = 32_000, 1 << 16
-"""Texts that a column of a plain file may have to become codes (no power of two: columns would push each other out of the cache),
-and the places of their hashes."""
+"""Texts that a column of a plain file may have to become codes (no power of two: columns would push each other out of
+the cache), and the places of their hashes."""
 
 
 def can_be_cut(content: bytes) -> bool:
@@ -471,7 +508,9 @@ def combine_pieces(read: Iterable[pa.Table]) -> pa.Table:
             repeats = [2 * len(column.unique()) <= len(column) for column in piece.columns]
         for place, column in enumerate(piece.columns):
             found[place] += (column.dictionary_encode() if repeats[place] else column).chunks
-    columns = [_one(chunks) if coded else pa.chunked_array(chunks) for chunks, coded in zip(found, repeats, strict=True)]
+    columns = [
+        _one(chunks) if coded else pa.chunked_array(chunks) for chunks, coded in zip(found, repeats, strict=True)
+    ]
     return pa.table(columns, names=names).replace_schema_metadata(IN_ORDER if any(repeats) else None)
 
 
@@ -508,7 +547,10 @@ def large_csv(path: Path) -> pa.Table | None:
 def _large_files_parsed(path: Path, names: list[str]) -> pa.Table:
     shelf = MappedTableBuilder(names)
     convert = pa_csv.ConvertOptions(
-        column_types=dict.fromkeys(names, pa.string()), strings_can_be_null=True, quoted_strings_can_be_null=False, null_values=[""]
+        column_types=dict.fromkeys(names, pa.string()),
+        strings_can_be_null=True,
+        quoted_strings_can_be_null=False,
+        null_values=[""],
     )
     with pa_csv.open_csv(
         str(path),
@@ -544,17 +586,20 @@ STATISTICS = {
 def read_excel(path: Path, written: FileLayout = _USUAL) -> pa.Table:
     """Return one sheet of a workbook.
 
-    Without a name it is the first sheet, or the largest one where the first is a cover. Without a number the header is the first
-    row that names all columns, so titles above it are passed over.
-    """
+    Without a name it is the first sheet, or the largest one where the first is a cover. Without a number the header is
+    the first row that names all columns, so titles above it are passed over."""
     name, rows = _sheet(path, written)
     start = written.header_row - 1 if written.header_row else (_header_row(rows) or 1) - 1
     body = [row for row in rows[start + 1 :] if any(cell is not None for cell in row)]
     if start >= len(rows) or not body:
-        raise DataError(f"sheet '{name}' of {path.name} has no rows below row {start + 1}", where=str(path), hint=_sheets(path))
+        raise DataError(
+            f"sheet '{name}' of {path.name} has no rows below row {start + 1}", where=str(path), hint=_sheets(path)
+        )
     used = [place for place in range(len(rows[start])) if any(row[place] is not None for row in (rows[start], *body))]
     header = named_header([rows[start][place] or "" for place in used], f"{path}, sheet '{name}', row {start + 1}")
-    return pa.table({head: pa.array([row[place] for row in body], pa.string()) for head, place in zip(header, used, strict=True)})
+    return pa.table(
+        {head: pa.array([row[place] for row in body], pa.string()) for head, place in zip(header, used, strict=True)}
+    )
 
 
 def _sheet(path: Path, written: FileLayout) -> tuple[str, list[list[str | None]]]:
@@ -584,11 +629,14 @@ def _workbook(path: Path) -> Iterator[Any]:
             require_unpacked_size(_CELL * cells, path.stat().st_size)
         yield library.CalamineWorkbook.from_path(path)
     except (OSError, zipfile.BadZipFile, library.CalamineError, KeyError, ValueError, TypeError):
-        raise DataError(f"{path.name} is no readable workbook", where=str(path), hint="save it again as .xlsx") from None
+        raise DataError(
+            f"{path.name} is no readable workbook", where=str(path), hint="save it again as .xlsx"
+        ) from None
 
 
 def _extent(sheet: Any) -> int:
-    """Return how many cells the smallest rectangle has that holds all cells of a sheet: a reader makes room for all of them."""
+    """Return how many cells the smallest rectangle has that holds all cells of a sheet: a reader makes room for all of
+    them."""
     columns = rows = filled = 0
     tail = b""
     while piece := sheet.read(1 << 20):
@@ -608,7 +656,8 @@ def _rows_of(book: Any, name: str) -> list[list[str | None]]:
 def _header_row(rows: Sequence[Sequence[str | None]]) -> int | None:
     """Return the number of the first row that names every column, if titles stand above it.
 
-    >>> _header_row([["Survey 2024", None], [None, None], ["age", "sex"], ["30", "f"]]), _header_row([["age", "sex"], ["30", "f"]])
+    >>> _header_row([["Survey 2024", None], [None, None], ["age", "sex"], ["30", "f"]]), _header_row([["age", "sex"],
+    ...     ["30", "f"]])
     (3, None)
     """
     filled = [sum(cell is not None for cell in row) for row in rows]
@@ -636,7 +685,8 @@ def read_statistics(path: Path, ending: str) -> pa.Table:
     if not columns or not len(next(iter(columns.values()))):
         raise DataError(f"{path.name} has no rows", where=str(path), hint="give a table with at least one record")
     labels = {
-        name: {_text(value): str(label) for value, label in known.items()} for name, known in about.variable_value_labels.items()
+        name: {_text(value): str(label) for value, label in known.items()}
+        for name, known in about.variable_value_labels.items()
     }
     return pa.table({str(name): _labelled(values, labels.get(name, {})) for name, values in columns.items()})
 
@@ -657,7 +707,9 @@ def named_header(cells: list[str], where: str) -> list[str]:
         raise DataError("a column has no name", where=where, hint="name every column in the first line")
     if len(names) > MOST_COLUMNS:
         raise DataError(
-            f"the table has {len(names):,} columns, at most {MOST_COLUMNS:,} are read", where=where, hint="check the separator"
+            f"the table has {len(names):,} columns, at most {MOST_COLUMNS:,} are read",
+            where=where,
+            hint="check the separator",
         )
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)

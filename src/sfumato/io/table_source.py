@@ -3,9 +3,11 @@
 
 Settings
 --------
-How a table is written: signs for missing values, decimal commas, thousands, days; found where only one reading is possible.
+How a table is written: signs for missing values, decimal commas, thousands, days; found where only one reading is
+possible.
 
-Found here means suggested: `discover` writes it under ``data:`` with the reason, and nothing is changed unless a policy says so.
+Found here means suggested: `discover` writes it under ``data:`` with the reason, and nothing is changed unless a policy
+says so.
 
 >>> found = suggested(pa.table({"pay": ["1,5", "2,25", "NA"], "born": ["31.12.1999", "01.02.2000", ""]}))
 >>> found.keys()
@@ -46,13 +48,24 @@ class TableSource(Source):
     reads: ClassVar[frozenset[str]] = Source.reads | {
         "columns", "columns.hierarchy", "columns.boundary", "columns.publish", "columns.domain", "columns.constant",
         "columns.persistent", "columns.dates", "columns.proposed", "protect.given", "protect.hide", "knows", "keep",
-        "utility.suppress_at_most", "utility.minimize", "ledger", "key", "person", "population", "series", "accept", "plugins",
+        "utility.suppress_at_most", "utility.minimize", "ledger", "key", "person", "population", "series", "accept",
+        "plugins",
     }  # fmt: skip
     needs_key: ClassVar[bool] = True
-    private: ClassVar[tuple[str, ...]] = ("source", "base", "table", "sheet", "header_row", "separator", "encoding", "quote")
+    private: ClassVar[tuple[str, ...]] = (
+        "source",
+        "base",
+        "table",
+        "sheet",
+        "header_row",
+        "separator",
+        "encoding",
+        "quote",
+    )
 
     people: str = Field(
-        default="", description="a file with one row per person, in addition to the source with their rows; needs 'person:'"
+        default="",
+        description="a file with one row per person, in addition to the source with their rows; needs 'person:'",
     )
     table: str = Field(default="", description="the table, if the source is a database")
     line_breaks: LineBreaks = Field(default="refused", description=LINE_BREAKS)
@@ -72,13 +85,16 @@ class TableSource(Source):
     separator: str = Field(default="", max_length=1, description="separator of a text file; detected by default")
     encoding: str = Field(default="", description="encoding of a text file, like windows-1252; detected by default")
     quote: Literal['"', "'"] = Field(default='"', description="quote character of a text file")
-    sheet: str = Field(default="", description="sheet of a workbook; by default the first, or the largest one after a cover sheet")
+    sheet: str = Field(
+        default="", description="sheet of a workbook; by default the first, or the largest one after a cover sheet"
+    )
     header_row: int = Field(
         default=0, ge=0, description="the row that names the columns, counted from 1; titles above it are not read"
     )
 
     escape: Literal["none", "formulas"] = Field(
-        default="none", description="formulas: texts that begin with =, +, - or @ are published with an apostrophe before them"
+        default="none",
+        description="formulas: texts that begin with =, +, - or @ are published with an apostrophe before them",
     )
 
     def read(self, data: Any = None) -> Table:
@@ -175,7 +191,11 @@ def _changed(table: pa.Table, name: str, change: Callable[[pa.ChunkedArray], pa.
     if name not in table.column_names:
         raise DataError(f"the data has no column '{name}'", hint=nearest(name, table.column_names))
     column = table.column(name)
-    return table.set_column(table.column_names.index(name), name, change(column)) if pa.types.is_string(column.type) else table
+    return (
+        table.set_column(table.column_names.index(name), name, change(column))
+        if pa.types.is_string(column.type)
+        else table
+    )
 
 
 def _escaped(column: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -210,9 +230,39 @@ def _guess_rows(path: Path) -> int:
 # --------
 
 
-_ALWAYS = ("?", "#N/A", "<NA>", "N/A", "n/a", "k.A.", "k. A.", "k.a.", "keine Angabe", "n.d.", "s.d.", "sin datos", "onbekend")
+_ALWAYS = (
+    "?",
+    "#N/A",
+    "<NA>",
+    "N/A",
+    "n/a",
+    "k.A.",
+    "k. A.",
+    "k.a.",
+    "keine Angabe",
+    "n.d.",
+    "s.d.",
+    "sin datos",
+    "onbekend",
+)
 """Texts that mean a missing value and nothing else, also among texts."""
-NULL_WORDS = ("NA", "na", "NaN", "nan", "NULL", "null", "None", ".", "-", "--", "missing", "unbekannt", "inconnu", "nd", *_ALWAYS)
+NULL_WORDS = (
+    "NA",
+    "na",
+    "NaN",
+    "nan",
+    "NULL",
+    "null",
+    "None",
+    ".",
+    "-",
+    "--",
+    "missing",
+    "unbekannt",
+    "inconnu",
+    "nd",
+    *_ALWAYS,
+)
 _COMMA = re.compile(r"[+-]?\d+,\d+")
 _WHOLE = re.compile(r"[+-]?\d+")
 _GROUPED = re.compile(r"[+-]?\d{1,3}(?:,\d{3})+(?:\.\d+)?")
@@ -259,14 +309,17 @@ def suggested(table: pa.Table) -> Suggested:
             doubts.append(f"'{name}': a comma stands for thousands or for decimals; {meant}")
         written = _days(values)
         if written == "?":
-            doubts.append(f"'{name}': days or months come first; say 'date_format: {{{name}: \"%d/%m/%Y\"}}' under data")
+            doubts.append(
+                f"'{name}': days or months come first; say 'date_format: {{{name}: \"%d/%m/%Y\"}}' under data"
+            )
         elif written:
             days[name] = written
     return Suggested(words, tuple(found["decimal_comma"]), tuple(found["thousands"]), days, tuple(doubts))
 
 
 def read_as_suggested(data: Any, said: Mapping[str, Any]) -> tuple[Table, TableSource, Suggested]:
-    """Return a table read as its file and its texts suggest, how it was read, and what was suggested beside what was said."""
+    """Return a table read as its file and its texts suggest, how it was read, and what was suggested beside what was
+    said."""
     source = TableSource(**said)
     source = source.model_copy(update=source.unusual_layout(data))
     rows = source.read(data)
@@ -311,7 +364,9 @@ def _commas(values: Sequence[str]) -> str:
     if not with_comma:
         return ""
     pointed = [value for value in values if _POINTED.fullmatch(value)]
-    if pointed and all(_POINTED.fullmatch(value) or _COMMA.fullmatch(value) or _WHOLE.fullmatch(value) for value in values):
+    if pointed and all(
+        _POINTED.fullmatch(value) or _COMMA.fullmatch(value) or _WHOLE.fullmatch(value) for value in values
+    ):
         return "both"
     decimal = all(_COMMA.fullmatch(value) or _WHOLE.fullmatch(value) for value in values)
     grouped = all(_GROUPED.fullmatch(value) or parse_number(value) is not None for value in values)

@@ -5,11 +5,13 @@
     {round: 5}            the nearest multiple of 5 (halves away from zero); numbers stay numbers
     {recode: {NY: East}}  a value becomes another one, by a table: a mapping, or a file with rows old;new
 
-Words may stand together, and beside one rule that makes coded values coarser, ``{bottom: 18, top: 90, round: 5, intervals: [10]}``.
-A table comes first, ends before rounding; a value that the table does not name stays itself. The rule speaks of coded values.
+Words may stand together, and beside one rule that makes coded values coarser, ``{bottom: 18, top: 90, round: 5,
+intervals: [10]}``. A table comes first, ends before rounding; a value that the table does not name stays itself. The
+rule speaks of coded values.
 
-A coded value is a leaf of the hierarchy that several values of the data share (`Hierarchy.coded`). What turns values into leaves
-(methods, audit, metrics) sees the coded one, and a cell that shows a value of the data has no such label: the audit refuses it.
+A coded value is a leaf of the hierarchy that several values of the data share (`Hierarchy.coded`). What turns values
+into leaves (methods, audit, metrics) sees the coded one, and a cell that shows a value of the data has no such label:
+the audit refuses it.
 
 >>> coding = Coding.of({"top": "90", "round": "5"}, column="age")
 >>> [coding.coded(value) for value in ("42", "43", "-42.5", "93", "≥90")]
@@ -56,7 +58,9 @@ def with_table(spec: Any, base: Path) -> Any:
 
 def _read(path: Path) -> dict[str, str]:
     if not is_there(path):
-        raise PolicyError(f"no such table of values: {path.name}", where=str(path), hint="paths are relative to the policy file")
+        raise PolicyError(
+            f"no such table of values: {path.name}", where=str(path), hint="paths are relative to the policy file"
+        )
     try:
         lines = read_bytes(path).decode("utf-8-sig").splitlines()
     except UnicodeDecodeError:
@@ -64,7 +68,9 @@ def _read(path: Path) -> dict[str, str]:
     separator = ";" if any(";" in line for line in lines) else ","
     rows = [[cell.strip() for cell in line.split(separator)] for line in lines if line.strip()]
     if any(len(row) != 2 or '"' in row[0] + row[1] for row in rows):
-        raise PolicyError(f"{path.name} is no table of values", where=str(path), hint="write rows 'old;new', without quotes")
+        raise PolicyError(
+            f"{path.name} is no table of values", where=str(path), hint="write rows 'old;new', without quotes"
+        )
     if len({old for old, _ in rows}) < len(rows):
         raise PolicyError(f"{path.name} names a value twice", where=str(path), hint="name every value once")
     return {row[0]: row[1] for row in rows}
@@ -84,9 +90,13 @@ class Coding:
         """The words of an entry whose table is in it; refuses what no data could make sense of."""
         top, bottom, step = (_number(spec, word, column) for word in ("top", "bottom", "round"))
         if top is not None and bottom is not None and bottom >= top:
-            raise PolicyError(f"the bottom of column '{column}' is not below its top", hint="for example {bottom: 18, top: 90}")
+            raise PolicyError(
+                f"the bottom of column '{column}' is not below its top", hint="for example {bottom: 18, top: 90}"
+            )
         if step is not None and step <= 0:
-            raise PolicyError(f"column '{column}' is rounded to multiples of a number above zero", hint="for example {round: 5}")
+            raise PolicyError(
+                f"column '{column}' is rounded to multiples of a number above zero", hint="for example {round: 5}"
+            )
         table = spec.get("recode", {})
         if isinstance(table, str | Path):
             table = {}
@@ -96,13 +106,18 @@ class Coding:
             or any(isinstance(v, Mapping | list) for v in table.values())
         ):
             what = f"the table of column '{column}' maps old values to new ones"
-            raise PolicyError(what, hint="for example {recode: {NY: East, CA: West}}, or the name of a file with rows old;new")
+            raise PolicyError(
+                what, hint="for example {recode: {NY: East, CA: West}}, or the name of a file with rows old;new"
+            )
         return cls(top, bottom, step, {str(old): "" if new is None else str(new) for old, new in table.items()})
 
     def ends(self) -> list[str]:
         """The labels of the two ends."""
         top, bottom = self.top, self.bottom
-        return [*([] if bottom is None else [f"≤{format_number(bottom)}"]), *([] if top is None else [f"≥{format_number(top)}"])]
+        return [
+            *([] if bottom is None else [f"≤{format_number(bottom)}"]),
+            *([] if top is None else [f"≥{format_number(top)}"]),
+        ]
 
     @property
     def _of_numbers(self) -> bool:

@@ -1,27 +1,30 @@
 """People in several rows: what a release of rows that nothing ties together says about them, counted with the original.
 
-An outsider who knows the quasi-identifiers of one row of a person, of all rows of the person (how many there are included), or of
-all rows of everybody, sees *worlds*: ways to hand the published rows out to records that fit them. Rows of one class are written
-alike, so a world stays one when they trade places.
+An outsider who knows the quasi-identifiers of one row of a person, of all rows of the person (how many there are
+included), or of all rows of everybody, sees *worlds*: ways to hand the published rows out to records that fit them.
+Rows of one class are written alike, so a world stays one when they trade places.
 
 Notation
     n, f    published rows of a class, and how many of them have a value
-    M       rows of a person in the original, published or suppressed, that fit the class; no world has more of theirs in it
+    M       rows of a person in the original, published or suppressed, that fit the class; no world has more of theirs
+            in it
 
 Guarantee
-    k       k·M ≤ n for everybody. The rows of a class are equally likely to be a person's, by trading places, and in every world at
-            most M of the n are: each with probability at most M/n ≤ 1/k.
-    values  f + M ≤ n for every value. At least M rows of the class lack the value, so in some world all rows that the person has
-            there do: nobody is certain to have it.
+    k       k·M ≤ n for everybody. The rows of a class are equally likely to be a person's, by trading places, and in
+            every world at most M of the n are: each with probability at most M/n ≤ 1/k.
+    values  f + M ≤ n for every value. At least M rows of the class lack the value, so in some world all rows that the
+            person has there do: nobody is certain to have it.
     share   besides the rows', at most that share of the people of a class has a value, in whichever of their rows.
-    persistent values  may be intersected over classes. Where a hidden column is persistent, people with equal bags of classes are
+    persistent values  may be intersected over classes. Where a hidden column is persistent, people with equal bags of
+    classes are
             counted instead: at least k of them, no value with all of them, no value above the share.
 
-Of a claim that says how many columns are known (subset anonymity), every choice of so many columns or fewer makes classes of its
-own, and a suppressed cell fits every value: whoever knows fewer columns may find more rows of a person in a larger class.
+Of a claim that says how many columns are known (subset anonymity), every choice of so many columns or fewer makes
+classes of its own, and a suppressed cell fits every value: whoever knows fewer columns may find more rows of a person
+in a larger class.
 
-Classes may overlap, so a person's rows are counted by fit (M), not by where they are. Shares of people and bags need to know who
-stands where: from the private trace, or where every record fits one class only; else they are *not judged*.
+Classes may overlap, so a person's rows are counted by fit (M), not by where they are. Shares of people and bags need to
+know who stands where: from the private trace, or where every record fits one class only; else they are *not judged*.
 
 
 Listed values
@@ -33,19 +36,17 @@ People
 ------
 People: where a person may stand in several rows, every claim also holds for people, not only for rows.
 
-What is counted, and why it is enough, stands in `kinds.person_evidence`, of several releases in `history.persons`. Whose
-rows they are is
-not published, so without the original nothing can be said: *not judged*. In a linked release the pseudonyms are published, and its
-reading judges people by itself.
+What is counted, and why it is enough, stands in `kinds.person_evidence`, of several releases in `history.persons`.
+Whose rows they are is not published, so without the original nothing can be said: *not judged*. In a linked release the
+pseudonyms are published, and its reading judges people by itself.
 
 
 People over releases
 --------------------
 People in several rows over everything that was ever published: what all releases together say about them.
 
-What is counted, for which outsider, and why it is enough, stands in `history.persons`. A release is judged alone as well
-(`kinds.person_evidence`): whoever has nothing but the newest table sees other classes.
-"""
+What is counted, for which outsider, and why it is enough, stands in `history.persons`. A release is judged alone as
+well (`kinds.person_evidence`): whoever has nothing but the newest table sees other classes."""
 
 from __future__ import annotations
 
@@ -61,9 +62,19 @@ from sfumato.core.errors import DataError
 from sfumato.core.wording import Wording
 from sfumato.data.equivalence_classes import EquivalenceClasses, equivalence_classes_of
 from sfumato.data.generalized_tuples import containing_pairs
-from sfumato.data.persons import buckets_disclosing_value, most_rows_of_one_person, number_equal_multisets, persons_of_rows
+from sfumato.data.persons import (
+    buckets_disclosing_value,
+    most_rows_of_one_person,
+    number_equal_multisets,
+    persons_of_rows,
+)
 from sfumato.data.table import Table, TextColumn
-from sfumato.history.judge.series import is_membership_known_for_view, is_series, persistent_classes_of, published_cells_of
+from sfumato.history.judge.series import (
+    is_membership_known_for_view,
+    is_series,
+    persistent_classes_of,
+    published_cells_of,
+)
 from sfumato.history.persons import PersonsOfHistory, require_same_persons, violated_classes
 from sfumato.history.standing_requirements import standing_requirements
 from sfumato.kinds.subtables.form import BUCKET, sensitive_part
@@ -112,10 +123,14 @@ class PersonCount:
         shape = (len(classes), len(given))
         return np.array(lo, dtype=np.int64).T.reshape(shape), np.array(hi, dtype=np.int64).T.reshape(shape)
 
-    def fitting(self, records: IntArray, classes: EquivalenceClasses, given: Sequence[str]) -> tuple[IntArray, IntArray]:
+    def fitting(
+        self, records: IntArray, classes: EquivalenceClasses, given: Sequence[str]
+    ) -> tuple[IntArray, IntArray]:
         """Pairs of a record and a class that it fits."""
         points = equivalence_classes_of([self.leaves[name][records] + 1 for name in given], rows=len(records))
-        leaf = np.array([self.leaves[name][records[points.first]] for name in given], dtype=np.int64).T.reshape(-1, len(given))
+        leaf = np.array([self.leaves[name][records[points.first]] for name in given], dtype=np.int64).T.reshape(
+            -1, len(given)
+        )
         i, j = containing_pairs(leaf, leaf + 1, *self.boxes(classes, given))
         order = np.argsort(points.of, kind="stable")
         start = np.concatenate([[0], np.cumsum(points.counts)])
@@ -157,7 +172,9 @@ class PersonCount:
                 if self.behind is None:
                     complete = False
                 else:
-                    broken |= ~value_shares_hold(classes.of, self.person[self.behind], self._values(name), demand.largest_share)
+                    broken |= ~value_shares_hold(
+                        classes.of, self.person[self.behind], self._values(name), demand.largest_share
+                    )
         count = int(broken.sum())
         for name in claim.hide:
             if self.exhibit.policy.columns[name].persistent:
@@ -177,7 +194,8 @@ class PersonCount:
         return self.table.text(name).codes.astype(np.int64)
 
     def _persistent(self, classes: EquivalenceClasses, name: str, demand: Demand) -> int | None:
-        """Groups of people with equal bags of classes that break what is asked; nothing when it is not known who stands where."""
+        """Groups of people with equal bags of classes that break what is asked; nothing when it is not known who stands
+        where."""
         if self.behind is None:
             return None
         person = np.unique(self.person[self.behind], return_inverse=True)[1].astype(np.int64)
@@ -186,7 +204,8 @@ class PersonCount:
 
     @cached_property
     def behind(self) -> IntArray | None:
-        """The record behind each row, or one that is of the same class and looks alike; nothing when that is not known."""
+        """The record behind each row, or one that is of the same class and looks alike; nothing when that is not
+        known."""
         traced = self.exhibit.behind
         if traced is not None and "data" in traced:
             if len(traced["data"]) != self.table.rows:
@@ -195,7 +214,8 @@ class PersonCount:
         return self._matched()
 
     def _matched(self) -> IntArray | None:
-        """Where every record fits rows of one look only, and as many as there are, it does not matter which row is whose."""
+        """Where every record fits rows of one look only, and as many as there are, it does not matter which row is
+        whose."""
         names = [name for name in self.exhibit.policy.published if name in self.table.names]
         looks = self.classes(names)
         recoded = [name for name in self.exhibit.policy.quasi_identifiers if name in names]
@@ -222,13 +242,19 @@ def person_of(exhibit: ReleaseView) -> Person:
 
 
 def judge_persons_in_buckets(exhibit: ReleaseView, claim: PrivacyRequirement) -> ViolationCount:
-    """One claim on an anatomy, for people: rows stand there exactly, so a person fits rows with the given values of an own record.
+    """One claim on an anatomy, for people: rows stand there exactly, so a person fits rows with the given values of an
+    own record.
 
     M is then counted by kinds of rows; where a share is asked for, one of M rows has a value with no more than that.
     """
     demand, table, original = claim.model.demand(), exhibit.data, exhibit.original
     text = table.text(BUCKET)
-    if claim.model.joint or not demand.sufficient or demand.candidates > 1 or not set(claim.hide).isdisjoint(table.names):
+    if (
+        claim.model.joint
+        or not demand.sufficient
+        or demand.candidates > 1
+        or not set(claim.hide).isdisjoint(table.names)
+    ):
         return ViolationCount(0, complete=False)
     bucket, number = text.codes.astype(np.int64), {label: code for code, label in enumerate(text.labels)}
     columns = [_beside(table.text(name), original.text(name)) for name in claim.given]
@@ -248,7 +274,8 @@ def judge_persons_in_buckets(exhibit: ReleaseView, claim: PrivacyRequirement) ->
 
 
 def judge_persons_in_averages(exhibit: ReleaseView, claim: PrivacyRequirement) -> ViolationCount:
-    """One claim on averages, for people: these cover nobody's values, so all rows that anybody has count against every class."""
+    """One claim on averages, for people: these cover nobody's values, so all rows that anybody has count against every
+    class."""
     demand, table = claim.model.demand(), exhibit.data
     lasting = any(exhibit.policy.columns[name].persistent for name in claim.hide)
     if claim.model.joint or not demand.sufficient or lasting:
@@ -276,9 +303,16 @@ def _beside(now: TextColumn, before: TextColumn) -> IntArray:
 
 
 def persons_behind_rows(exhibit: ReleaseView) -> dict[str, list[str]] | None:
-    """The name of the person behind every row of each table, when rows are not tied and the private trace is at hand."""
+    """The name of the person behind every row of each table, when rows are not tied and the private trace is at
+    hand."""
     person, traced = exhibit.policy.person, exhibit.behind
-    if person is None or person.linked or not exhibit.private or traced is None or not evidence_for(exhibit.form).rows_are_records:
+    if (
+        person is None
+        or person.linked
+        or not exhibit.private
+        or traced is None
+        or not evidence_for(exhibit.form).rows_are_records
+    ):
         return None
     texts = [exhibit.original.text(name) for name in person.unit]
     return {part: _names(texts, rows) for part, rows in traced.items()}
@@ -302,7 +336,8 @@ def value_shares_hold(kind: IntArray, person: IntArray, value: IntArray, share: 
 
 
 def varied(bag: IntArray, person: IntArray, value: IntArray, demand: Demand) -> BoolArray:
-    """Per bag of classes: enough people, as many different values as asked, no value that all of them have, none above the share.
+    """Per bag of classes: enough people, as many different values as asked, no value that all of them have, none above
+    the share.
 
     `bag`, `person` and `value` are of rows; kinds of bags are numbered without gaps.
     """
@@ -329,7 +364,9 @@ def listed_values(counts: Table, number: dict[str, int]) -> tuple[IntArray, IntA
         raise DataError("the sensitive table lists buckets that no row belongs to")
     code = np.array([number[label] for label in text.labels], dtype=np.int64)
     try:
-        weight = np.array([int(label) for label in counts.text("count").labels], dtype=np.int64)[counts.text("count").codes]
+        weight = np.array([int(label) for label in counts.text("count").labels], dtype=np.int64)[
+            counts.text("count").codes
+        ]
     except ValueError:
         raise DataError("a count of the sensitive table is no number") from None
     if (weight <= 0).any():
@@ -360,7 +397,9 @@ class CountedPeople(Check):
             ),
             "All guarantees also hold for people with several records.",
         ),
-        violated=("{found.classes equivalence class/equivalence classes} reveal too much about a person with several records."),
+        violated=(
+            "{found.classes equivalence class/equivalence classes} reveal too much about a person with several records."
+        ),
     )
     steady: ClassVar[bool] = False
 
@@ -390,7 +429,8 @@ def _of_people_before(exhibit: ReleaseView) -> bool:
 
 
 PER_BUCKET = (
-    "in each class or bucket by itself; over all rows of a person together, a value that they ever had may be guessed more surely"
+    "in each class or bucket by itself; over all rows of a person together, a value that they ever had may be guessed"
+    " more surely"
 )
 
 
@@ -423,7 +463,10 @@ def judge_persons_over_releases(exhibit: ReleaseView) -> list[ViolationCount]:
     if linked or not all(is_plain_recoding(type(cover.form)) for cover in forms):
         raise DataError("people in several rows are judged over recoded tables only, whose rows nothing ties")
     people = PersonsOfHistory(exhibit.once(published_cells_of))
-    return [_judged(exhibit, people, claim) for claim in standing_requirements(exhibit.policy, History(history.releases[:-1]))]
+    return [
+        _judged(exhibit, people, claim)
+        for claim in standing_requirements(exhibit.policy, History(history.releases[:-1]))
+    ]
 
 
 def _judged(exhibit: ReleaseView, people: PersonsOfHistory, claim: PrivacyRequirement) -> ViolationCount:

@@ -74,6 +74,8 @@ class AlphaK(Model):
         return isinstance(other, AlphaK) and self.alpha <= other.alpha and self.k >= other.k
 
     def achieved(self, linkage: Linkage) -> dict[str, Any]:
-        shares = [float((spread.largest() / spread.total()).max()) for spread in linkage.spread.values() if spread.kinds]
+        shares = [
+            float((spread.largest() / spread.total()).max()) for spread in linkage.spread.values() if spread.kinds
+        ]
         fewest = int(linkage.candidates.min()) if len(linkage.candidates) else 0
         return {"alpha": round_significant(max(shares, default=0.0)), "k": fewest}

@@ -34,7 +34,8 @@ from sfumato.models.k_map import KMap
 
 
 class AverageRisk(Model):  # I1
-    """The average re-identification risk is at most this probability; with k, every person also has k candidates (strict)."""
+    """The average re-identification risk is at most this probability; with k, every person also has k candidates
+    (strict)."""
 
     name: ClassVar[str] = "average-risk"
     words: ClassVar[Wording] = Wording(
@@ -82,7 +83,8 @@ class AverageRisk(Model):  # I1
                     "The average re-identification risk is {found.risk %}, above the limit of {asked.risk %}.",
                 ),
                 headline=(
-                    "An adversary who does not know who was sampled links {found.risk %} of the records correctly on average."
+                    "An adversary who does not know who was sampled links {found.risk %} of the records correctly on"
+                    " average."
                 ),
                 limit="Single people may be at higher risk.",
             ),
@@ -105,7 +107,8 @@ class AverageRisk(Model):  # I1
                     "The average re-identification risk is {found.risk %}, above the limit of {asked.risk %}.",
                 ),
                 headline=(
-                    "An adversary who does not know who was sampled links {found.risk %} of the records correctly on average."
+                    "An adversary who does not know who was sampled links {found.risk %} of the records correctly on"
+                    " average."
                 ),
                 limit="Single people may be at higher risk.",
             ),
@@ -131,7 +134,9 @@ class AverageRisk(Model):  # I1
 
     attacker: Literal["journalist", "marketer"] | None = Field(
         default=None,
-        description="journalist or marketer, who do not know who is in the table (needs 'population:'); absent: the prosecutor",
+        description=(
+            "journalist or marketer, who do not know who is in the table (needs 'population:'); absent: the prosecutor"
+        ),
     )
 
     @property
@@ -150,7 +155,11 @@ class AverageRisk(Model):  # I1
 
     def _risk(self, linkage: Linkage) -> float:
         mean = _mean(linkage)
-        return max(mean, len(linkage.candidates) / max(int(linkage.candidates.sum()), 1)) if self.attacker == "journalist" else mean
+        return (
+            max(mean, len(linkage.candidates) / max(int(linkage.candidates.sum()), 1))
+            if self.attacker == "journalist"
+            else mean
+        )
 
     def demand(self) -> Demand:
         return Demand() if self.of_population else Demand(candidates=self.k)
@@ -165,7 +174,12 @@ class AverageRisk(Model):  # I1
         return [KAnonymity(k=fewest) for fewest in range(self.k, max(self.k, math.ceil(1 / self.risk - 1e-9)))]
 
     def covers(self, other: Any) -> bool:
-        return isinstance(other, AverageRisk) and self.attacker == other.attacker and self.risk <= other.risk and self.k >= other.k
+        return (
+            isinstance(other, AverageRisk)
+            and self.attacker == other.attacker
+            and self.risk <= other.risk
+            and self.k >= other.k
+        )
 
 
 def _mean(linkage: Linkage) -> float:

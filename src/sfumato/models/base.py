@@ -1,13 +1,14 @@
-"""A model of privacy: a predicate on what an outsider is left with, declared with its parameters and with what it needs.
+"""A model of privacy: a predicate on what an outsider is left with, declared with its parameters and with what it
+needs.
 
-A new model is one file in this folder with one class. The class docstring's first line is its entry in the catalogue; its
-parameters are declared fields, from which the YAML vocabulary, the error messages, the help and the docs are made. What differs
-between models is asked of the model: nobody outside this folder looks at its class.
+A new model is one file in this folder with one class. The class docstring's first line is its entry in the catalogue;
+its parameters are declared fields, from which the YAML vocabulary, the error messages, the help and the docs are made.
+What differs between models is asked of the model: nobody outside this folder looks at its class.
 
 Kinds of model
-    on `Linkage`     most: everybody's candidates, and how sensitive values spread over them (tables, baskets, degrees of a graph)
-    on a channel     those that promise something of the noise alone, whatever the data are (`models.channel_model`)
-    `judges` says which; a reading hands over an object of that type.
+    on `Linkage`     most: everybody's candidates, and how sensitive values spread over them (tables, baskets, degrees
+    of a graph) on a channel     those that promise something of the noise alone, whatever the data are
+    (`models.channel_model`) `judges` says which; a reading hands over an object of that type.
 
 What a model declares
     `levels`     the parameters that measure protection, and whether more or less of them is safer
@@ -17,12 +18,12 @@ What a model declares
     `examples`   parameters, with something that holds and something that fails
 
 Invariants
-    I1  A demand is necessary: whatever satisfies the model has as many candidates and, in every hidden column, as many different
-        values, and no value with a larger share. When it is `sufficient`, whatever has these satisfies the model; when it is
-        `complete`, whatever also has the entropy and the distance.
+    I1  A demand is necessary: whatever satisfies the model has as many candidates and, in every hidden column, as many
+        different values, and no value with a larger share. When it is `sufficient`, whatever has these satisfies the
+        model; when it is `complete`, whatever also has the entropy and the distance.
     I2  `reaches` fails closed: a level that is missing, is no number, or is of another kind of promise is not reached.
-    I3  A model with `hides_combinations` proves in its class docstring that it survives splitting values. The test over all small
-        tables (`tests/versatile/test_combinations.py`) holds every registered model to what it declares.
+    I3  A model with `hides_combinations` proves in its class docstring that it survives splitting values. The test over
+        all small tables (`tests/versatile/test_combinations.py`) holds every registered model to what it declares.
 """
 
 from __future__ import annotations
@@ -85,7 +86,8 @@ class Demand(NamedTuple):
 
     @property
     def only_counts(self) -> bool:
-        """Whether numbers of candidates and of different values are all that is asked: fewer records never have more of them."""
+        """Whether numbers of candidates and of different values are all that is asked: fewer records never have more of
+        them."""
         return self.sufficient and self.largest_share == 1
 
     @property
@@ -95,7 +97,8 @@ class Demand(NamedTuple):
 
 
 class Short(NamedTuple):
-    """The word of a model in ``known -> hidden : 3-word``, the parameter that the number is, and those that are understood."""
+    """The word of a model in ``known -> hidden : 3-word``, the parameter that the number is, and those that are
+    understood."""
 
     word: str
     parameter: str
@@ -132,13 +135,13 @@ class Model(BaseModel, Worded):
     needs_sensitive: ClassVar[bool] = True
     """Whether the model speaks about sensitive values (else only about the number of candidates)."""
     bounds_candidates: ClassVar[bool] = False
-    """Whether the model asks for a number of candidates, which no form that publishes quasi-identifiers exactly can give."""
+    """Whether the model asks for a number of candidates, which no form that publishes quasi-identifiers exactly can
+    give."""
     hides_combinations: ClassVar[bool] = False
     """Whether a combination of columns satisfies the model wherever one of its columns does (I3).
 
-    Every value of a column is split into the values of the combination. Without this property a combination is judged by its joint
-    distribution.
-    """
+    Every value of a column is split into the values of the combination. Without this property a combination is judged
+    by its joint distribution. """
     compares: ClassVar[bool] = False
     """Whether it compares everybody's candidates with the whole release."""
     joint: ClassVar[bool] = False
@@ -146,7 +149,8 @@ class Model(BaseModel, Worded):
     kinds: ClassVar[tuple[str, ...]] = ("table", "baskets")
     """The kinds of data the model speaks about."""
     needs_everybody: ClassVar[bool] = False
-    """Whether it speaks of everybody in the population, also of those who are not in the table: then these must be given."""
+    """Whether it speaks of everybody in the population, also of those who are not in the table: then these must be
+    given."""
 
     @abstractmethod
     def satisfied(self, seen: Any) -> BoolArray:
@@ -169,7 +173,8 @@ class Model(BaseModel, Worded):
         return self
 
     def weaker_by_group(self) -> Sequence[Model]:
-        """Models on single groups below `by_group`, the weakest first, with which a whole release may still satisfy this one."""
+        """Models on single groups below `by_group`, the weakest first, with which a whole release may still satisfy
+        this one."""
         return ()
 
     @classmethod
@@ -193,7 +198,8 @@ class Model(BaseModel, Worded):
         return ()
 
     def compared_with(self, column: str) -> Mapping[str, float]:
-        """Return the counts of values that groups are compared with; nothing where that is the release, or nothing is compared."""
+        """Return the counts of values that groups are compared with; nothing where that is the release, or nothing is
+        compared."""
         return {}
 
     def excluded(self, column: str, labels: Sequence[str]) -> BoolArray:
@@ -202,7 +208,8 @@ class Model(BaseModel, Worded):
 
     @property
     def of_population(self) -> bool:
-        """Whether candidates are people of the population that the table is a sample of (``population:``), not published rows."""
+        """Whether candidates are people of the population that the table is a sample of (``population:``), not
+        published rows."""
         return False
 
     @property
@@ -236,7 +243,8 @@ class Model(BaseModel, Worded):
         return None
 
     def required(self) -> dict[str, Any]:
-        """Return the level asked for, in JSON's types: what a policy says in YAML and a certificate in JSON compare equal."""
+        """Return the level asked for, in JSON's types: what a policy says in YAML and a certificate in JSON compare
+        equal."""
         return self.model_dump(mode="json", exclude_none=True)
 
     @classmethod
@@ -270,15 +278,17 @@ class Model(BaseModel, Worded):
 class ComparingModel(Model):
     """A model that compares the values among everybody's candidates with a reference distribution.
 
-    The reference is that of the release itself. Over several releases it would move with everybody who comes or leaves, and take
-    back what was promised to who stays; so a series compares with one `reference` that stays (`history.reference_distribution`).
-    """
+    The reference is that of the release itself. Over several releases it would move with everybody who comes or leaves,
+    and take back what was promised to who stays; so a series compares with one `reference` that stays
+    (`history.reference_distribution`)."""
 
     compares: ClassVar[bool] = True
 
     reference: Any = Field(
         default=None,
-        description="counts of values to compare with, per sensitive column: {illness: {flu: 30, gout: 12}}; none: this release",
+        description=(
+            "counts of values to compare with, per sensitive column: {illness: {flu: 30, gout: 12}}; none: this release"
+        ),
     )
 
     @field_validator("reference")
@@ -289,7 +299,8 @@ class ComparingModel(Model):
             return None
         try:
             rows = {
-                str(column): {str(value): _count(count) for value, count in _pairs(counts)} for column, counts in _pairs(written)
+                str(column): {str(value): _count(count) for value, count in _pairs(counts)}
+                for column, counts in _pairs(written)
             }
         except (TypeError, ValueError):
             raise ValueError("must name columns, each with counts of its values, above 0") from None
@@ -314,7 +325,9 @@ class ComparingModel(Model):
     def spreads(self, linkage: Linkage) -> dict[str, ValueDistribution]:
         """Per sensitive column the values of the candidates, with what they are compared with."""
         stated = {name: self.compared_with(name) for name in linkage.spread}
-        return {name: spread.against(stated[name]) if stated[name] else spread for name, spread in linkage.spread.items()}
+        return {
+            name: spread.against(stated[name]) if stated[name] else spread for name, spread in linkage.spread.items()
+        }
 
     def missing_from_reference(self, column: str, labels: Sequence[str]) -> BoolArray:
         """Per label whether a reference is stated for its column that does not have it."""
@@ -346,7 +359,8 @@ def _reached(achieved: Any, required: Any, safer: Safer) -> bool:
 def example_classes(*groups: str) -> Linkage:
     """Groups of people as examples write them: one word per group, one letter per person, which is the sensitive value.
 
-    >>> example_classes("aab", "cc").candidates.tolist(), example_classes("aab", "cc").spread["value"].distinct().tolist()
+    >>> example_classes("aab", "cc").candidates.tolist(), example_classes("aab",
+    ...     "cc").spread["value"].distinct().tolist()
     ([3, 2], [2, 1])
     """
     labels = tuple(sorted(set("".join(groups))))

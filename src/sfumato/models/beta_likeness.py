@@ -1,6 +1,7 @@
 """β-likeness: no sensitive value is much more frequent among anybody's candidates than in the whole release.
 
-Guarantee: whoever links a person believes in a value at most (1 + β) times as much as whoever reads the release as a whole.
+Guarantee: whoever links a person believes in a value at most (1 + β) times as much as whoever reads the release as a
+whole.
 
 Notation
     p, q      the share of a value in the whole release, and among somebody's candidates
@@ -10,11 +11,12 @@ Kinds
     basic     gain ≤ β for every value
     enhanced  gain ≤ min(β, −ln p): frequent values, whose gain cannot be large anyway, are protected as well
 
-Paper: Cao and Karras (2012), Definitions 2 and 3.
-Departures: candidates in which a value breaks −ln p, or which have a value that a stated reference lacks, are said to have the
+Paper: Cao and Karras (2012), Definitions 2 and 3. Departures: candidates in which a value breaks −ln p, or which have a
+value that a stated reference lacks, are said to have the
     gain `BEYOND`, since no β allows them.
 Invariants
-    I1  Joining groups gives shares between those of the parts, and p stays what it is; so no gain is larger than the largest.
+    I1  Joining groups gives shares between those of the parts, and p stays what it is; so no gain is larger than the
+        largest.
 
 >>> link = example_classes("aab", "abb")
 >>> BetaLikeness(beta=0.4).achieved(link), BetaLikeness(beta=0.3).satisfied(link).tolist()
@@ -50,11 +52,18 @@ class BetaLikeness(ComparingModel):  # I1
             "overall (limit: {1+asked.beta})."
         ),
         violated=(
-            "A value of {hide} is {1+found.beta} times as frequent in an equivalence class as overall (limit: {1+asked.beta}).",
-            "A frequent value of {hide} exceeds the limit of the enhanced kind ({1+asked.beta} times as frequent as overall).",
+            (
+                "A value of {hide} is {1+found.beta} times as frequent in an equivalence class as overall (limit:"
+                " {1+asked.beta})."
+            ),
+            (
+                "A frequent value of {hide} exceeds the limit of the enhanced kind ({1+asked.beta} times as frequent as"
+                " overall)."
+            ),
         ),
         headline=(
-            "For an adversary who knows {given}, no value of {hide} becomes more than {1+found.beta} times as likely as overall."
+            "For an adversary who knows {given}, no value of {hide} becomes more than {1+found.beta} times as likely as"
+            " overall."
         ),
         limit="Values may become less likely, even impossible.",
     )
@@ -89,14 +98,20 @@ class BetaLikeness(ComparingModel):  # I1
     levels: ClassVar[Mapping[str, Safer]] = {"beta": "less"}
     examples: ClassVar[tuple[Example, ...]] = (
         Example({"beta": 0.5}, holds=example_classes("aab", "abb"), fails=example_classes("aaa", "abb", "bbb")),
-        Example({"beta": 2, "kind": "enhanced"}, holds=example_classes("abc", "abc"), fails=example_classes("aaaa", "abcd")),
+        Example(
+            {"beta": 2, "kind": "enhanced"}, holds=example_classes("abc", "abc"), fails=example_classes("aaaa", "abcd")
+        ),
     )
 
     beta: float = Field(gt=0, le=BEYOND / 2, description="largest relative gain of a value's share")
-    kind: Literal["basic", "enhanced"] = Field(default="basic", description="enhanced: frequent values are protected as well")
+    kind: Literal["basic", "enhanced"] = Field(
+        default="basic", description="enhanced: frequent values are protected as well"
+    )
 
     def satisfied(self, linkage: Linkage) -> BoolArray:
-        return all_hold(linkage, [self._gains(spread) <= self.beta * (1 + 1e-12) for spread in self.spreads(linkage).values()])
+        return all_hold(
+            linkage, [self._gains(spread) <= self.beta * (1 + 1e-12) for spread in self.spreads(linkage).values()]
+        )
 
     def achieved(self, linkage: Linkage) -> dict[str, Any]:
         largest = [float(self._gains(spread).max(initial=0.0)) for spread in self.spreads(linkage).values()]

@@ -1,7 +1,7 @@
 """Models of the noise alone: what an outsider can achieve at most, whatever the data are, given how pairs were flipped.
 
-Such a promise is no predicate on candidates: nothing about single people is counted. It is judged on a `PublishedChannel`, which is
-what the manifest of a graph declares, and is a bound by nature.
+Such a promise is no predicate on candidates: nothing about single people is counted. It is judged on a
+`PublishedChannel`, which is what the manifest of a graph declares, and is a bound by nature.
 
 
 Telling apart
@@ -9,15 +9,16 @@ Telling apart
 Two people behind two published nodes: how often the best guess of who is who is right.
 
 Guarantee
-    An outsider who knows less than all, or who must find one person among many, guesses no better: being shown the two nodes that
-    stand for the person and for one other is help. So a bound here bounds every search, as long as there is such an other person.
+    An outsider who knows less than all, or who must find one person among many, guesses no better: being shown the two
+    nodes that stand for the person and for one other is help. So a bound here bounds every search, as long as there is
+    such an other person.
 
 Notation
-    advantage   success − 1/2, half the total variation distance between "first is the person" and "second is the person"
+    advantage   success − 1/2, half the total variation distance between "first is the person" and "second is the
+                person"
 
-Several publications flip independently. The distance of what is seen together is at most the sum of the distances, so advantages
-add up to a bound, exact for one publication.
-"""
+Several publications flip independently. The distance of what is seen together is at most the sum of the distances, so
+advantages add up to a bound, exact for one publication."""
 
 from __future__ import annotations
 
@@ -88,14 +89,16 @@ _STEP = 1e-4
 
 
 def best_success_over_releases(success: Callable[[float], float], flips: Sequence[EdgeChannel]) -> float:
-    """The bound on the best guess over all publications; one that flips in one direction more than in the other tells all."""
+    """The bound on the best guess over all publications; one that flips in one direction more than in the other tells
+    all."""
     if not all(flip.is_symmetric for flip in flips):
         return 1.0
     return min(1.0, 0.5 + math.fsum(success(flip.delete) - 0.5 for flip in flips))
 
 
 def smallest_mu(holds: Callable[[EdgeChannel], bool]) -> float:
-    """The smallest symmetric flip, to four digits, at which a promise that grows easier with μ holds; 0.5 when none does."""
+    """The smallest symmetric flip, to four digits, at which a promise that grows easier with μ holds; 0.5 when none
+    does."""
     low, high = 0, round(0.5 / _STEP)
     while high - low > 1:
         middle = (low + high) // 2

@@ -1,27 +1,32 @@
-"""degree-attack: whoever knows a person's number of ties tells the person from somebody with nearly as many no better than this.
+"""degree-attack: whoever knows a person's number of ties tells the person from somebody with nearly as many no better
+than this.
 
 Guarantee
-    Somebody has at most `apart` ties more or fewer than the person. An outsider who knows both numbers, looks at the published
-    numbers of ties of the two nodes and at the tie between them, and says which node is whose, is right with at most
-    `success_at_most` (one half is a coin). Who must find the person among more people is right no more often. It says nothing
-    about a person whom nobody comes near: a hub that stands `apart` + 1 ties above everybody else is not covered.
-    Only numbers of ties are looked at; who is tied to whom is the matter of `neighbourhood` and `structural-attack`.
+    Somebody has at most `apart` ties more or fewer than the person. An outsider who knows both numbers, looks at the
+    published numbers of ties of the two nodes and at the tie between them, and says which node is whose, is right with
+    at most `success_at_most` (one half is a coin). Who must find the person among more people is right no more often.
+    It says nothing about a person whom nobody comes near: a hub that stands `apart` + 1 ties above everybody else is
+    not covered. Only numbers of ties are looked at; who is tied to whom is the matter of `neighbourhood` and
+    `structural-attack`.
 
 Argument
-    Beside the tie between the two, each node has n = N − 2 pairs. With δ more ties, a symmetric flip μ and B(m) ~ Bin(m, μ),
+    Beside the tie between the two, each node has n = N − 2 pairs. With δ more ties, a symmetric flip μ and B(m) ~
+    Bin(m, μ),
 
         X − Y = δ + B(n − δ) − B(n + δ),
 
-    whatever the numbers of ties are: an untied pair gains, a tied one loses with the same μ. Sums of coins are ordered by
-    likelihood ratio (a tie that is kept with 1 − μ against one that appears with μ; the rest is common and log-concave), so the
-    best guess takes the node with more published ties for the person with more, and a coin where they are equal:
+    whatever the numbers of ties are: an untied pair gains, a tied one loses with the same μ. Sums of coins are ordered
+    by likelihood ratio (a tie that is kept with 1 − μ against one that appears with μ; the rest is common and
+    log-concave), so the best guess takes the node with more published ties for the person with more, and a coin where
+    they are equal:
 
         success = Pr(X > Y) + ½ Pr(X = Y).
 
 Paper
     [multitype §4.4.2] for the published number of ties; the promise is ours.
 
->>> DegreeAttack(apart=1, success_at_most=0.9).level(EdgeChannel.symmetric(0.25), 3)["success_at_most"]     # one pair each
+>>> DegreeAttack(apart=1, success_at_most=0.9).level(EdgeChannel.symmetric(0.25),
+...     3)["success_at_most"]     # one pair each
 0.75
 >>> DegreeAttack(apart=10, success_at_most=0.6).needed_mu(1000)
 0.2538
@@ -77,7 +82,9 @@ class DegreeAttack(ChannelModel):
     )
 
     apart: int = Field(ge=1, description="largest difference of two degrees that must not be distinguished")
-    success_at_most: float = Field(gt=0.5, lt=1, description="largest probability to tell the two apart; 0.5 is a coin toss")
+    success_at_most: float = Field(
+        gt=0.5, lt=1, description="largest probability to tell the two apart; 0.5 is a coin toss"
+    )
 
     def success(self, flip: EdgeChannel, nodes: int, beside: Sequence[EdgeChannel] = ()) -> float:
         """The chance of the best guess; over several publications a bound."""
@@ -93,7 +100,11 @@ class DegreeAttack(ChannelModel):
         return smallest_mu(lambda flip: self.holds(flip, nodes, beside))
 
     def covered(self) -> Mapping[str, str]:
-        return {"degrees": f"who knows a number of ties, for people beside whom somebody has at most {self.apart} more or fewer"}
+        return {
+            "degrees": (
+                f"who knows a number of ties, for people beside whom somebody has at most {self.apart} more or fewer"
+            )
+        }
 
 
 def distinguishing_success(apart: int, pairs: int, mu: float) -> float:

@@ -42,8 +42,14 @@ class DeltaDisclosure(ComparingModel):  # I1
             "{exp found.delta} (limit: {exp asked.delta})."
         ),
         violated=(
-            "Shares of {hide} values differ from the overall shares by a factor of {exp found.delta} (limit: {exp asked.delta}).",
-            "An equivalence class lacks a value of {hide} that occurs elsewhere (limit: a factor of {exp asked.delta}).",
+            (
+                "Shares of {hide} values differ from the overall shares by a factor of {exp found.delta} (limit: {exp"
+                " asked.delta})."
+            ),
+            (
+                "An equivalence class lacks a value of {hide} that occurs elsewhere (limit: a factor of {exp"
+                " asked.delta})."
+            ),
         ),
         headline=(
             "For an adversary who knows {given}, every value of {hide} stays within a factor of "

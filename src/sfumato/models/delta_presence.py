@@ -1,21 +1,22 @@
 """δ-presence: nobody of the population can be told to be in the table, or not to be, with more than a given certainty.
 
-Guarantee: for everybody of the population the probability of standing behind a published row is at least `at_least` and at most
-`at_most`, for whoever knows the quasi-identifiers of everybody in the population.
+Guarantee: for everybody of the population the probability of standing behind a published row is at least `at_least` and
+at most `at_most`, for whoever knows the quasi-identifiers of everybody in the population.
 
-Definition: of the F people of the population who fit a class, f stand behind its rows: f / F for each of them; 0 for those who
-fit no class. Who is left out of the release counts as not in it.
+Definition: of the F people of the population who fit a class, f stand behind its rows: f / F for each of them; 0 for
+those who fit no class. Who is left out of the release counts as not in it.
 
 Paper: Nergiz, Atzori, Clifton (2007).
 Departures
-    The paper's tables generalize a column everywhere alike, so that everybody fits one class. Where somebody fits several, the
-    people who fit the same classes have at most all rows of these, and at least the rows of those that nobody else fits: bounds,
-    which is what is judged then.
+    The paper's tables generalize a column everywhere alike, so that everybody fits one class. Where somebody fits
+    several, the people who fit the same classes have at most all rows of these, and at least the rows of those that
+    nobody else fits: bounds, which is what is judged then.
 Invariants
     I1  The share of a union lies between the shares of its parts, so groups that satisfy it satisfy it together.
 
 >>> presence = example_classes("1100", "1000")
->>> DeltaPresence(at_most=0.5).satisfied(presence).tolist(), DeltaPresence(at_least=0.3, at_most=0.5).satisfied(presence).tolist()
+>>> DeltaPresence(at_most=0.5).satisfied(presence).tolist(), DeltaPresence(at_least=0.3,
+...     at_most=0.5).satisfied(presence).tolist()
 ([True, True], [True, False])
 >>> DeltaPresence(at_most=0.5).achieved(presence)
 {'at_least': 0.25, 'at_most': 0.5}
@@ -60,7 +61,8 @@ class DeltaPresence(Model):  # I1
         limit="It says nothing about sensitive values.",
     )
     sentence: ClassVar[str] = (
-        "may find of everybody in the population that they are in the table with a chance between {at_least} and {at_most} only"
+        "may find of everybody in the population that they are in the table with a chance between {at_least} and"
+        " {at_most} only"
     )
     paper: ClassVar[str] = "Nergiz, Atzori, Clifton 2007"
     bounds_candidates: ClassVar[bool] = True
@@ -70,7 +72,11 @@ class DeltaPresence(Model):  # I1
     levels: ClassVar[Mapping[str, Safer]] = {"at_most": "less", "at_least": "more"}
     examples: ClassVar[tuple[Example, ...]] = (
         Example({"at_most": 0.6}, holds=example_classes("1100", "100"), fails=example_classes("1100", "110")),
-        Example({"at_least": 0.05, "at_most": 0.9}, holds=example_classes("1100", "10"), fails=example_classes("1100", "000")),
+        Example(
+            {"at_least": 0.05, "at_most": 0.9},
+            holds=example_classes("1100", "10"),
+            fails=example_classes("1100", "000"),
+        ),
     )
 
     at_least: float = Field(
@@ -90,7 +96,9 @@ class DeltaPresence(Model):  # I1
 
     def satisfied(self, linkage: Linkage) -> BoolArray:
         shares = [_present(spread) for spread in linkage.spread.values()]
-        return all_hold(linkage, [(share >= self.at_least - 1e-12) & (share <= self.at_most + 1e-12) for share in shares])
+        return all_hold(
+            linkage, [(share >= self.at_least - 1e-12) & (share <= self.at_most + 1e-12) for share in shares]
+        )
 
     def covers(self, other: Any) -> bool:
         return isinstance(other, DeltaPresence) and self.at_least >= other.at_least and self.at_most <= other.at_most

@@ -1,25 +1,29 @@
 """(ε, δ)-differential privacy by sampling: whether one person is in the table changes what may be published by little.
 
-Guarantee: for every table, every person and every set of possible releases, the probability of the set with the person is at most
-exp(ε) times that without, plus δ; and the other way round. Neighbours are tables that differ in one record.
+Guarantee: for every table, every person and every set of possible releases, the probability of the set with the person
+is at most exp(ε) times that without, plus δ; and the other way round. Neighbours are tables that differ in one record.
 
 Paper: Li, Qardaji, Su (2012), Theorem 5; Bild, Kuhn, Prasser (2018) for the search.
 
 The argument
-    Every record is drawn with probability β, generalized by a map that does not depend on the data, and published when at least k
-    drawn records look alike in *every* published column. A person changes one cell only. If n records of the cell are in the table
-    with the person, j of them are drawn with probability f(j; n, β); without the person with f(j; n − 1, β) = f(j; n, β) · (n − j)
-    / (n (1 − β)). -   With the person j is at most e^ε times as likely, exactly when j ≤ γ n, γ = 1 − (1 − β) e^−ε. Larger j ≥ k
-        are the exceptions: together δ = max over n of Σ f(j; n, β) over j ≥ max(k, ⌊γ n⌋ + 1). Cells with fewer than k drawn
-    records all look the same. -   Without the person j is at most 1 / (1 − β) times as likely, so ε ≥ −ln(1 − β) is asked for; no
-    exception. A choice of the map by the exponential mechanism with ε₀ is one more step, and composes to ε₀ + ε.
+    Every record is drawn with probability β, generalized by a map that does not depend on the data, and published when
+    at least k drawn records look alike in *every* published column. A person changes one cell only. If n records of the
+    cell are in the table with the person, j of them are drawn with probability f(j; n, β); without the person with f(j;
+    n − 1, β) = f(j; n, β) · (n − j) / (n (1 − β)). -   With the person j is at most e^ε times as likely, exactly when j
+    ≤ γ n, γ = 1 − (1 − β) e^−ε. Larger j ≥ k
+        are the exceptions: together δ = max over n of Σ f(j; n, β) over j ≥ max(k, ⌊γ n⌋ + 1). Cells with fewer than k
+        drawn
+    records all look the same. -   Without the person j is at most 1 / (1 − β) times as likely, so ε ≥ −ln(1 − β) is
+    asked for; no exception. A choice of the map by the exponential mechanism with ε₀ is one more step, and composes to
+    ε₀ + ε.
 
 Invariants
-    I1  The maximum over n is taken over all n: the tail is at most exp(−n D) with D the divergence of γ from β (Chernoff), so
-        beyond the n at which this falls below what was found nothing larger can follow.
-        The same bound stands where too many sizes would have to be looked at.
+    I1  The maximum over n is taken over all n: the tail is at most exp(−n D) with D the divergence of γ from β
+        (Chernoff), so beyond the n at which this falls below what was found nothing larger can follow. The same bound
+        stands where too many sizes would have to be looked at.
     I2  What is not covered by a draw (no fraction, no threshold) has δ = 1.
-    I3  As long as γ n < k the exceptions are j ≥ k, and more records make them likelier: of those sizes the largest is enough.
+    I3  As long as γ n < k the exceptions are j ≥ k, and more records make them likelier: of those sizes the largest is
+        enough.
 
 >>> round(exceptions(Sampling(0.5, 30, 0.0), 1.0), 6) < 0.01, exceptions(Sampling(0.9, 30, 0.0), 1.0)
 (True, 1.0)
@@ -50,7 +54,8 @@ _LARGEST = 1e15
 
 
 class Sampling(NamedTuple):
-    """Each record with probability `fraction`, published where `threshold` look alike, the map chosen with `search` of ε."""
+    """Each record with probability `fraction`, published where `threshold` look alike, the map chosen with `search` of
+    ε."""
 
     fraction: float
     threshold: int
@@ -58,13 +63,17 @@ class Sampling(NamedTuple):
 
 
 class DifferentialPrivacy(Model):
-    """One person changes the probability of any release by at most a factor e^ε, plus δ (by sampling and k-anonymity)."""
+    """One person changes the probability of any release by at most a factor e^ε, plus δ (by sampling and
+    k-anonymity)."""
 
     name: ClassVar[str] = "differential-privacy"
     words: ClassVar[Wording] = Wording(
         group="privacy",
         title="Differential privacy",
-        holds=("With ε = {asked.epsilon}, δ is at most {found.delta} (limit: {asked.delta}), if records were sampled as declared."),
+        holds=(
+            "With ε = {asked.epsilon}, δ is at most {found.delta} (limit: {asked.delta}), if records were sampled as"
+            " declared."
+        ),
         violated="With ε = {asked.epsilon}, δ is {found.delta} (limit: {asked.delta}).",
         headline=(
             "One person's presence changes the probability of any release by a factor of at most "

@@ -1,9 +1,10 @@
 """edge-privacy: whatever is published, the odds that two people are tied change by a factor of at most e^ε.
 
 Guarantee
-    Edge-level local differential privacy by randomized response: it protects one tie, not one person, who has many; a person with
-    d ties is protected at d·ε, and a number of ties is no secret at any useful ε. Said here so that nobody takes it for more.
-    Several publications flip independently: the largest odds of what is seen together are the products of each one's, exactly.
+    Edge-level local differential privacy by randomized response: it protects one tie, not one person, who has many; a
+    person with d ties is protected at d·ε, and a number of ties is no secret at any useful ε. Said here so that nobody
+    takes it for more. Several publications flip independently: the largest odds of what is seen together are the
+    products of each one's, exactly.
 Paper
     Warner (1965); [multitype §4.2] for the flip.
 
@@ -33,7 +34,9 @@ class EdgePrivacy(ChannelModel):
         group="privacy",
         title="Edge privacy",
         holds="The privacy loss for one tie is ε = {found.epsilon} (limit: {asked.epsilon}).",
-        violated=("The privacy loss for one tie is ε = {found.epsilon}, above the limit {asked.epsilon}. Increase the noise."),
+        violated=(
+            "The privacy loss for one tie is ε = {found.epsilon}, above the limit {asked.epsilon}. Increase the noise."
+        ),
         headline=(
             "What is published changes the odds that two people are tied by a factor of at most "
             "{exp found.epsilon} (ε = {found.epsilon})."

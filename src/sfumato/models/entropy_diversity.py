@@ -65,7 +65,8 @@ class EntropyDiversity(Model):
             "{asked.l}, estimator: {asked.estimator})."
         ),
         headline=(
-            "An adversary who knows {given} faces values of {hide} as uncertain (entropy) as {found.l} equally frequent ones."
+            "An adversary who knows {given} faces values of {hide} as uncertain (entropy) as {found.l} equally frequent"
+            " ones."
         ),
         limit="A single guess may be right more often than 1/l.",
     )
@@ -92,7 +93,9 @@ class EntropyDiversity(Model):
             )
         },
     )
-    sentence: ClassVar[str] = "must find values of {hide} with the entropy of {l} equally frequent ones (estimator: {estimator})"
+    sentence: ClassVar[str] = (
+        "must find values of {hide} with the entropy of {l} equally frequent ones (estimator: {estimator})"
+    )
     paper: ClassVar[str] = "Machanavajjhala et al. 2006; Grassberger 2003"
     monotone: ClassVar[bool] = False
     kinds: ClassVar[tuple[str, ...]] = ("table",)
@@ -100,9 +103,13 @@ class EntropyDiversity(Model):
     examples: ClassVar[tuple[Example, ...]] = (
         Example({"l": 2.5}, holds=example_classes("abc", "aabcd"), fails=example_classes("abc", "aaaabc")),
         Example(
-            {"l": 2, "estimator": "grassberger"}, holds=example_classes("aabbcc", "ab"), fails=example_classes("aabb", "aabbcc")
+            {"l": 2, "estimator": "grassberger"},
+            holds=example_classes("aabbcc", "ab"),
+            fails=example_classes("aabb", "aabbcc"),
         ),
-        Example({"l": 1.5, "estimator": "grassberger"}, holds=example_classes("aab"), fails=example_classes("a", "aab")),
+        Example(
+            {"l": 1.5, "estimator": "grassberger"}, holds=example_classes("aab"), fails=example_classes("a", "aab")
+        ),
     )
 
     l: float = Field(ge=1, description="number of equally frequent values with the same entropy")
@@ -118,7 +125,9 @@ class EntropyDiversity(Model):
         return {"l": round_significant(min(levels, default=0.0)), "estimator": self.estimator}
 
     def by_group(self) -> Model:  # I1
-        return LDiversity(l=self.l * (math.exp(margin(self.l)) if self.estimator == "grassberger" else 1.0), kind="entropy")
+        return LDiversity(
+            l=self.l * (math.exp(margin(self.l)) if self.estimator == "grassberger" else 1.0), kind="entropy"
+        )
 
     def covers(self, other: Any) -> bool:
         return isinstance(other, EntropyDiversity) and self.estimator == other.estimator and self.l >= other.l

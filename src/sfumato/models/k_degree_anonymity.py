@@ -1,6 +1,7 @@
 """k-degree anonymity: everybody shares the published number of ties with at least k − 1 others.
 
-Guarantee: whoever knows how many ties a person has in the published graph finds the person with probability at most 1/k. It
+Guarantee: whoever knows how many ties a person has in the published graph finds the person with probability at most
+1/k. It
     says nothing about an outsider who knows more of the structure than degrees.
 Paper: [obfuscation §3], after Liu and Terzi.
 
@@ -33,7 +34,8 @@ class KDegreeAnonymity(Model):
         holds="Every number of ties is shared by at least {found.k person/people} (required: {asked.k}).",
         violated="A number of ties is shared by only {found.k person/people} (required: {asked.k}).",
         headline=(
-            "An adversary who knows a person's number of ties in the published graph is left with at least {found.k person/people}."
+            "An adversary who knows a person's number of ties in the published graph is left with at least {found.k"
+            " person/people}."
         ),
         limit="It promises nothing against an adversary who knows more of the structure.",
     )

@@ -1,13 +1,14 @@
-"""k-diversity: no sensitive value has a larger share than 1/k among the links that joining all releases leaves for a person.
+"""k-diversity: no sensitive value has a larger share than 1/k among the links that joining all releases leaves for a
+person.
 
 Guarantee: counted over cliques of published rows that may belong to the person. The share is the paper's measure, not a
-probability: cliques are not equally many in all possible worlds, and each further release with the column counts its values anew.
-Paper: [sequential Def. 4.2]
-Invariants
+probability: cliques are not equally many in all possible worlds, and each further release with the column counts its
+values anew. Paper: [sequential Def. 4.2] Invariants
     I1  ``largest · k ≤ total`` is decided in exact arithmetic, for fractional k too.
 
 >>> import numpy as np
->>> link = Linkage.of_groups(np.array([0, 0, 0, 1, 1]), {"illness": (np.array([0, 1, 1, 2, 1]), ("flu", "gout", "cold"))})
+>>> link = Linkage.of_groups(np.array([0, 0, 0, 1, 1]), {"illness": (np.array([0, 1, 1, 2, 1]), ("flu", "gout",
+...     "cold"))})
 >>> KDiversity(k=1.5).satisfied(link).tolist(), KDiversity(k=2).satisfied(link).tolist(), KDiversity(k=2).achieved(link)
 ([True, True], [False, True], {'k': 1.5})
 """
@@ -38,10 +39,15 @@ class KDiversity(Model):
     words: ClassVar[Wording] = Wording(
         group="privacy",
         title="k-diversity",
-        holds=("In the join of all releases no {hide} value exceeds 1/{found.k} of a person's links (limit: 1/{asked.k})."),
-        violated=("In the join of all releases a {hide} value reaches 1/{found.k} of a person's links (limit: 1/{asked.k})."),
+        holds=(
+            "In the join of all releases no {hide} value exceeds 1/{found.k} of a person's links (limit: 1/{asked.k})."
+        ),
+        violated=(
+            "In the join of all releases a {hide} value reaches 1/{found.k} of a person's links (limit: 1/{asked.k})."
+        ),
         headline=(
-            "When an adversary joins all releases, no value of {hide} has more than 1/{found.k} of a person's possible links."
+            "When an adversary joins all releases, no value of {hide} has more than 1/{found.k} of a person's possible"
+            " links."
         ),
         limit="The share is not a probability: possible links are not equally likely.",
     )

@@ -1,11 +1,11 @@
 """k-linkability: nobody can be linked to fewer than k sensitive values, by whoever joins all releases.
 
-Guarantee: with every release published so far, an outsider who knows a person's quasi-identifiers is left with at least k
-different sensitive values. It says nothing about how likely each of them is.
-Paper: [sequential Def. 4.2]
+Guarantee: with every release published so far, an outsider who knows a person's quasi-identifiers is left with at least
+k different sensitive values. It says nothing about how likely each of them is. Paper: [sequential Def. 4.2]
 
 >>> import numpy as np
->>> link = Linkage.of_groups(np.array([0, 0, 0, 1, 1]), {"illness": (np.array([0, 1, 1, 2, 2]), ("flu", "gout", "cold"))})
+>>> link = Linkage.of_groups(np.array([0, 0, 0, 1, 1]), {"illness": (np.array([0, 1, 1, 2, 2]), ("flu", "gout",
+...     "cold"))})
 >>> KLinkability(k=2).satisfied(link).tolist(), KLinkability(k=2).achieved(link)
 ([True, False], {'k': 1})
 """
@@ -33,7 +33,10 @@ class KLinkability(Model):
     words: ClassVar[Wording] = Wording(
         group="privacy",
         title="k-linkability",
-        holds=("Joining all releases leaves at least {found.k different value/different values} of {hide} (required: {asked.k})."),
+        holds=(
+            "Joining all releases leaves at least {found.k different value/different values} of {hide} (required:"
+            " {asked.k})."
+        ),
         violated=(
             "Joining all releases leaves only {found.k different value/different values} of {hide} for "
             "somebody (required: {asked.k})."
@@ -62,4 +65,6 @@ class KLinkability(Model):
         return Demand(distinct=self.k, sufficient=True)
 
     def achieved(self, linkage: Linkage) -> dict[str, Any]:
-        return {"k": min((int(spread.distinct().min()) for spread in linkage.spread.values() if spread.kinds), default=0)}
+        return {
+            "k": min((int(spread.distinct().min()) for spread in linkage.spread.values() if spread.kinds), default=0)
+        }

@@ -1,12 +1,13 @@
 """k-map: every published row could be any of at least k people of the population that the table is a sample of.
 
-Guarantee: whoever knows the quasi-identifiers of everybody in the population, and not who is in the table, is right about a row
-with probability at most 1/k. k rows that look alike imply it; a row that looks like nobody else's in the table may still look
-like many people outside.
+Guarantee: whoever knows the quasi-identifiers of everybody in the population, and not who is in the table, is right
+about a row with probability at most 1/k. k rows that look alike imply it; a row that looks like nobody else's in the
+table may still look like many people outside.
 
 Population (``population:`` in the policy)
     file        a table of the population: people who fit the published cells are counted, which is exact
-    fraction    the share that was sampled: a lower bound on the people behind each class at a confidence (`tables.sample_weights`)
+    fraction    the share that was sampled: a lower bound on the people behind each class at a confidence
+                (`tables.sample_weights`)
     weight      a column with how many people a record stands for: their sum over a class
     The last two are graded *estimate*.
 
@@ -48,7 +49,9 @@ class KMap(Model):  # I1
         ),
         limit="An adversary who knows who is in the data may do better.",
     )
-    sentence: ClassVar[str] = "and not who is in the table must find at least {k} people of the population for every row"
+    sentence: ClassVar[str] = (
+        "and not who is in the table must find at least {k} people of the population for every row"
+    )
     paper: ClassVar[str] = "Sweeney 2002; El Emam, Dankar 2008"
     bounds_candidates: ClassVar[bool] = True
     needs_sensitive: ClassVar[bool] = False

@@ -1,10 +1,11 @@
 """k^m-anonymity: whoever knows up to m items of a person is left with at least k published records.
 
 Guarantee
-    Any set of at most m items that somebody has fits at least k published records. Nothing is said about outsiders who know
-    more than m items, and nothing about labels.
+    Any set of at most m items that somebody has fits at least k published records. Nothing is said about outsiders who
+    know more than m items, and nothing about labels.
 Paper
-    Terrovitis, Mamoulis, Kalnis, "Privacy-preserving anonymization of set-valued data" (2008), as cited in [multitype 2].
+    Terrovitis, Mamoulis, Kalnis, "Privacy-preserving anonymization of set-valued data" (2008), as cited in [multitype
+    2].
 
 >>> import numpy as np
 >>> link = Linkage(np.array([1, 1]), np.array([4, 2]))
@@ -32,10 +33,11 @@ class KmAnonymity(Model):
     words: ClassVar[Wording] = Wording(
         group="privacy",
         title="k^m-anonymity",
-        holds=("Any {asked.m item/items} of a person fit at least {found.k record/records} (required: {asked.k})."),
-        violated=("Some {asked.m item/items} of a person fit only {found.k record/records} (required: {asked.k})."),
+        holds="Any {asked.m item/items} of a person fit at least {found.k record/records} (required: {asked.k}).",
+        violated="Some {asked.m item/items} of a person fit only {found.k record/records} (required: {asked.k}).",
         headline=(
-            "An adversary who knows at most {asked.m item/items} of a person is left with at least {found.k record/records}."
+            "An adversary who knows at most {asked.m item/items} of a person is left with at least {found.k"
+            " record/records}."
         ),
         limit="It promises nothing against an adversary who knows more items, and nothing about labels.",
     )

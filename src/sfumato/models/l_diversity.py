@@ -8,10 +8,10 @@ Guarantee, by kind
 
 Paper: [obfuscation §3.3], [versatile §2]; the kinds are those of Machanavajjhala et al. (2006).
 Invariants
-    I1  What is equal is not less: a person in several buckets is a mixture of shares, whose sums are not exact, and the strict
-        inequality of the recursive kind must not be won by the last bit.
-    I2  All four kinds survive joining groups (frequency: a mixture of shares ≤ 1/l; entropy is concave; recursive: l − 1 largest
-        values of the union are covered by those of the parts).
+    I1  What is equal is not less: a person in several buckets is a mixture of shares, whose sums are not exact, and the
+        strict inequality of the recursive kind must not be won by the last bit.
+    I2  All four kinds survive joining groups (frequency: a mixture of shares ≤ 1/l; entropy is concave; recursive: l −
+        1 largest values of the union are covered by those of the parts).
 
 >>> import numpy as np
 >>> link = Linkage.of_groups(np.array([0, 0, 0, 1, 1]), {"illness": (np.array([0, 1, 1, 0, 1]), ("flu", "gout"))})
@@ -45,18 +45,25 @@ _WEAKER: dict[str, tuple[str, ...]] = {
 class LDiversity(Model):  # I2
     """Every equivalence class has at least l well-represented sensitive values.
 
-    A combination splits the values of its columns. Splitting adds values, lowers the largest share and raises the entropy; the
-    l − 1 most frequent parts lie in at most l − 1 values, so what is left beside them does not shrink (recursive).
-    """
+    A combination splits the values of its columns. Splitting adds values, lowers the largest share and raises the
+    entropy; the l − 1 most frequent parts lie in at most l − 1 values, so what is left beside them does not shrink
+    (recursive)."""
 
     name: ClassVar[str] = "l-diversity"
     words: ClassVar[Wording] = Wording(
         group="privacy",
         title="l-diversity (distinct)",
         code="l-diversity",
-        holds=("Every equivalence class has at least {found.l different value/different values} of {hide} (required: {asked.l})."),
-        violated=("An equivalence class has only {found.l different value/different values} of {hide} (required: {asked.l})."),
-        headline=("An adversary who knows {given} is left with at least {found.l different value/different values} of {hide}."),
+        holds=(
+            "Every equivalence class has at least {found.l different value/different values} of {hide} (required:"
+            " {asked.l})."
+        ),
+        violated=(
+            "An equivalence class has only {found.l different value/different values} of {hide} (required: {asked.l})."
+        ),
+        headline=(
+            "An adversary who knows {given} is left with at least {found.l different value/different values} of {hide}."
+        ),
         limit="One value may be far more frequent than the others.",
     )
     variants: ClassVar[tuple[str, Mapping[str, Wording]]] = (
@@ -66,9 +73,11 @@ class LDiversity(Model):  # I2
                 group="privacy",
                 title="l-diversity (frequency)",
                 code="l-diversity",
-                holds=("No value of {hide} covers more than 1/{found.l} of an equivalence class (limit: 1/{asked.l})."),
+                holds="No value of {hide} covers more than 1/{found.l} of an equivalence class (limit: 1/{asked.l}).",
                 violated="A value of {hide} covers 1/{found.l} of an equivalence class (limit: 1/{asked.l}).",
-                headline=("An adversary who knows {given} guesses {hide} correctly with probability at most 1/{found.l}."),
+                headline=(
+                    "An adversary who knows {given} guesses {hide} correctly with probability at most 1/{found.l}."
+                ),
                 limit="Values may be similar in meaning.",
             ),
             "entropy": Wording(
@@ -109,7 +118,9 @@ class LDiversity(Model):  # I2
             ),
         },
     )
-    sentence: ClassVar[str] = "must find at least {l} well represented values of {hide} ({kind}; factor {c} where it is recursive)"
+    sentence: ClassVar[str] = (
+        "must find at least {l} well represented values of {hide} ({kind}; factor {c} where it is recursive)"
+    )
     paper: ClassVar[str] = "versatile §2; obfuscation §3.3"
     levels: ClassVar[Mapping[str, Safer]] = {"l": "more"}
     hides_combinations: ClassVar[bool] = True
@@ -117,8 +128,14 @@ class LDiversity(Model):  # I2
     examples: ClassVar[tuple[Example, ...]] = (
         Example({"l": 3}, holds=example_classes("abc", "aaabd"), fails=example_classes("abc", "aabb")),
         Example({"l": 2, "kind": "frequency"}, holds=example_classes("ab", "aabc"), fails=example_classes("ab", "aab")),
-        Example({"l": 2.5, "kind": "entropy"}, holds=example_classes("abc", "aabcd"), fails=example_classes("abc", "aaaabc")),
-        Example({"l": 2, "kind": "recursive", "c": 2}, holds=example_classes("ab", "aaabb"), fails=example_classes("ab", "aaaabb")),
+        Example(
+            {"l": 2.5, "kind": "entropy"}, holds=example_classes("abc", "aabcd"), fails=example_classes("abc", "aaaabc")
+        ),
+        Example(
+            {"l": 2, "kind": "recursive", "c": 2},
+            holds=example_classes("ab", "aaabb"),
+            fails=example_classes("ab", "aaaabb"),
+        ),
     )
 
     l: float = Field(ge=1, description="number of well-represented values")
@@ -133,7 +150,8 @@ class LDiversity(Model):  # I2
         return {"l": _whole(round_significant(min(levels, default=0.0))), "kind": self.kind, **self._factor()}
 
     def demand(self) -> Demand:
-        """l different values, whatever the kind; shares for the frequency kind. The other two ask more than that says."""
+        """l different values, whatever the kind; shares for the frequency kind. The other two ask more than that
+        says."""
         share = 1 / self.l if self.kind == "frequency" else 1.0
         entropy = math.log(self.l) if self.kind == "entropy" else 0.0
         counted = self.kind in ("distinct", "frequency")
@@ -182,4 +200,6 @@ def _recursive_level(spread: ValueDistribution, c: float) -> FloatArray:
     before = np.cumsum(weight) - weight
     rest = np.repeat(np.append(before, weight.sum())[spread.start[1:]], spread.distinct()) - before  # r_i + … + r_m
     fits = spread.largest()[kind] < c * rest * (1 - 1e-12)  # I1
-    return np.bincount(kind, weights=fits, minlength=spread.kinds).astype(np.float64)  # fits holds for a prefix of ranks
+    return np.bincount(kind, weights=fits, minlength=spread.kinds).astype(
+        np.float64
+    )  # fits holds for a prefix of ranks

@@ -1,15 +1,18 @@
-"""neighbourhood: who recognizes so many nodes and knows a person's ties to them tells the person from others no better than this.
+"""neighbourhood: who recognizes so many nodes and knows a person's ties to them tells the person from others no better
+than this.
 
 Guarantee
-    An outsider knows for certain which published nodes stand for `known` people, and who is tied to which of these. Shown the nodes
-    of the person and of anybody else, they say which is whose and are right with at most `success_at_most` (one half is a coin),
-    whatever the ties are. Who must find the person among more people is right no more often. Friends of friends and numbers of
-    ties to others are not looked at; see `degree-attack` and `structural-attack`.
+    An outsider knows for certain which published nodes stand for `known` people, and who is tied to which of these.
+    Shown the nodes of the person and of anybody else, they say which is whose and are right with at most
+    `success_at_most` (one half is a coin), whatever the ties are. Who must find the person among more people is right
+    no more often. Friends of friends and numbers of ties to others are not looked at; see `degree-attack` and
+    `structural-attack`.
 
 Argument
-    Each of the two nodes has `known` published pairs. Pairs in which the two people do not differ say nothing; at worst they differ
-    in all. Then 2 · known pairs were flipped independently with μ, each a vote that is right with 1 − μ, and the best guess is
-    their majority, a coin where votes are equal: success = Pr(B > known) + ½ Pr(B = known), B ~ Bin(2 · known, 1 − μ).
+    Each of the two nodes has `known` published pairs. Pairs in which the two people do not differ say nothing; at worst
+    they differ in all. Then 2 · known pairs were flipped independently with μ, each a vote that is right with 1 − μ,
+    and the best guess is their majority, a coin where votes are equal: success = Pr(B > known) + ½ Pr(B = known), B ~
+    Bin(2 · known, 1 − μ).
 
 Paper
     [multitype §4.4] for adversaries who know accounts; the promise is ours.
@@ -35,7 +38,8 @@ from sfumato.models.channel_model import ChannelModel, PublishedChannel, best_su
 
 
 class NeighbourhoodAttackModel(ChannelModel):
-    """An adversary who recognizes some nodes tells two people apart by their edges to them with at most this probability."""
+    """An adversary who recognizes some nodes tells two people apart by their edges to them with at most this
+    probability."""
 
     name: ClassVar[str] = "neighbourhood"
     words: ClassVar[Wording] = Wording(
@@ -46,7 +50,8 @@ class NeighbourhoodAttackModel(ChannelModel):
             "{asked.success_at_most %}, {asked.known} people recognized)."
         ),
         violated=(
-            "Two people may be distinguished with probability up to {found.success_at_most %} (limit: {asked.success_at_most %})."
+            "Two people may be distinguished with probability up to {found.success_at_most %} (limit:"
+            " {asked.success_at_most %})."
         ),
         headline=(
             "An adversary who recognizes {asked.known} people tells two others apart by their ties to "
@@ -55,7 +60,8 @@ class NeighbourhoodAttackModel(ChannelModel):
         limit="Friends of friends and numbers of ties are not covered. Guessing alone gives 50 %.",
     )
     sentence: ClassVar[str] = (
-        "and recognizes {known} people may tell two others apart by their ties to them with a chance of at most {success_at_most}"
+        "and recognizes {known} people may tell two others apart by their ties to them with a chance of at most"
+        " {success_at_most}"
     )
     paper: ClassVar[str] = "multitype §4.4"
     levels: ClassVar[Mapping[str, Safer]] = {"success_at_most": "less"}
@@ -68,11 +74,15 @@ class NeighbourhoodAttackModel(ChannelModel):
     )
 
     known: int = Field(ge=1, description="number of published nodes that the adversary recognizes")
-    success_at_most: float = Field(gt=0.5, lt=1, description="largest probability to tell two people apart; 0.5 is a coin toss")
+    success_at_most: float = Field(
+        gt=0.5, lt=1, description="largest probability to tell two people apart; 0.5 is a coin toss"
+    )
 
     def success(self, flip: EdgeChannel, nodes: int, beside: Sequence[EdgeChannel] = ()) -> float:
         """The chance of the best guess; over several publications a bound."""
-        return best_success_over_releases(lambda mu: majority_success(min(self.known, max(nodes - 2, 0)), mu), (flip, *beside))
+        return best_success_over_releases(
+            lambda mu: majority_success(min(self.known, max(nodes - 2, 0)), mu), (flip, *beside)
+        )
 
     def holds(self, flip: EdgeChannel, nodes: int, beside: Sequence[EdgeChannel] = ()) -> bool:
         return self.success(flip, nodes, beside) <= self.success_at_most * (1 + 1e-12)

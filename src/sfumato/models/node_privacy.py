@@ -1,9 +1,10 @@
-"""node-privacy: whatever is published, all ties of any one person together change its chances by a factor of at most e^ε.
+"""node-privacy: whatever is published, all ties of any one person together change its chances by a factor of at most
+e^ε.
 
 Guarantee
-    Node-level differential privacy: two graphs of the same people that differ in the ties of one person, in any way and however
-    many, give any release with chances within a factor e^ε. One tie is such a difference, so edge-level ε follows. Who the people
-    are is taken for known.
+    Node-level differential privacy: two graphs of the same people that differ in the ties of one person, in any way and
+    however many, give any release with chances within a factor e^ε. One tie is such a difference, so edge-level ε
+    follows. Who the people are is taken for known.
 Paper
     Kasiviswanathan, Nissim, Raskhodnikova, Smith (2013).
 
@@ -45,7 +46,9 @@ class NodePrivacy(Model):
         ),
         limit="Who is in the graph counts as known.",
     )
-    sentence: ClassVar[str] = "may learn so little of all ties of any one person that log odds change by at most {epsilon}"
+    sentence: ClassVar[str] = (
+        "may learn so little of all ties of any one person that log odds change by at most {epsilon}"
+    )
     paper: ClassVar[str] = "Kasiviswanathan et al. 2013"
     judges: ClassVar[type] = Spent
     needs_sensitive: ClassVar[bool] = False

@@ -33,9 +33,16 @@ class PSensitivity(Model):
     words: ClassVar[Wording] = Wording(
         group="privacy",
         title="p-sensitivity",
-        holds=("Every equivalence class has at least {found.p different value/different values} of {hide} (required: {asked.p})."),
-        violated=("An equivalence class has only {found.p different value/different values} of {hide} (required: {asked.p})."),
-        headline=("An adversary who knows {given} is left with at least {found.p different value/different values} of {hide}."),
+        holds=(
+            "Every equivalence class has at least {found.p different value/different values} of {hide} (required:"
+            " {asked.p})."
+        ),
+        violated=(
+            "An equivalence class has only {found.p different value/different values} of {hide} (required: {asked.p})."
+        ),
+        headline=(
+            "An adversary who knows {given} is left with at least {found.p different value/different values} of {hide}."
+        ),
         limit="One value may be far more frequent than the others.",
     )
     sentence: ClassVar[str] = "must find at least {p} different values of {hide}"
@@ -59,4 +66,6 @@ class PSensitivity(Model):
         return isinstance(other, PSensitivity) and self.p >= other.p
 
     def achieved(self, linkage: Linkage) -> dict[str, Any]:
-        return {"p": min((int(spread.distinct().min()) for spread in linkage.spread.values() if spread.kinds), default=0)}
+        return {
+            "p": min((int(spread.distinct().min()) for spread in linkage.spread.values() if spread.kinds), default=0)
+        }

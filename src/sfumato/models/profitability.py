@@ -1,17 +1,17 @@
-"""Profitability: publishing a record pays for the publisher, given an attacker who attacks whenever that pays for the attacker.
+"""Profitability: publishing a record pays for the publisher, given an attacker who attacks whenever that pays for the
+attacker.
 
-A game of two. An attack on a record succeeds with probability 1 / candidates; it brings the attacker `gain` and costs `cost`, so it
-is made when gain / candidates > cost. A published record brings the publisher `benefit`; a successful attack costs the publisher
-`loss`.
+A game of two. An attack on a record succeeds with probability 1 / candidates; it brings the attacker `gain` and costs
+`cost`, so it is made when gain / candidates > cost. A published record brings the publisher `benefit`; a successful
+attack costs the publisher `loss`.
 
-Guarantee: for everybody benefit ≥ loss / candidates, or the attack is not worth its cost. What is found is the smallest benefit
-with which publishing would pay.
+Guarantee: for everybody benefit ≥ loss / candidates, or the attack is not worth its cost. What is found is the smallest
+benefit with which publishing would pay.
 
-Paper: Wan, Vorobeychik, Xia, Clayton, Kantarcioglu, Ganta, Heatherly, Malin (2015), the prosecutor's and the journalist's game:
-in the second, candidates are people of the population (``population:``), because the attacker does not know who is in the table.
-Departures: the paper's benefit shrinks with the information that generalization takes away; here it is the same for every record,
-so that the promise can be read off a release.
-Invariants
+Paper: Wan, Vorobeychik, Xia, Clayton, Kantarcioglu, Ganta, Heatherly, Malin (2015), the prosecutor's and the
+journalist's game: in the second, candidates are people of the population (``population:``), because the attacker does
+not know who is in the table. Departures: the paper's benefit shrinks with the information that generalization takes
+away; here it is the same for every record, so that the promise can be read off a release. Invariants
     I1  The benefit that is needed falls with the number of candidates, so joining groups never raises it.
 
 >>> game = Profitability(benefit=1, loss=4, gain=4, cost=1)
@@ -43,9 +43,12 @@ class Profitability(Model):  # I1
     words: ClassVar[Wording] = Wording(
         group="privacy",
         title="No profitable attack",
-        holds=("Publishing pays if a record is worth {found.benefit} or more (stated worth: {asked.benefit})."),
+        holds="Publishing pays if a record is worth {found.benefit} or more (stated worth: {asked.benefit}).",
         violated="Publishing pays only if a record is worth {found.benefit} (stated worth: {asked.benefit}).",
-        headline=("For every record, an attack does not pay, or its expected damage to the publisher is at most {asked.benefit}."),
+        headline=(
+            "For every record, an attack does not pay, or its expected damage to the publisher is at most"
+            " {asked.benefit}."
+        ),
         limit="It is an economic argument. An attack may still be profitable for the attacker.",
     )
     sentence: ClassVar[str] = (
@@ -71,7 +74,8 @@ class Profitability(Model):  # I1
     cost: float = Field(ge=0, description="cost of an attack for the adversary")
 
     game: Literal["journalist"] | None = Field(
-        default=None, description="journalist: candidates are people of the 'population:'; absent: the prosecutor's game"
+        default=None,
+        description="journalist: candidates are people of the 'population:'; absent: the prosecutor's game",
     )
 
     @property

@@ -1,10 +1,11 @@
 """structural-attack: whoever planted accounts before publication finds them again with at most a given probability.
 
 Guarantee
-    `against: any` (the default) holds two bounds at once. Attacks that follow a path through the planted accounts, knowing
-    degrees and anything else: (1 − q)^(k − 1). Attacks of any kind on the ties among the planted accounts, with unlimited
-    computing power: the power of the best test between tied and not tied (`models._planted.any_bound`). `paths` and `ties`
-    hold one each. Neither covers an account that is recognized by its number of ties to others; see `models.structural_attack`.
+    `against: any` (the default) holds two bounds at once. Attacks that follow a path through the planted accounts,
+    knowing degrees and anything else: (1 − q)^(k − 1). Attacks of any kind on the ties among the planted accounts, with
+    unlimited computing power: the power of the best test between tied and not tied (`models._planted.any_bound`).
+    `paths` and `ties` hold one each. Neither covers an account that is recognized by its number of ties to others; see
+    `models.structural_attack`.
 
 Paper
     [multitype §4.4.5, §4.5]
@@ -22,29 +23,31 @@ Planted
 How likely it is that someone who planted accounts before publication finds them again, whatever they compute.
 
 Guarantee
-    `path_bound`: any attack that must see its whole backbone of k − 1 ties survive (walk-based, interval-walk) succeeds with
-    probability at most (1 − q)^(k − 1), whatever else the adversary knows.
-    `success_bound`: any attack at all that looks at the ties *among* the planted accounts, with unlimited computing power and
-    whatever ties were planted, puts all k names on the right nodes with probability at most f(1 / P), where P = N!/(N − k)! and
-    f(α) is the power of the best test of size α between "all M planted pairs were tied" and "none was".
+    `path_bound`: any attack that must see its whole backbone of k − 1 ties survive (walk-based, interval-walk) succeeds
+    with probability at most (1 − q)^(k − 1), whatever else the adversary knows. `success_bound`: any attack at all that
+    looks at the ties *among* the planted accounts, with unlimited computing power and whatever ties were planted, puts
+    all k names on the right nodes with probability at most f(1 / P), where P = N!/(N − k)! and f(α) is the power of the
+    best test of size α between "all M planted pairs were tied" and "none was".
 
 Why `success_bound` holds
-    A guess partitions the published graphs into one region for each of the P places. Under the law Q without planting, the
-    regions together have probability at most 1, so 1/P on average. Given everything else, the law with planting at Y and
-    Q differ only in the M = k(k − 1)/2 pairs inside Y; by the data-processing inequality no test tells them apart better than one
-    between M flipped ties and M flipped non-ties, whose power at size α is f(α). f is concave, so the average over places is
-    at most f(1/P). Nothing is assumed about the other people's ties except that they do not depend on which nodes were planted.
+    A guess partitions the published graphs into one region for each of the P places. Under the law Q without planting,
+    the regions together have probability at most 1, so 1/P on average. Given everything else, the law with planting at
+    Y and Q differ only in the M = k(k − 1)/2 pairs inside Y; by the data-processing inequality no test tells them apart
+    better than one between M flipped ties and M flipped non-ties, whose power at size α is f(α). f is concave, so the
+    average over places is at most f(1/P). Nothing is assumed about the other people's ties except that they do not
+    depend on which nodes were planted.
 
 Several publications of the same graph
-    Every one flips anew and renames anew, and the outsider has them all (`beside`). A path is seen when each of its ties survives
-    somewhere: (1 − q₁q₂…)^(k − 1), also for whoever knows who is who in all of them. `success_bound` keeps its proof: the law
-    with planting and Q differ in M pairs of each release, so f is the power of the best test between all of them tied and none,
-    and names are drawn anew, so each release has its own P places and the smallest number of people counts. How often ties were
-    seen in a release is sufficient, and releases are independent: the exact law is a product of binomials.
+    Every one flips anew and renames anew, and the outsider has them all (`beside`). A path is seen when each of its
+    ties survives somewhere: (1 − q₁q₂…)^(k − 1), also for whoever knows who is who in all of them. `success_bound`
+    keeps its proof: the law with planting and Q differ in M pairs of each release, so f is the power of the best test
+    between all of them tied and none, and names are drawn anew, so each release has its own P places and the smallest
+    number of people counts. How often ties were seen in a release is sufficient, and releases are independent: the
+    exact law is a product of binomials.
 
 What neither covers
-    Ties from planted accounts to others. An account with a degree unlike anybody's can be recognized by its degree alone;
-    `sfumato attack structural` plays that adversary.
+    Ties from planted accounts to others. An account with a degree unlike anybody's can be recognized by its degree
+    alone; `sfumato attack structural` plays that adversary.
 
 Paper
     [multitype §4.4.5] Eqs. 4.19, 4.20 for paths; §4.5 for everything else.
@@ -55,10 +58,11 @@ Notation
     λ_Y      probability that the nodes Y are the planted ones, given the published graph.
 
 Departures
-    [multitype Thm 4.5.1] drops a factor that depends on Y. λ_Y is proportional to the likelihood *ratio* of the pairs inside Y,
-    planted against background: `posterior`. Eq. 4.30 (density one half, mean of a logarithm) is not used; `log_odds` replaces it,
-    as a figure to read, and `success_bound` as the figure to rely on. m counts the symmetric difference. Claim 3's probability is
-    (2μ(1 − μ))^x · ((1 − μ)² + μ²)^(k − x), because both victims' ties are flipped.
+    [multitype Thm 4.5.1] drops a factor that depends on Y. λ_Y is proportional to the likelihood *ratio* of the pairs
+    inside Y, planted against background: `posterior`. Eq. 4.30 (density one half, mean of a logarithm) is not used;
+    `log_odds` replaces it, as a figure to read, and `success_bound` as the figure to rely on. m counts the symmetric
+    difference. Claim 3's probability is (2μ(1 − μ))^x · ((1 − μ)² + μ²)^(k − x), because both victims' ties are
+    flipped.
 
 >>> round(needed_flip(20, 0.05, 7115, against="paths"), 4)
 0.1459
@@ -84,7 +88,9 @@ from sfumato.models.base import Example, Safer, round_significant
 from sfumato.models.channel_model import ChannelModel, PublishedChannel
 
 COVERED = {
-    "paths": "attacks that follow a path through the planted accounts (walk-based, interval-walk), whatever else they know",
+    "paths": (
+        "attacks that follow a path through the planted accounts (walk-based, interval-walk), whatever else they know"
+    ),
     "ties": "attacks of any kind and any computing power on the ties among the planted accounts",
 }
 
@@ -111,7 +117,8 @@ class StructuralAttack(ChannelModel):
         limit="Accounts with an unusual number of ties to others are not covered.",
     )
     sentence: ClassVar[str] = (
-        "and has planted {planted} accounts may find them all again with a chance of at most {success_at_most} (along {against})"
+        "and has planted {planted} accounts may find them all again with a chance of at most {success_at_most} (along"
+        " {against})"
     )
     paper: ClassVar[str] = "multitype §4.4.5, §4.5"
     levels: ClassVar[Mapping[str, Safer]] = {"success_at_most": "less"}
@@ -126,7 +133,8 @@ class StructuralAttack(ChannelModel):
     planted: int = Field(ge=2, description="number of accounts that the adversary controls")
     success_at_most: float = Field(gt=0, lt=1, description="largest probability to find all of them")
     against: Literal["any", "paths", "ties"] = Field(
-        default="any", description="paths: attacks that need a path of planted accounts; ties: any attack on the edges among them"
+        default="any",
+        description="paths: attacks that need a path of planted accounts; ties: any attack on the edges among them",
     )
 
     def required(self) -> dict[str, Any]:
@@ -184,17 +192,22 @@ def success_bound(flip: EdgeChannel, planted: int, nodes: int, beside: Sequence[
     """Most that any attack on the ties among `planted` of `nodes` accounts can succeed, whatever those ties are."""
     pairs = planted * (planted - 1) // 2
     kinds = _few(Counter((flip, *beside)), pairs)
-    ways = product(*([(1 - one.delete, one.add), (1 - one.add, one.delete)][: 1 if one.is_symmetric else 2] for one in kinds))
+    ways = product(
+        *([(1 - one.delete, one.add), (1 - one.add, one.delete)][: 1 if one.is_symmetric else 2] for one in kinds)
+    )
     trials = [pairs * often for often in kinds.values()]
     places = log_places(planted, nodes)
     return max(_power(trials, [chance for chance, _ in way], [noise for _, noise in way], places) for way in ways)
 
 
 def _few(kinds: Counter[EdgeChannel], pairs: int) -> Counter[EdgeChannel]:
-    """Channels whose counts can be listed: two alike ones say no more than their less noisy one twice, which both are noise on."""
+    """Channels whose counts can be listed: two alike ones say no more than their less noisy one twice, which both are
+    noise on."""
     kinds = Counter(kinds)
     while len(kinds) > 1 and math.prod(pairs * often + 1 for often in kinds.values()) > _STATES:
-        near = min(combinations(kinds, 2), key=lambda two: abs(two[0].delete - two[1].delete) + abs(two[0].add - two[1].add))
+        near = min(
+            combinations(kinds, 2), key=lambda two: abs(two[0].delete - two[1].delete) + abs(two[0].add - two[1].add)
+        )
         often = sum(kinds.pop(one) for one in near)
         kinds[EdgeChannel(min(one.delete for one in near), min(one.add for one in near))] += often
     return kinds
@@ -206,7 +219,8 @@ def log_places(planted: int, nodes: int) -> float:
 
 
 def _power(trials: Sequence[int], chances: Sequence[float], backgrounds: Sequence[float], log_size: float) -> float:
-    """Power at size e^−log_size of the best test between independent counts with these chances and with those of the background.
+    """Power at size e^−log_size of the best test between independent counts with these chances and with those of the
+    background.
 
     The best test accepts the counts with the largest likelihood ratio first, and the last ones with a fraction.
     """
@@ -240,17 +254,22 @@ def _log_binomial(trials: int, chance: float) -> FloatArray:
     return np.asarray(choices + xlogy(value, chance) + xlog1py(trials - value, -chance))
 
 
-def needed_flip(planted: int, success: float, nodes: int, *, against: str = "any", beside: Sequence[EdgeChannel] = ()) -> float:
+def needed_flip(
+    planted: int, success: float, nodes: int, *, against: str = "any", beside: Sequence[EdgeChannel] = ()
+) -> float:
     """The smallest symmetric μ, rounded up to four digits after the point, that keeps the bounds at or below `success`.
 
-    `against` is "paths" (only `path_bound`), "ties" (only `success_bound`) or "any" (both). The answer depends on the number of
-    people and on how they were published before (`beside`), so publishing it tells nothing else about the graph; 0.5 when
-    none exists.
-    """
+    `against` is "paths" (only `path_bound`), "ties" (only `success_bound`) or "any" (both). The answer depends on the
+    number of people and on how they were published before (`beside`), so publishing it tells nothing else about the
+    graph; 0.5 when none exists."""
     lost = math.prod(one.delete for one in beside)
     by_path = (1 - success ** (1 / (planted - 1))) / max(lost, 1e-300) if planted > 1 else 0.5
     found = _rounded_up(min(by_path, 0.5)) if against != "ties" else 0.0
-    while against != "paths" and found < 0.5 and success_bound(EdgeChannel.symmetric(found), planted, nodes, beside) > success:
+    while (
+        against != "paths"
+        and found < 0.5
+        and success_bound(EdgeChannel.symmetric(found), planted, nodes, beside) > success
+    ):
         found = _rounded_up(_bisected(found, planted, success, nodes, beside))
     return min(found, 0.5)
 
@@ -272,7 +291,9 @@ def _rounded_up(mu: float) -> float:
     return math.ceil(round(mu * 1e4, 6)) / 1e4
 
 
-def log_odds(flip: EdgeChannel, planted: int, ties: int, nodes: int, density: float, *, lost: int = 0, gained: int = 0) -> float:
+def log_odds(
+    flip: EdgeChannel, planted: int, ties: int, nodes: int, density: float, *, lost: int = 0, gained: int = 0
+) -> float:
     """ln of the odds that a place showing all planted ties but `lost`, and `gained` others, is the planted one.
 
     The mean likelihood ratio of a wrong place is 1, so the P places together weigh about P; an estimate, not a bound.

@@ -1,13 +1,13 @@
 """Subset anonymity: whoever knows up to m of somebody's quasi-identifiers is left with at least k published rows.
 
-Candidates are the rows that show the same in the known columns; a suppressed cell is like a suppressed cell and nothing else. All
-of them may trade places without contradicting whoever knows these columns of everybody, so each of them is a given person's with
-1/k at most.
+Candidates are the rows that show the same in the known columns; a suppressed cell is like a suppressed cell and nothing
+else. All of them may trade places without contradicting whoever knows these columns of everybody, so each of them is a
+given person's with 1/k at most.
 
-Guarantee: any m known columns, whichever they are, leave everybody among at least k rows that look alike in them. Nothing is said
-about outsiders who know more columns, and nothing about hidden values.
-Departures: sdcMicro lets a suppressed cell fit every value, so k wholly suppressed rows would make everybody safe. They do not:
-whoever is alone with what they show is found by everybody who knows that, however many rows show nothing.
+Guarantee: any m known columns, whichever they are, leave everybody among at least k rows that look alike in them.
+Nothing is said about outsiders who know more columns, and nothing about hidden values. Departures: sdcMicro lets a
+suppressed cell fit every value, so k wholly suppressed rows would make everybody safe. They do not: whoever is alone
+with what they show is found by everybody who knows that, however many rows show nothing.
 
 >>> import numpy as np
 >>> link = Linkage(np.array([1, 1]), np.array([4, 2]))
@@ -35,8 +35,12 @@ class SubsetAnonymity(Model):
     words: ClassVar[Wording] = Wording(
         group="privacy",
         title="k-anonymity for m columns",
-        holds=("Any {asked.m column/columns} of {given} leave at least {found.k record/records} (required: {asked.k})."),
-        violated=("Some {asked.m column/columns} of {given} leave only {found.k record/records} (required: {asked.k})."),
+        holds=(
+            "Any {asked.m column/columns} of {given} leave at least {found.k record/records} (required: {asked.k})."
+        ),
+        violated=(
+            "Some {asked.m column/columns} of {given} leave only {found.k record/records} (required: {asked.k})."
+        ),
         headline=("An adversary who knows any {asked.m} of {given} is left with at least {found.k record/records}."),
         limit="It promises nothing against an adversary who knows more columns.",
     )

@@ -5,7 +5,8 @@ the release.
 
 Distance of distributions (earth mover's), by kind
     equal         every two values are one apart: half the sum of absolute differences
-    ordered       numbers (or days) in their order, neighbours 1/(m − 1) apart for m different ones; or the declared `order`
+    ordered       numbers (or days) in their order, neighbours 1/(m − 1) apart for m different ones; or the declared
+                  `order`
     hierarchical  values of the declared `tree`: the height of the lowest node above both over the height of the tree
 
 Notation, for `ordered`
@@ -15,23 +16,24 @@ Notation, for `ordered`
 Notation, for `hierarchical`
     h(v), H       the longest way from node v down to a leaf; that of the root
     p(v), q(v)    the share of the leaves below v among the candidates, and in the whole release
-    distance      Σ (h(parent of v) − h(v)) / 2H · |p(v) − q(v)| over all nodes but the root: heights make the tree a metric one, in
-                  which whatever is moved crosses every edge that has too much below it, and no edge twice
+    distance      Σ (h(parent of v) − h(v)) / 2H · |p(v) − q(v)| over all nodes but the root: heights make the tree a
+                  metric one, in which whatever is moved crosses every edge that has too much below it, and no edge
+                  twice
 
 Paper: Li, Li, Venkatasubramanian (2007), as cited in [boundaries §1].
 
 Invariants
-    I1  Joining groups cannot raise the largest distance: before it is cut off at 1, the distance is a sum of absolute values
-        of functions that are linear in the distribution of the group.
-    I2  An order is a fact about values, never about how they are spelt: ``1`` and ``1.0`` are one number, and a column without
-        numbers is refused unless the policy declares its order. A value that the tree does not name, and a missing one, is one
-        apart from every other, which is as far as anything can be.
+    I1  Joining groups cannot raise the largest distance: before it is cut off at 1, the distance is a sum of absolute
+        values of functions that are linear in the distribution of the group.
+    I2  An order is a fact about values, never about how they are spelt: ``1`` and ``1.0`` are one number, and a column
+        without numbers is refused unless the policy declares its order. A value that the tree does not name, and a
+        missing one, is one apart from every other, which is as far as anything can be.
 
 Departures
-    The paper has no missing values. A missing one has no place among numbers; it is taken to be one apart from each of them, which
-    is as far as anything can be. The formula is the cost of moving the missing share first and the numbers then, so it is
-    never below the earth mover's distance: what is certified is never too small.
-    The paper's trees have all leaves at one level; here the height of a node is that of its deepest leaf.
+    The paper has no missing values. A missing one has no place among numbers; it is taken to be one apart from each of
+    them, which is as far as anything can be. The formula is the cost of moving the missing share first and the numbers
+    then, so it is never below the earth mover's distance: what is certified is never too small. The paper's trees have
+    all leaves at one level; here the height of a node is that of its deepest leaf.
 
 >>> import numpy as np
 >>> link = Linkage.of_groups(np.array([0, 0, 1, 1]), {"pay": (np.array([0, 1, 0, 1]), ("10", "20"))})
@@ -62,7 +64,16 @@ from sfumato.data.generalization import MISSING
 from sfumato.data.hierarchy import Hierarchy
 from sfumato.data.linkage import Linkage, ValueDistribution
 from sfumato.data.text_values import parse_number
-from sfumato.models.base import ComparingModel, Demand, Example, Safer, Short, all_hold, example_classes, round_significant
+from sfumato.models.base import (
+    ComparingModel,
+    Demand,
+    Example,
+    Safer,
+    Short,
+    all_hold,
+    example_classes,
+    round_significant,
+)
 
 _CHUNK = 4_000_000
 
@@ -74,10 +85,18 @@ class TCloseness(ComparingModel):  # I1
     words: ClassVar[Wording] = Wording(
         group="privacy",
         title="t-closeness",
-        holds=("The largest distance of an equivalence class from the whole release is {found.t} for {hide} (limit: {asked.t})."),
+        holds=(
+            "The largest distance of an equivalence class from the whole release is {found.t} for {hide} (limit:"
+            " {asked.t})."
+        ),
         violated="An equivalence class is {found.t} away from the whole release for {hide} (limit: {asked.t}).",
-        headline=("An adversary who knows {given} sees {hide} distributed at most {found.t} (0 to 1) away from the whole release."),
-        limit=("It bounds a distance of distributions, not a probability of guessing, and says nothing about class size."),
+        headline=(
+            "An adversary who knows {given} sees {hide} distributed at most {found.t} (0 to 1) away from the whole"
+            " release."
+        ),
+        limit=(
+            "It bounds a distance of distributions, not a probability of guessing, and says nothing about class size."
+        ),
     )
     sentence: ClassVar[str] = (
         "must find the values of {hide} distributed within {t} of the whole table "
@@ -88,7 +107,9 @@ class TCloseness(ComparingModel):  # I1
     short: ClassVar[Short | None] = Short("closeness", "t")
     examples: ClassVar[tuple[Example, ...]] = (
         Example({"t": 0.4}, holds=example_classes("aab", "abb"), fails=example_classes("aaa", "abb", "bbb")),
-        Example({"t": 0.3, "distance": "ordered"}, holds=example_classes("123", "22"), fails=example_classes("112", "233")),
+        Example(
+            {"t": 0.3, "distance": "ordered"}, holds=example_classes("123", "22"), fails=example_classes("112", "233")
+        ),
         Example(
             {"t": 0.3, "distance": "hierarchical", "tree": {"any": {"early": ["a", "b"], "late": ["c", "d"]}}},
             holds=example_classes("ac", "bd"),
@@ -100,8 +121,12 @@ class TCloseness(ComparingModel):  # I1
     distance: Literal["equal", "ordered", "hierarchical"] = Field(
         default="equal", description="distance between values: equal, ordered or hierarchical"
     )
-    order: tuple[str, ...] | None = Field(default=None, description="values from least to most, if they are not numbers")
-    tree: Any = Field(default=None, description="for hierarchical distances: a nested root, {any: {heart: [angina, stroke]}}")
+    order: tuple[str, ...] | None = Field(
+        default=None, description="values from least to most, if they are not numbers"
+    )
+    tree: Any = Field(
+        default=None, description="for hierarchical distances: a nested root, {any: {heart: [angina, stroke]}}"
+    )
 
     @field_validator("tree")
     @classmethod
@@ -153,7 +178,9 @@ class TCloseness(ComparingModel):  # I1
         if self.distance == "hierarchical":
             tree = Hierarchy.from_paths(self.tree)
             return [_hierarchical(spread, tree) for spread in self.spreads(linkage).values()]
-        return [_ordered(spread, _ranks(spread, self.order or (), name)) for name, spread in self.spreads(linkage).items()]
+        return [
+            _ordered(spread, _ranks(spread, self.order or (), name)) for name, spread in self.spreads(linkage).items()
+        ]
 
 
 def _equal(spread: ValueDistribution) -> FloatArray:
@@ -238,7 +265,8 @@ def _below(tree: Hierarchy, kind: IntArray, leaf: IntArray, share: FloatArray, k
 
 
 def _ranks(spread: ValueDistribution, declared: tuple[str, ...], column: str) -> IntArray:
-    """The place of every label among the different values of the release, −1 for a missing value or one that nobody has (I2)."""
+    """The place of every label among the different values of the release, −1 for a missing value or one that nobody has
+    (I2)."""
     rank = np.full(len(spread.labels), -1, dtype=np.int64)
     used = np.union1d(np.flatnonzero(spread.overall() > 0), spread.value)
     shown = [int(code) for code in used if spread.labels[code] != MISSING]

@@ -1,4 +1,5 @@
-"""A policy that is built in code, word by word; every step is a new draft, and the last one is read as strictly as a file.
+"""A policy that is built in code, word by word; every step is a new draft, and the last one is read as strictly as a
+file.
 
 >>> from sfumato.policy.builder import intervals, k_anonymity
 >>> draft = PolicyDraft().identifier("name").quasi("age", intervals(5, 10)).sensitive("illness").protect(k_anonymity(3))
@@ -38,19 +39,24 @@ class PolicyDraft:
     Examples
     --------
     >>> import sfumato as sf
-    >>> draft = sf.Policy.table("people.csv").identifier("name").quasi("age", hierarchy=sf.intervals(5, 10)).sensitive("illness")
+    >>> draft = sf.Policy.table("people.csv").identifier("name").quasi("age", hierarchy=sf.intervals(5,
+    ...     10)).sensitive("illness")
     >>> draft = draft.protect(sf.k_anonymity(5), sf.l_diversity(2)).suppress_at_most("2%")
     >>> [requirement.model.name for requirement in draft.policy().claims]
     ['k-anonymity', 'l-diversity']
     """
 
-    tree: Mapping[str, Any] = field(default_factory=lambda: {"version": 1, "data": {"kind": "table"}, "columns": {}, "protect": []})
+    tree: Mapping[str, Any] = field(
+        default_factory=lambda: {"version": 1, "data": {"kind": "table"}, "columns": {}, "protect": []}
+    )
     data: Any = None
 
     def __repr__(self) -> str:
         roles = Counter(entry if isinstance(entry, str) else entry["role"] for entry in self.tree["columns"].values())
         claims = ", ".join(map(str, self.policy().claims)) or "no claim yet"
-        return f"PolicyDraft({', '.join(f'{count} {role}' for role, count in roles.items()) or 'no column yet'}; {claims})"
+        return (
+            f"PolicyDraft({', '.join(f'{count} {role}' for role, count in roles.items()) or 'no column yet'}; {claims})"
+        )
 
     def _repr_html_(self) -> str:
         return self.policy()._repr_html_()
@@ -245,14 +251,16 @@ def t_closeness(t: float, *, distance: str = "equal", given: Names = (), hide: N
     >>> sf.t_closeness(0.2)
     {'t-closeness': {'t': 0.2}}
     """
-    return claim("t-closeness", given=given, hide=hide, t=t, **({"distance": distance} if distance != "equal" else {}), **more)
+    return claim(
+        "t-closeness", given=given, hide=hide, t=t, **({"distance": distance} if distance != "equal" else {}), **more
+    )
 
 
 def claim(model: str, *, given: Names = (), hide: Names = (), **levels: Any) -> ClaimEntry:
     """Return a requirement with any model, as under ``protect:``.
 
-    `given` names the columns that the adversary knows, `hide` the columns to protect; without them all quasi-identifiers and all
-    sensitive columns.
+    `given` names the columns that the adversary knows, `hide` the columns to protect; without them all
+    quasi-identifiers and all sensitive columns.
 
     Examples
     --------

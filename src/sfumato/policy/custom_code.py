@@ -1,9 +1,11 @@
-"""Own code of the data holder, as a last resort: a Python function as a domain, or as a rule about the values of one record.
+"""Own code of the data holder, as a last resort: a Python function as a domain, or as a rule about the values of one
+record.
 
 Guarantee
-    Code runs only from files that the environment names (`SFUMATO_PLUGINS`), and only when a file is, byte for byte, the one whose
-    SHA-256 the policy states. A policy alone, or a release folder that somebody sends, makes nothing run. What the code makes is
-    judged by the audit on the published values, like everything else; the certificate says that it was used.
+    Code runs only from files that the environment names (`SFUMATO_PLUGINS`), and only when a file is, byte for byte,
+    the one whose SHA-256 the policy states. A policy alone, or a release folder that somebody sends, makes nothing run.
+    What the code makes is judged by the audit on the published values, like everything else; the certificate says that
+    it was used.
 
 Notation
     rule     `own(even_sum, a, b)` under `keep`: `even_sum("3", "5")` takes the record's texts and answers True or False
@@ -48,14 +50,19 @@ class Plugins(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    file: str = Field(min_length=1, description="the name of the Python file, for people; it is taken from SFUMATO_PLUGINS")
-    sha256: str = Field(pattern="^[0-9a-f]{64}$", description="of the file, so that no other code runs under this policy")
+    file: str = Field(
+        min_length=1, description="the name of the Python file, for people; it is taken from SFUMATO_PLUGINS"
+    )
+    sha256: str = Field(
+        pattern="^[0-9a-f]{64}$", description="of the file, so that no other code runs under this policy"
+    )
 
     @property
     def sentence(self) -> str:
         """What a certificate says."""
         return (
-            f"own code of the data holder was run ({Path(self.file).name}, sha256 {self.sha256}): it is not judged, what it made is"
+            f"own code of the data holder was run ({Path(self.file).name}, sha256 {self.sha256}): it is not judged,"
+            " what it made is"
         )
 
 
@@ -159,7 +166,9 @@ def with_code_digest(rule: IntegrityRule, plugins: Plugins | None, where: str) -
     if not any(isinstance(node, Own) for node in rule.body.walk()):
         return rule
     if plugins is None:
-        raise PolicyError("the rule calls own code, and the policy names none", where=where, hint="plugins: {file: …, sha256: …}")
+        raise PolicyError(
+            "the rule calls own code, and the policy names none", where=where, hint="plugins: {file: …, sha256: …}"
+        )
     return IntegrityRule(rule.text, _with_code(rule.body, plugins.sha256))
 
 
@@ -206,7 +215,9 @@ def with_code(domain: ValueDomain, given: Plugins | None, where: str) -> ValueDo
     if not isinstance(domain, OwnTexts):
         return domain
     if given is None:
-        raise PolicyError("the domain calls own code, and the policy names none", where=where, hint="plugins: {file: …, sha256: …}")
+        raise PolicyError(
+            "the domain calls own code, and the policy names none", where=where, hint="plugins: {file: …, sha256: …}"
+        )
     return replace(domain, code=given.sha256)
 
 

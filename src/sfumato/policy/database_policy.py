@@ -1,13 +1,13 @@
 """A policy bound to the schema of its database: what is replaced, which columns change together, and every rule.
 
 Notation
-    linked    columns that refer to each other (foreign keys, `references` rules) or that the policy wants consistent: one map
-              from old to new values serves them all
+    linked    columns that refer to each other (foreign keys, `references` rules) or that the policy wants consistent:
+              one map from old to new values serves them all
     free      replaced columns that stand alone: every record gets a value of its own
 
 Invariants
-    I1  A linked map is one-to-one, so keys stay unique, references stay valid, and records that agreed on a linked column still do:
-        rules may group by the old values.
+    I1  A linked map is one-to-one, so keys stay unique, references stay valid, and records that agreed on a linked
+        column still do: rules may group by the old values.
 
 
 Fitting
@@ -73,7 +73,9 @@ class BoundPolicy:
         for name in policy.dropped:
             if name not in policy.undecided:
                 hint = "write {role: replaced, domain: {empty: true}}, or leave its table out with 'tables:'"
-                raise PolicyError(f"'{name}' cannot be dropped", where=policy.document.where("columns", name), hint=hint)
+                raise PolicyError(
+                    f"'{name}' cannot be dropped", where=policy.document.where("columns", name), hint=hint
+                )
         self.declared = {self.column(name): policy.columns[name] for name in policy.columns}
         self.replaced: dict[ColumnValue, ValueDomain] = dict(self._domains())
 
@@ -89,14 +91,20 @@ class BoundPolicy:
         return self.policy.data
 
     def require_fit(self) -> None:
-        """Reads everything that is otherwise read when it is needed first, so that a misfit shows before any row moves."""
+        """Reads everything that is otherwise read when it is needed first, so that a misfit shows before any row
+        moves."""
         assert self.drawn_rules is not None
         tied = {frozenset((one.child[0].table, one.parent[0].table)) for one in self.references}
         for place, rule in enumerate(self.keep):
             for one, other in (pair for part in conjuncts(rule.body) for pair in joined_tables(part)):
                 if frozenset((one, other)) not in tied:
-                    where, hint = self.policy.document.where("keep", place), "add a 'references' rule, or leave this one out"
-                    raise PolicyError(f"no rule says how table '{one}' refers to table '{other}'", where=where, hint=hint)
+                    where, hint = (
+                        self.policy.document.where("keep", place),
+                        "add a 'references' rule, or leave this one out",
+                    )
+                    raise PolicyError(
+                        f"no rule says how table '{one}' refers to table '{other}'", where=where, hint=hint
+                    )
 
     # ---- names -----------------------------------------------------------------------------------------------------
 
@@ -109,7 +117,9 @@ class BoundPolicy:
         if name not in self.columns:
             tables = {table.name for table in self.schema.tables}
             table = name.rpartition(".")[0]
-            what = f"the database has no column '{name}'" if table in tables else f"the database has no table for '{name}'"
+            what = (
+                f"the database has no column '{name}'" if table in tables else f"the database has no table for '{name}'"
+            )
             where = self.policy.document.where(*(path or ("columns", name)))
             raise PolicyError(what, where=where, hint=nearest(name, list(self.columns)))
         return self.columns[name]
@@ -141,14 +151,16 @@ class BoundPolicy:
             self.column(domain.column, "columns", str(column), "domain")
         found = fit_domain(domain, self.facts(column))
         if isinstance(found, Empty) and found.stands is not None and self._must_differ(column):
-            raise PolicyError(f"'{column}' is unique and cannot be empty in every row", where=where, hint="give it a domain")
+            raise PolicyError(
+                f"'{column}' is unique and cannot be empty in every row", where=where, hint="give it a domain"
+            )
         return found
 
     def _must_differ(self, column: ColumnValue) -> bool:
         table = self.schema.table(str(column.table))
         return (column.name,) in (table.primary_key, *table.uniques)
 
-    # ---- columns that change together ------------------------------------------------------------------------------------
+    # ---- columns that change together --------------------------------------------------------------------------------
 
     @cached_property
     def references(self) -> list[References]:
@@ -162,7 +174,9 @@ class BoundPolicy:
         keys: dict[str, list[ForeignKey]] = {table.name: [] for table in self.schema.tables}
         for one in self.references:
             child, parent = (tuple(column.name for column in side) for side in (one.child, one.parent))
-            keys[str(one.child[0].table)].append(ForeignKey(str(one.child[0].table), child, str(one.parent[0].table), parent))
+            keys[str(one.child[0].table)].append(
+                ForeignKey(str(one.child[0].table), child, str(one.parent[0].table), parent)
+            )
         tables = (replace(table, foreign_keys=tuple(keys[table.name])) for table in self.schema.tables)
         return replace(self.schema, tables=tuple(tables))
 
@@ -189,7 +203,8 @@ class BoundPolicy:
 
     @cached_property
     def links(self) -> list[LinkedColumns]:
-        """The maps that will be made: linked columns of which one is replaced, and columns replaced deterministically."""
+        """The maps that will be made: linked columns of which one is replaced, and columns replaced
+        deterministically."""
         fixed = {self.column(name, "data", "deterministic") for name in self.source.deterministic}
         pairs = [pair for r in self.references for pair in zip(r.child, r.parent, strict=True)]
         asked = {parent for child, parent in pairs if self.dealt(child, parent) and parent in self.replaced}
@@ -200,7 +215,9 @@ class BoundPolicy:
             roots = [column for column in group if column in self.replaced]
             if roots:
                 found.append(
-                    LinkedColumns(group, self._root(roots), self.replaced[roots[0]], any(column in fixed for column in group))
+                    LinkedColumns(
+                        group, self._root(roots), self.replaced[roots[0]], any(column in fixed for column in group)
+                    )
                 )
             elif fixed & set(group):
                 what = f"'{next(iter(fixed & set(group)))}' is deterministic but not replaced"
@@ -211,13 +228,19 @@ class BoundPolicy:
         """One domain for all; a child may repeat its parent's."""
         first, where = roots[0], self.policy.document.where("columns", str(roots[-1]))
         if any(isinstance(self.replaced[one], Empty) for one in roots):
-            raise PolicyError(f"'{first}' is linked to other columns and cannot be emptied", where=where, hint="give it a domain")
+            raise PolicyError(
+                f"'{first}' is linked to other columns and cannot be emptied", where=where, hint="give it a domain"
+            )
         if isinstance(self.replaced[first], Like):
             hint = "give it a domain of its own"
-            raise PolicyError(f"'{first}' is linked to other columns and cannot be drawn like one", where=where, hint=hint)
+            raise PolicyError(
+                f"'{first}' is linked to other columns and cannot be drawn like one", where=where, hint=hint
+            )
         if any(self.replaced[other] != self.replaced[first] for other in roots[1:]):
             hint = "name only one of them, or give both the same domain"
-            raise PolicyError(f"'{roots[-1]}' and '{first}' change together but have different domains", where=where, hint=hint)
+            raise PolicyError(
+                f"'{roots[-1]}' and '{first}' change together but have different domains", where=where, hint=hint
+            )
         return first
 
     @cached_property
@@ -244,7 +267,7 @@ class BoundPolicy:
         """What the new values of a changed column are drawn from."""
         return self.mapped[column].domain if column in self.mapped else self.replaced[column]
 
-    # ---- rules -----------------------------------------------------------------------------------------------------------
+    # ---- rules -------------------------------------------------------------------------------------------------------
 
     @cached_property
     def kinds(self) -> dict[str, str | None]:
@@ -275,7 +298,9 @@ class BoundPolicy:
             require_linear(rule, line)
             return rule
         except RuleError as error:
-            raise PolicyError(error.what, where=", ".join(part for part in (line, error.where) if part), hint=error.hint) from None
+            raise PolicyError(
+                error.what, where=", ".join(part for part in (line, error.where) if part), hint=error.hint
+            ) from None
 
     @property
     def definitions(self) -> list[ColumnEquation]:
@@ -299,7 +324,9 @@ class BoundPolicy:
         }
         for column in sorted(lacking, key=str):
             where = self.policy.document.where("columns", str(column))
-            raise PolicyError(f"no rule says how '{column}' is computed", where=where, hint=f'add "{column} = …" under keep')
+            raise PolicyError(
+                f"no rule says how '{column}' is computed", where=where, hint=f'add "{column} = …" under keep'
+            )
         return found, _without_wider_keys(left, self)
 
     @cached_property
@@ -307,7 +334,8 @@ class BoundPolicy:
         """Everything that must be true: the policy's rules and what the schema declares."""
         return list(
             {
-                rule.text: rule for rule in (*self.keep, *(c.rule for c in self.constraints if c.rule is not None and c.judged))
+                rule.text: rule
+                for rule in (*self.keep, *(c.rule for c in self.constraints if c.rule is not None and c.judged))
             }.values()
         )
 
@@ -336,10 +364,20 @@ _FITS: dict[str, tuple[type[ValueDomain], ...]] = {
     "timestamp": (Dates, Timestamps, Values, Like),
     "text": (ValueDomain,),
 }
-_NOTHING = {"text": "", "json": "{}", "array": "{}", "list": "[]", "tsvector": "", "binary": "\\x", "hstore": "", "xml": ""}
+_NOTHING = {
+    "text": "",
+    "json": "{}",
+    "array": "{}",
+    "list": "[]",
+    "tsvector": "",
+    "binary": "\\x",
+    "hstore": "",
+    "xml": "",
+}
 """What stands for nothing where a null is not allowed."""
 _WIDTHS = {
-    "TINYINT": 7, "SMALLINT": 15, "INT2": 15, "MEDIUMINT": 23, "INTEGER": 31, "INT": 31, "INT4": 31, "SERIAL": 31, "BIGINT": 63,
+    "TINYINT": 7, "SMALLINT": 15, "INT2": 15, "MEDIUMINT": 23, "INTEGER": 31, "INT": 31, "INT4": 31, "SERIAL": 31,
+    "BIGINT": 63,
     "INT8": 63,
 }  # fmt: skip
 _UNSIGNED = {"UTINYINT": 8, "USMALLINT": 16, "UINTEGER": 32, "UBIGINT": 64}
@@ -442,7 +480,9 @@ def _misfit_values(domain: Values, column: ColumnFacts) -> str:
         return f"'{strange[0]}' is no value of the type {column.native}"
     if column.length is not None and max(map(len, domain.values)) > column.length:
         return f"a value of the list is longer than {column.native} allows"
-    form = {"integer": r"[+-]?\d+", "decimal": r"[+-]?\d+(\.\d+)?", "float": r"[+-]?\d+(\.\d+)?([eE][+-]?\d+)?"}.get(column.kind)
+    form = {"integer": r"[+-]?\d+", "decimal": r"[+-]?\d+(\.\d+)?", "float": r"[+-]?\d+(\.\d+)?([eE][+-]?\d+)?"}.get(
+        column.kind
+    )
     wrong = [value for value in domain.values if form and not re.fullmatch(form, value)]
     return f"'{wrong[0]}' is no value of the type {column.native}" if wrong else ""
 

@@ -1,20 +1,21 @@
 """What a schema declares, as constraints with stable names; those that the rule language can say also as rules.
 
 Notation
-    identifier   `unique:customer(email)`: kind, table, columns. It stays the same as long as the schema does, so that a policy can
-                 speak about it.
+    identifier   `unique:customer(email)`: kind, table, columns. It stays the same as long as the schema does, so that a
+                 policy can speak about it.
 
 
 Sql checks
 ----------
 Check constraints as rules: the part of SQL that the rule language can say, else nothing.
 
-Comparisons, sums and products, `and`, `or`, `not`, `in` and `between` are said. `x IS NULL OR c` is `c` when every comparison in
-`c` mentions `x` and nothing around it is negated: with a null neither says anything. Everything else is left to the server, which
-enforces it anyway.
+Comparisons, sums and products, `and`, `or`, `not`, `in` and `between` are said. `x IS NULL OR c` is `c` when every
+comparison in `c` mentions `x` and nothing around it is negated: with a null neither says anything. Everything else is
+left to the server, which enforces it anyway.
 
-Departures: a check is satisfied when it is not false, and so is a rule; the two agree also on nulls. A release folder does not say
-which dialect its checks are written in; what rules can say means the same in both, whichever of them can read it.
+Departures: a check is satisfied when it is not false, and so is a rule; the two agree also on nulls. A release folder
+does not say which dialect its checks are written in; what rules can say means the same in both, whichever of them can
+read it.
 
 >>> rule_text("((qty > (0)::numeric) AND (status)::text = ANY ((ARRAY['a'::text, 'b'::text])))", "t", ["qty", "status"])
 't.qty > 0 and t.status in {"a", "b"}'
@@ -122,7 +123,22 @@ _SUMMED = {"add": "+", "sub": "-", "mul": "*"}
 _TESTS = (*_COMPARED, "in", "between")
 _NUMBER = re.compile(r"\d{1,40}(\.\d{1,40})?")
 _RESERVED = {
-    *("and", "or", "not", "if", "then", "in", "within", "of", "determines", "references", "by", "where", "original", "match"),
+    *(
+        "and",
+        "or",
+        "not",
+        "if",
+        "then",
+        "in",
+        "within",
+        "of",
+        "determines",
+        "references",
+        "by",
+        "where",
+        "original",
+        "match",
+    ),
     *("unique", "same_multiset", "histogram", "at_least", "localities", "sum", "mean", "min", "max", "count"),
 }
 
@@ -163,7 +179,9 @@ class _Writer:
             return self.joined(node, negated)
         if node.key == "not":
             inner = node.this.unnest()
-            return self.membership(inner, " not") if inner.key == "in" else f"not ({self.condition(inner, negated=True)})"
+            return (
+                self.membership(inner, " not") if inner.key == "in" else f"not ({self.condition(inner, negated=True)})"
+            )
         if node.key in _TESTS and not any(below.key == "column" for below in node.walk()):
             raise _Unknown  # without a column a rule is about the table, and an empty one would break it
         if node.key == "in":

@@ -1,7 +1,7 @@
 """From what a policy says about a column, and the values met in it, to how the column may be generalized.
 
-A hierarchy over many values costs seconds to build, and several onlookers ask for the same one. What was built is kept, under
-everything it depends on: the entry of the policy, the content of the file it names, the boundary, and the values.
+A hierarchy over many values costs seconds to build, and several onlookers ask for the same one. What was built is kept,
+under everything it depends on: the entry of the policy, the content of the file it names, the boundary, and the values.
 
 Invariants
     I1  Two requests get the same object only when nothing they depend on differs.
@@ -35,7 +35,10 @@ def generalization_of(policy: Policy, name: str, values: Sequence[str]) -> Gener
     column = policy.columns[name]
     key = (_said(column.hierarchy, policy.base), _written(column.boundary), name, tuple(values))  # I1
     if key not in _KEPT:
-        _KEPT[key] = column.hierarchy, _built(policy, name, values)  # an object that is kept cannot lend its number to another
+        _KEPT[key] = (
+            column.hierarchy,
+            _built(policy, name, values),
+        )  # an object that is kept cannot lend its number to another
         while len(_KEPT) > _MOST:
             _KEPT.popitem(last=False)
     _KEPT.move_to_end(key)
@@ -43,7 +46,8 @@ def generalization_of(policy: Policy, name: str, values: Sequence[str]) -> Gener
 
 
 def _said(spec: Any, base: Path) -> str:
-    """The entry of the policy in a form that can be compared; of a file its content, of a tree made in code the tree itself."""
+    """The entry of the policy in a form that can be compared; of a file its content, of a tree made in code the tree
+    itself."""
     if isinstance(spec, str | Path) and is_standing(spec):
         file = declared_path(base, spec)
         return "file " + (hashlib.sha256(file.read_bytes()).hexdigest() if is_there(file) else str(file))

@@ -21,7 +21,9 @@ def replacements_of(policy: Policy) -> dict[str, value_domains.ValueDomain]:
     for name in policy.with_role("replaced"):
         column, where = policy.columns[name], policy.document.where("columns", name, "domain")
         if column.domain is None:
-            raise PolicyError(f"column '{name}' is replaced but has no domain", where=where, hint="for example {integers: [0, 9]}")
+            raise PolicyError(
+                f"column '{name}' is replaced but has no domain", where=where, hint="for example {integers: [0, 9]}"
+            )
         domain = with_code(value_domains.read(column.domain, where), policy.plugins, where)
         if isinstance(domain, value_domains.Like) and domain.column not in policy.columns:
             hint = nearest(domain.column, list(policy.columns))
@@ -64,7 +66,9 @@ def _rule(policy: Policy, place: int, text: str) -> IntegrityRule:
         require_linear(rule, line)
         return rule
     except RuleError as error:
-        raise PolicyError(error.what, where=", ".join(part for part in (line, error.where) if part), hint=error.hint) from None
+        raise PolicyError(
+            error.what, where=", ".join(part for part in (line, error.where) if part), hint=error.hint
+        ) from None
 
 
 def require_linear(rule: IntegrityRule, where: str) -> None:

@@ -60,7 +60,8 @@ UNPROTECTED = "unprotected:"
 """Begins the identifier of a warning about a sensitive column that no privacy requirement names."""
 Role = Literal["identifier", "quasi-identifier", "sensitive", "other", "replaced"]
 WrittenRole = Literal["identifier", "quasi-identifier", "sensitive", "other", "replaced", "drop", "review"]
-"""Roles as a policy file has them: a dropped column is left out, and one under review is decided by somebody before publishing."""
+"""Roles as a policy file has them: a dropped column is left out, and one under review is decided by somebody before
+publishing."""
 _MEANT = {
     "quasi-identifier": "qi quasi quasiidentifier quasi-id quasid key-variable",
     "identifier": "id direct direct-identifier identifying pii key name",
@@ -72,7 +73,8 @@ _MEANT = {
 }
 """Words that people write for a role, which the error answers with the role."""
 _KEYS = (
-    "version", "data", "columns", "protect", "knows", "keep", "method", "utility", "ledger", "key", "person", "population",
+    "version", "data", "columns", "protect", "knows", "keep", "method", "utility", "ledger", "key", "person",
+    "population",
     "series", "accept", "plugins", "effort", "title",
 )  # fmt: skip
 
@@ -84,13 +86,18 @@ class Column(BaseModel):
 
     role: WrittenRole = Field(description="identifier, quasi-identifier, sensitive, other, replaced, drop or review")
     proposed: WrittenRole | None = Field(
-        default=None, description="for a column under review: the role that 'discover' proposes and --accept-roles takes"
+        default=None,
+        description="for a column under review: the role that 'discover' proposes and --accept-roles takes",
     )
-    hierarchy: Any = Field(default=None, description="a file, flat, ranges, or {intervals|prefix|dates: …}, or a nested root")
+    hierarchy: Any = Field(
+        default=None, description="a file, flat, ranges, or {intervals|prefix|dates: …}, or a nested root"
+    )
     boundary: list[str] | dict[str, int] | None = Field(default=None, description="most general nodes that are allowed")
     publish: bool = Field(default=True, description="false: the adversary may know the column, but it is not published")
     domain: Any = Field(default=None, description="values that a replaced column is drawn from")
-    constant: bool = Field(default=False, description="the same in all rows of a person; generalized once where rows are linked")
+    constant: bool = Field(
+        default=False, description="the same in all rows of a person; generalized once where rows are linked"
+    )
     persistent: bool | None = Field(
         default=None, description="true: the value stays with a person, so several rows together must not disclose it"
     )
@@ -104,8 +111,12 @@ class Utility(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    minimize: Literal["loss", "entropy_loss", "ntil"] = Field(default="loss", description="the loss that methods minimize")
-    suppress_at_most: float | None = Field(default=None, description="largest share of suppressed records, like 2% or 0.02")
+    minimize: Literal["loss", "entropy_loss", "ntil"] = Field(
+        default="loss", description="the loss that methods minimize"
+    )
+    suppress_at_most: float | None = Field(
+        default=None, description="largest share of suppressed records, like 2% or 0.02"
+    )
 
     @field_validator("suppress_at_most", mode="before")
     @classmethod
@@ -194,7 +205,8 @@ class Policy:
 
     @classmethod
     def table(cls, data: Any = None, **settings: Any) -> PolicyDraft:
-        """A draft about a table (a path or a frame), to be built word by word: ``.quasi("age", sf.intervals(5)).protect(…)``."""
+        """A draft about a table (a path or a frame), to be built word by word: ``.quasi("age",
+        sf.intervals(5)).protect(…)``."""
         from sfumato.policy.builder import draft_policy
 
         return draft_policy(data, **settings)
@@ -207,7 +219,8 @@ class Policy:
 
     def _repr_html_(self) -> str:
         rows = [
-            (name, column.role, "" if column.hierarchy is None else str(column.hierarchy)) for name, column in self.columns.items()
+            (name, column.role, "" if column.hierarchy is None else str(column.hierarchy))
+            for name, column in self.columns.items()
         ]
         claims = "; ".join(map(str, self.claims)) or "nothing is promised"
         lead = f"{claims}. Method: {self.method.name if self.method else 'chosen by the planner'}."
@@ -215,11 +228,14 @@ class Policy:
 
     @classmethod
     def from_document(cls, document: Document) -> Policy:
-        """The policy, or all that is wrong with it at once: what can be read by itself is read, whatever else is wrong."""
+        """The policy, or all that is wrong with it at once: what can be read by itself is read, whatever else is
+        wrong."""
         errors = PolicyErrors()
         _require_keys(document, errors)
         written = _columns(document, errors)
-        columns = {name: column for name, one in written.items() if (column := _decided(one)).role not in ("drop", "review")}
+        columns = {
+            name: column for name, one in written.items() if (column := _decided(one)).role not in ("drop", "review")
+        }
         parts: dict[str, Any] = {"columns": columns}
         shown = [name for name, one in columns.items() if one.role != "identifier" and one.publish]
         for name, read in _READ.items():
@@ -267,7 +283,9 @@ class Policy:
         errors = PolicyErrors()
         for name, proposed in self.undecided.items():
             with errors:
-                what = f"'{name}' needs a decision: its role is 'review'" + (f" (proposed: {proposed})" if proposed else "")
+                what = f"'{name}' needs a decision: its role is 'review'" + (
+                    f" (proposed: {proposed})" if proposed else ""
+                )
                 hint = f"write a role for it ({_roles_listed()}), or take all proposals with --accept-roles"
                 raise PolicyError(what, where=self.document.where("columns", name), hint=hint)
         errors.settle()
@@ -282,7 +300,9 @@ class Policy:
     def with_effort(self, effort: Effort | None) -> Policy:
         """Return the same policy with this effort, as it is given on the command line."""
         return (
-            self if effort is None else Policy.from_document(replace(self.document, tree={**self.document.tree, "effort": effort}))
+            self
+            if effort is None
+            else Policy.from_document(replace(self.document, tree={**self.document.tree, "effort": effort}))
         )
 
     def once(self, key: Hashable, make: Callable[[], T]) -> T:
@@ -300,7 +320,9 @@ class Policy:
                     raise PolicyError(what, where=claim.where, hint=nearest(name, list(claim.hide)))
             if self.data.name not in claim.model.kinds:
                 what = f"{claim.model.name} does not speak about {self.data.name} data"
-                raise PolicyError(what, where=claim.where, hint="see 'sfumato check --help' for the models of each kind")
+                raise PolicyError(
+                    what, where=claim.where, hint="see 'sfumato check --help' for the models of each kind"
+                )
             if self.data.name == "table" and claim.model.needs_sensitive and not claim.hide:
                 hint = "give one column the role 'sensitive', or write {given: …, hide: …, by: …}"
                 raise PolicyError(f"{claim.model.name} needs a column to hide", where=claim.where, hint=hint)
@@ -318,13 +340,17 @@ class Policy:
                     )
             return
         if self.data.name != "table":
-            raise PolicyError("'person' is about rows of a table", where=self.document.where("person"), hint="remove it")
+            raise PolicyError(
+                "'person' is about rows of a table", where=self.document.where("person"), hint="remove it"
+            )
         require_private(self.person, {name: column.role for name, column in self.columns.items()}, self.document)
 
     def _check_population(self) -> None:
         if self.population is not None and self.data.name != "table":
             hint = "remove it"
-            raise PolicyError("'population' is about people in a table", where=self.document.where("population"), hint=hint)
+            raise PolicyError(
+                "'population' is about people in a table", where=self.document.where("population"), hint=hint
+            )
         require_population(self.population, self.claims, self.document)
         if self.population is not None and self.population.calibrate:
             self._check_calibration(self.population)
@@ -337,9 +363,13 @@ class Policy:
             raise PolicyError("calibrated weights are a published column of the role 'other'", where=where, hint=hint)
         strange = [name for name in said.calibrate if name not in self.published or name == said.weight]
         if strange:
-            raise PolicyError(f"'{strange[0]}' is not published, so no total of it can be kept", where=where, hint="name others")
+            raise PolicyError(
+                f"'{strange[0]}' is not published, so no total of it can be kept", where=where, hint="name others"
+            )
         if self.of_population:
-            what = "claims about the population are judged by the weights that were drawn, and calibrated ones are others"
+            what = (
+                "claims about the population are judged by the weights that were drawn, and calibrated ones are others"
+            )
             raise PolicyError(what, where=where, hint="say 'fraction' or 'file', or leave 'calibrate' out")
 
     @property
@@ -381,7 +411,9 @@ class Policy:
         for identifier in self.accept:
             if identifier.startswith(UNPROTECTED) and not self.accept_reasons.get(identifier, "").strip():
                 hint = f"write '- {{{identifier}: why it may be published so}}'"
-                raise PolicyError(f"'{identifier}' is accepted without a reason", where=self.document.where("accept"), hint=hint)
+                raise PolicyError(
+                    f"'{identifier}' is accepted without a reason", where=self.document.where("accept"), hint=hint
+                )
 
     def with_role(self, role: Role) -> tuple[str, ...]:
         """The published columns with this role, in the order of the policy."""
@@ -424,7 +456,9 @@ def _require_keys(document: Document, errors: PolicyErrors) -> None:
                 raise PolicyError(f"unknown key '{key}'", where=document.where(key), hint=nearest(key, list(_KEYS)))
     if str(document.tree.get("version", "")) != "1":
         with errors:
-            raise PolicyError("the policy needs 'version: 1'", where=document.where("version"), hint="write 'version: 1' first")
+            raise PolicyError(
+                "the policy needs 'version: 1'", where=document.where("version"), hint="write 'version: 1' first"
+            )
 
 
 def names_with(columns: Mapping[str, Column], role: Role, *, hidden_too: bool = False) -> tuple[str, ...]:
@@ -452,7 +486,9 @@ def _require_known(
                     raise PolicyError(f"the claim names an unknown column '{name}'", where=claim.where, hint=hint)
                 if name in listed and name not in columns and _role_of(entries[name]) == "drop":
                     hint = "give it another role, or leave it out of the claim"
-                    raise PolicyError(f"the claim names '{name}', which is left out of the release", where=claim.where, hint=hint)
+                    raise PolicyError(
+                        f"the claim names '{name}', which is left out of the release", where=claim.where, hint=hint
+                    )
 
 
 def _source(document: Document, published: tuple[str, ...], person: Person | None) -> Source:
@@ -460,7 +496,9 @@ def _source(document: Document, published: tuple[str, ...], person: Person | Non
     if isinstance(given, str):
         given = {"kind": "table", "source": given}
     if not isinstance(given, Mapping):
-        raise PolicyError("'data' is a file or a mapping", where=document.where("data"), hint="write 'data: {source: people.csv}'")
+        raise PolicyError(
+            "'data' is a file or a mapping", where=document.where("data"), hint="write 'data: {source: people.csv}'"
+        )
     values = dict(given)
     cls = find("io", Source, str(values.pop("kind", "table")), where=document.where("data", "kind"))
     own: dict[str, Any] = {"base": document.base, "published": published}
@@ -493,7 +531,11 @@ def _columns(document: Document, errors: PolicyErrors) -> dict[str, Column]:
 
 def _decided(column: Column) -> Column:
     """A column under review as if its proposal were taken."""
-    return column if column.role != "review" or column.proposed is None else column.model_copy(update={"role": column.proposed})
+    return (
+        column
+        if column.role != "review" or column.proposed is None
+        else column.model_copy(update={"role": column.proposed})
+    )
 
 
 def _role_of(entry: Any) -> str:
@@ -526,13 +568,16 @@ def _require_boundary(column: Column, name: str, document: Document) -> None:
     if isinstance(column.boundary, dict):
         strange = [key for key in column.boundary if key != "level"]
         if strange:
-            raise PolicyError(f"unknown key '{strange[0]}' in a boundary", where=where, hint=nearest(strange[0], ["level"]))
+            raise PolicyError(
+                f"unknown key '{strange[0]}' in a boundary", where=where, hint=nearest(strange[0], ["level"])
+            )
         if column.boundary.get("level", -1) < 0:
             raise PolicyError("a boundary needs a level of at least 0", where=where, hint="for example {level: 2}")
 
 
 def _require_coding(column: Column, name: str, document: Document) -> None:
-    """Only quasi-identifiers are published through their hierarchies: elsewhere coding would be a word without a deed."""
+    """Only quasi-identifiers are published through their hierarchies: elsewhere coding would be a word without a
+    deed."""
     if is_coded(column.hierarchy) and _decided(column).role != "quasi-identifier":
         what = f"'{name}' is no quasi-identifier: its values are published as they are, and cannot be coded"
         raise PolicyError(what, where=document.where("columns", name, "hierarchy"), hint="make it a quasi-identifier")
@@ -545,7 +590,9 @@ def _choice(document: Document) -> Choice | None:
     if isinstance(entry, str):
         return Choice(entry)
     if not isinstance(entry, Mapping) or len(entry) != 1:
-        raise PolicyError("'method' names one method", where=document.where("method"), hint="write 'method: {clustering: {}}'")
+        raise PolicyError(
+            "'method' names one method", where=document.where("method"), hint="write 'method: {clustering: {}}'"
+        )
     ((name, parameters),) = entry.items()
     if parameters is not None and not isinstance(parameters, Mapping):
         where = document.where("method", str(name))

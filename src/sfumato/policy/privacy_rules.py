@@ -4,17 +4,18 @@ Paper
     [versatile §2.2] rules, [versatile Thm 3.1, Cor. 3.1.1] inference, [versatile Def. 2] irreducible sets.
 
 Notation
-    Q → S : g    given Q, hide S, guarantee g. With several columns in S their *combination* is protected: the joint distribution of
+    Q → S : g    given Q, hide S, guarantee g. With several columns in S their *combination* is protected: the joint
+    distribution of
                  S that Q and the release leave must satisfy g.
 
 Invariants
-    I1  Q → S : g is implied by Q' → S' : g' when Q ⊆ Q', g' covers g, and S' = S. S' ⊂ S is enough where g hides combinations
-        (`Model.hides_combinations`: diversity does, closeness to the whole table does not).
+    I1  Q → S : g is implied by Q' → S' : g' when Q ⊆ Q', g' covers g, and S' = S. S' ⊂ S is enough where g hides
+        combinations (`Model.hides_combinations`: diversity does, closeness to the whole table does not).
     I2  The irreducible form implies every rule it was made from.
 
 Departures
-    The paper lets all rules share one guarantee, a kind of diversity; here each has its own, and a rule is implied only by one
-    at least as strong. What the paper infers from S' ⊂ S is proved for diversity only.
+    The paper lets all rules share one guarantee, a kind of diversity; here each has its own, and a rule is implied only
+    by one at least as strong. What the paper infers from S' ⊂ S is proved for diversity only.
 
 >>> from sfumato.models.p_sensitivity import PSensitivity
 >>> def rule(text: str) -> PrivacyRule:
@@ -28,7 +29,8 @@ Dependencies
 What the outsider knows beforehand: functional dependencies, and how they widen the rules.
 
 Guarantee
-    The expanded set implies the original one. A rule that the knowledge alone breaks (it is itself a dependency) is refused.
+    The expanded set implies the original one. A rule that the knowledge alone breaks (it is itself a dependency) is
+    refused.
 
 Paper
     [versatile Thm 3.2]: if X → S is known, Q → S holds only if Q → X holds.
@@ -38,18 +40,19 @@ Notation
 
 Invariants
     I1  The left side of every expanded rule is closed: whoever knows Q also knows closure(Q).
-    I2  For every expanded Q → S and dependency X → Y with Y ∩ S ≠ ∅, some rule implies Q → (S ∖ Y) ∪ X, minus Q. There are
-        finitely many column sets and every round adds a rule not yet implied, so the rounds end.
+    I2  For every expanded Q → S and dependency X → Y with Y ∩ S ≠ ∅, some rule implies Q → (S ∖ Y) ∪ X, minus Q. There
+        are finitely many column sets and every round adds a rule not yet implied, so the rounds end.
 
 Departures
-    The theorem is a necessary condition only. Closing left sides (I1) is ours, and so is `dependency_units`: columns that a known
-    dependency ties together are published together, because an outsider would join their tables through the dependency.
-    A right side already on the left is left out (Q gives it away for free), so Q → X ∖ Q is demanded.
+    The theorem is a necessary condition only. Closing left sides (I1) is ours, and so is `dependency_units`: columns
+    that a known dependency ties together are published together, because an outsider would join their tables through
+    the dependency. A right side already on the left is left out (Q gives it away for free), so Q → X ∖ Q is demanded.
     Forms other than sub-tables promise candidates who may trade places; for them `partly_known_dependency` says which
     knowledge breaks that.
 
 >>> knows, seen = [parse_dependency("zip -> county")], ["age", "zip", "county"]
->>> partly_known_dependency(["zip", "county"], seen, knows), partly_known_dependency(["county"], ["age", "county"], knows)
+>>> partly_known_dependency(["zip", "county"], seen, knows), partly_known_dependency(["county"], ["age", "county"],
+...     knows)
 (None, None)
 >>> str(partly_known_dependency(["zip"], seen, knows))
 'zip → county'
@@ -101,7 +104,9 @@ class PrivacyRule:
         if not self.hide:
             raise PolicyError("a rule hides no column", where=str(self), hint="write 'given -> hidden : guarantee'")
         if shared := self.given & self.hide:
-            raise PolicyError(f"a rule both gives and hides {join_names(shared)}", where=str(self), hint="drop it from one side")
+            raise PolicyError(
+                f"a rule both gives and hides {join_names(shared)}", where=str(self), hint="drop it from one side"
+            )
 
     @property
     def hidden(self) -> str:
@@ -131,9 +136,13 @@ class Reduction:
 
 def remove_implied_rules(rules: Sequence[PrivacyRule]) -> Reduction:
     """Drop every rule that another one implies; of equal rules the first stays."""
-    kept = [rule for place, rule in enumerate(rules) if not any(_beats(rules, other, place) for other in range(len(rules)))]
+    kept = [
+        rule for place, rule in enumerate(rules) if not any(_beats(rules, other, place) for other in range(len(rules)))
+    ]
     dropped = [rule for place, rule in enumerate(rules) if not any(rule is one for one in kept)]
-    return Reduction(tuple(kept), tuple((rule, next(one for one in kept if one.implies(rule))) for rule in dropped))  # I2
+    return Reduction(
+        tuple(kept), tuple((rule, next(one for one in kept if one.implies(rule))) for rule in dropped)
+    )  # I2
 
 
 def _beats(rules: Sequence[PrivacyRule], other: int, place: int) -> bool:
@@ -178,7 +187,9 @@ def split_arrow(text: str) -> tuple[frozenset[str], frozenset[str]]:
 def _split_guarantee(text: str) -> tuple[str, str]:
     sides, colon, by = text.replace("→", "->").rpartition(":")
     if not colon or not by.strip():
-        raise PolicyError("a rule names no guarantee", where=text, hint="end it with ' : 2-diversity' or another guarantee")
+        raise PolicyError(
+            "a rule names no guarantee", where=text, hint="end it with ' : 2-diversity' or another guarantee"
+        )
     return sides, by.strip()
 
 
@@ -192,7 +203,9 @@ def _split_sides(text: str) -> tuple[str, str]:
 def _listed_names(side: str, text: str) -> tuple[str, ...]:
     names = tuple(name.strip() for name in side.split(","))
     if not all(names):
-        raise PolicyError("a side of '->' is empty or has a stray comma", where=text, hint="separate column names by commas")
+        raise PolicyError(
+            "a side of '->' is empty or has a stray comma", where=text, hint="separate column names by commas"
+        )
     return names
 
 
@@ -235,20 +248,27 @@ def closure(columns: Iterable[str], knows: Sequence[Dependency]) -> frozenset[st
         known = wider
 
 
-def partly_known_dependency(given: Iterable[str], shown: Iterable[str], knows: Sequence[Dependency]) -> Dependency | None:
-    """A dependency between columns that people keep when they trade places (`given`) and columns that are `shown` and traded.
+def partly_known_dependency(
+    given: Iterable[str], shown: Iterable[str], knows: Sequence[Dependency]
+) -> Dependency | None:
+    """A dependency between columns that people keep when they trade places (`given`) and columns that are `shown` and
+    traded.
 
-    Where candidates are people who may trade everything else, such a dependency may tell that they did. One that ties only what is
-    kept, or only what is traded, holds after the trade because it held before. What is neither given nor shown nobody sees: it may
-    be taken as kept or as traded, the same way in all dependencies.
-    """
+    Where candidates are people who may trade everything else, such a dependency may tell that they did. One that ties
+    only what is kept, or only what is traded, holds after the trade because it held before. What is neither given nor
+    shown nobody sees: it may be taken as kept or as traded, the same way in all dependencies."""
     kept = frozenset(given)
     unseen = frozenset().union(*(each.columns for each in knows)) - kept - frozenset(shown)
-    found = [next((each for each in knows if each.columns & k and not each.columns <= k), None) for k in (kept, kept | unseen)]
+    found = [
+        next((each for each in knows if each.columns & k and not each.columns <= k), None)
+        for k in (kept, kept | unseen)
+    ]
     return None if None in found else found[0]
 
 
-def expand_rules(rules: Sequence[PrivacyRule], knows: Sequence[Dependency]) -> tuple[list[PrivacyRule], list[PrivacyRule]]:
+def expand_rules(
+    rules: Sequence[PrivacyRule], knows: Sequence[Dependency]
+) -> tuple[list[PrivacyRule], list[PrivacyRule]]:
     """The rules with closed left sides and all that Theorem 3.2 demands; second, only those that were added."""
     closed = [_closed(each, knows) for each in rules]
     demanded, pending = list(closed), list(closed)
@@ -280,9 +300,12 @@ def _demanded(rule: PrivacyRule, knows: Sequence[Dependency]) -> Iterable[Privac
 def _unkeepable(rule: PrivacyRule, knows: Sequence[Dependency]) -> Infeasible:
     used = "; ".join(str(each) for each in knows if each.columns & (rule.given | rule.hide))
     return Infeasible(
-        f"whoever knows {join_names(rule.given)} can compute {join_names(rule.hide)} from what the policy says outsiders know",
+        f"whoever knows {join_names(rule.given)} can compute {join_names(rule.hide)} from what the policy says"
+        " outsiders know",
         where=f"rule {rule}, knows {used}",
-        hint="no choice of published tables can keep this rule: drop it, drop the knowledge, or do not publish the data",
+        hint=(
+            "no choice of published tables can keep this rule: drop it, drop the knowledge, or do not publish the data"
+        ),
     )
 
 
@@ -307,8 +330,8 @@ def dependency_units(columns: Sequence[str], knows: Sequence[Dependency]) -> dic
 def rules_on_units(rules: Sequence[PrivacyRule], unit: Mapping[str, str]) -> list[PrivacyRule]:
     """The rules with each column replaced by its unit; refuses a rule between two columns of one unit.
 
-    Columns without a unit tell nothing: they are left out on the left, and a rule that hides one of them is kept already.
-    """
+    Columns without a unit tell nothing: they are left out on the left, and a rule that hides one of them is kept
+    already."""
     translated = []
     for each in rules:
         given = {unit[column] for column in each.given if column in unit}

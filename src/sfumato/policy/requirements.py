@@ -37,7 +37,8 @@ class PrivacyRequirement:
 
     @property
     def needs_joint(self) -> bool:
-        """Whether the combination of the hidden columns must be judged by its joint distribution (`Model.hides_combinations`)."""
+        """Whether the combination of the hidden columns must be judged by its joint distribution
+        (`Model.hides_combinations`)."""
         return self.composite and self.model.needs_sensitive and not self.model.hides_combinations
 
     def hidden_columns(self, shown: Collection[str]) -> dict[str, tuple[str, ...]]:
@@ -73,13 +74,14 @@ def read_requirements(
 ) -> tuple[PrivacyRequirement, ...]:
     """All claims under ``protect:``; `given` and `hide` are what a claim means when it does not say.
 
-    A claim about all releases together hides every sensitive column (`secret`), also those this release leaves out. What is wrong
-    is added to `errors`, or raised where there are none.
-    """
+    A claim about all releases together hides every sensitive column (`secret`), also those this release leaves out.
+    What is wrong is added to `errors`, or raised where there are none."""
     if entries is None:
         return ()
     if not isinstance(entries, list):
-        raise PolicyError("'protect' is a list of claims", where=document.where("protect"), hint="write '- k-anonymity: {k: 5}'")
+        raise PolicyError(
+            "'protect' is a list of claims", where=document.where("protect"), hint="write '- k-anonymity: {k: 5}'"
+        )
     claims, found = [], PolicyErrors() if errors is None else errors
     for i, entry in enumerate(entries):
         with found:
@@ -98,7 +100,9 @@ def _claim(entry: Any, i: int, document: Document, given: tuple[str, ...], hide:
     if "by" in entry or "hide" in entry or "given" in entry:
         return _explicit(entry, i, document, given, hide)
     if len(entry) > 1:
-        raise PolicyError("a claim names one model", where=where, hint="begin each model with '- ' on a line of its own")
+        raise PolicyError(
+            "a claim names one model", where=where, hint="begin each model with '- ' on a line of its own"
+        )
     ((name, parameters),) = entry.items()
     model = _model(name, parameters, document, "protect", i, name)
     return PrivacyRequirement(model, given, hide if model.needs_sensitive else (), where)
@@ -109,16 +113,24 @@ def _explicit(
 ) -> PrivacyRequirement:
     for key in entry:
         if key not in _KEYS:
-            raise PolicyError(f"unknown key '{key}'", where=document.where("protect", i, key), hint=nearest(key, list(_KEYS)))
+            raise PolicyError(
+                f"unknown key '{key}'", where=document.where("protect", i, key), hint=nearest(key, list(_KEYS))
+            )
     by = entry.get("by")
     if not isinstance(by, dict) or len(by) != 1:
-        raise PolicyError("'by' names one model", where=document.where("protect", i), hint="write 'by: {l-diversity: {l: 2}}'")
+        raise PolicyError(
+            "'by' names one model", where=document.where("protect", i), hint="write 'by: {l-diversity: {l: 2}}'"
+        )
     ((name, parameters),) = by.items()
     model = _model(name, parameters, document, "protect", i, "by", name)
     where = document.where("protect", i)
     hidden = _names(entry.get("hide"), hide, document, i, "hide")
     return PrivacyRequirement(
-        model, _names(entry.get("given"), given, document, i, "given"), hidden, where, composite="hide" in entry and len(hidden) > 1
+        model,
+        _names(entry.get("given"), given, document, i, "given"),
+        hidden,
+        where,
+        composite="hide" in entry and len(hidden) > 1,
     )
 
 
@@ -129,7 +141,9 @@ def _short(text: str, document: Document, where: str, i: int) -> PrivacyRequirem
     except PolicyError as error:
         raise PolicyError(f"the claim is not understood: {error.what}", where=where, hint=_hint(words)) from None
     if written.word not in words:
-        raise PolicyError(f"the claim is not understood: no model is written '{written.word}'", where=where, hint=_hint(words))
+        raise PolicyError(
+            f"the claim is not understood: no model is written '{written.word}'", where=where, hint=_hint(words)
+        )
     cls, short = words[written.word]
     level = int(written.level) if written.level.is_integer() else written.level
     model = instantiate(cls, {short.parameter: level, **short.fixed}, document, "protect", i)
@@ -143,7 +157,9 @@ def short_forms() -> dict[str, tuple[type[Model], Short]]:
         if cls.short is not None:
             if cls.short.word in words:
                 other = words[cls.short.word][0].name
-                raise PolicyError(f"'-{cls.short.word}' could mean {other} or {cls.name}", hint="give one of them another word")
+                raise PolicyError(
+                    f"'-{cls.short.word}' could mean {other} or {cls.name}", hint="give one of them another word"
+                )
             words[cls.short.word] = (cls, cls.short)
     return words
 

@@ -1,7 +1,8 @@
 """The rules of a policy: its claims as Q → S, widened by what outsiders know, reduced to what does not follow anyway.
 
 Guarantee
-    Whoever keeps the rules in `wanted` keeps every claim, also against outsiders who know the dependencies under ``knows:``.
+    Whoever keeps the rules in `wanted` keeps every claim, also against outsiders who know the dependencies under
+    ``knows:``.
 
 Paper
     [versatile §2.2, §3]
@@ -59,17 +60,30 @@ class RuleSet:
         return list(remove_implied_rules(rules_on_units(self.wanted if rules is None else rules, self.unit)).kept)
 
     def _hiding_each_other(self) -> list[tuple[str, str]]:
-        arcs = {(given, hidden) for each in self.wanted if len(each.hide) == 1 for given in each.given for hidden in each.hide}
+        arcs = {
+            (given, hidden)
+            for each in self.wanted
+            if len(each.hide) == 1
+            for given in each.given
+            for hidden in each.hide
+        }
         return sorted((one, other) for one, other in arcs if one < other and (other, one) in arcs)
 
     def sentences(self) -> list[str]:
         """The reasoning, for people."""
-        said = [f"outsiders know {each}: columns {join_names(each.columns)} are published in the same table" for each in self.knows]
+        said = [
+            f"outsiders know {each}: columns {join_names(each.columns)} are published in the same table"
+            for each in self.knows
+        ]
         said += [f"because of what outsiders know, also kept: {each}" for each in self.added]
         said += [
-            f"{one} and {other} are hidden from each other, so no table shows both" for one, other in self._hiding_each_other()
+            f"{one} and {other} are hidden from each other, so no table shows both"
+            for one, other in self._hiding_each_other()
         ]
-        said += [f"needs no keeping of its own: {rule}, because it follows from {stronger}" for rule, stronger in self.implied]
+        said += [
+            f"needs no keeping of its own: {rule}, because it follows from {stronger}"
+            for rule, stronger in self.implied
+        ]
         return said
 
 
@@ -89,10 +103,14 @@ def dependencies_of(policy: Policy) -> tuple[Dependency, ...]:
         try:
             each = parse_dependency(text)
         except PolicyError as error:
-            raise PolicyError(error.what, where=policy.document.where("knows", place), hint="write 'zip -> county'") from None
+            raise PolicyError(
+                error.what, where=policy.document.where("knows", place), hint="write 'zip -> county'"
+            ) from None
         for name in sorted(each.columns - set(policy.columns)):
             what = f"'knows' names an unknown column '{name}'"
-            raise PolicyError(what, where=policy.document.where("knows", place), hint=nearest(name, list(policy.columns)))
+            raise PolicyError(
+                what, where=policy.document.where("knows", place), hint=nearest(name, list(policy.columns))
+            )
         found.append(each)
     return tuple(found)
 
@@ -103,9 +121,16 @@ def identifying_columns(policy: Policy) -> frozenset[str]:
 
 
 def revealing_dependency(policy: Policy, claim: PrivacyRequirement) -> str:
-    """Why a dependency that outsiders know may tell candidates apart who trade what a claim does not give; empty when none does."""
-    tie = partly_known_dependency({*claim.given, *identifying_columns(policy)}, policy.published, dependencies_of(policy))
-    return f"outsiders know {tie}, which ties what {claim} gives to what it does not: candidates could be told apart" if tie else ""
+    """Why a dependency that outsiders know may tell candidates apart who trade what a claim does not give; empty when
+    none does."""
+    tie = partly_known_dependency(
+        {*claim.given, *identifying_columns(policy)}, policy.published, dependencies_of(policy)
+    )
+    return (
+        f"outsiders know {tie}, which ties what {claim} gives to what it does not: candidates could be told apart"
+        if tie
+        else ""
+    )
 
 
 def privacy_rules(policy: Policy) -> RuleSet:
@@ -117,7 +142,9 @@ def privacy_rules(policy: Policy) -> RuleSet:
     return RuleSet(reduction.kept, tuple(added), reduction.implied, knows, *_published_units(policy, knows))
 
 
-def _published_units(policy: Policy, knows: tuple[Dependency, ...]) -> tuple[dict[str, tuple[str, ...]], dict[str, str]]:
+def _published_units(
+    policy: Policy, knows: tuple[Dependency, ...]
+) -> tuple[dict[str, tuple[str, ...]], dict[str, str]]:
     """Units named after their first published column; columns that are not published may tie others together."""
     members: dict[str, tuple[str, ...]] = {}
     unit: dict[str, str] = {}

@@ -2,12 +2,13 @@
 
 ::
 
-    person: patient_id                                            # one column, or a list of columns that name a person together
-    person: {columns: patient_id, rows: linked}                   # a pseudonym ties the published rows of a person
-    person: {columns: patient_id, together: household_id}         # whoever recognizes one member learns the others
+    person: patient_id                                            # one column, or a list of columns that name a person
+    together person: {columns: patient_id, rows: linked}                   # a pseudonym ties the published rows of a
+    person person: {columns: patient_id, together: household_id}         # whoever recognizes one member learns the
+    others
 
-Columns that name a person or a household are private: they are never published as they are. In a linked release every person gets a
-pseudonym, drawn anew for every release.
+Columns that name a person or a household are private: they are never published as they are. In a linked release every
+person gets a pseudonym, drawn anew for every release.
 
 
 Population
@@ -16,7 +17,8 @@ Population
 
 ::
 
-    population: {file: residents.csv}              # a table with the quasi-identifiers of everybody, the people of the table
+    population: {file: residents.csv}              # a table with the quasi-identifiers of everybody, the people of the
+    table
                                                    # included
     population: {fraction: 0.05}                   # the share of the population that is in the table, drawn by chance
     population: {weight: survey_weight}            # a column: how many people each record stands for
@@ -27,7 +29,8 @@ The file is private: a release says that there was one, not where it lies nor wh
 
 Series
 ------
-What a policy says about several releases: what outsiders know of them, and what happens to people and values in between.
+What a policy says about several releases: what outsiders know of them, and what happens to people and values in
+between.
 
 >>> share_of("0.5%"), share_of(0.02)
 (0.005, 0.02)
@@ -58,9 +61,12 @@ class Person(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    columns: tuple[str, ...] = Field(min_length=1, description="columns that identify a person; never published unchanged")
+    columns: tuple[str, ...] = Field(
+        min_length=1, description="columns that identify a person; never published unchanged"
+    )
     rows: Literal["unlinked", "linked"] = Field(
-        default="unlinked", description="linked: a pseudonym links the published rows of a person; unlinked: nothing links them"
+        default="unlinked",
+        description="linked: a pseudonym links the published rows of a person; unlinked: nothing links them",
     )
     together: tuple[str, ...] = Field(
         default=(), description="columns that identify a household; households are then the unit of protection"
@@ -96,7 +102,9 @@ class DateShift(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    shift: int = Field(ge=1, le=100_000, description="largest shift in days, earlier or later; one random number per person")
+    shift: int = Field(
+        ge=1, le=100_000, description="largest shift in days, earlier or later; one random number per person"
+    )
 
 
 def read_person(document: Document) -> Person | None:
@@ -141,7 +149,9 @@ class SampledPopulation(BaseModel):
     weight: str | None = Field(
         default=None, min_length=1, description="a column with the number of people that each record represents"
     )
-    confidence: float = Field(default=0.9, ge=0.5, lt=1, description="confidence of the bound that follows from a fraction")
+    confidence: float = Field(
+        default=0.9, ge=0.5, lt=1, description="confidence of the bound that follows from a fraction"
+    )
 
     calibrate: tuple[str, ...] = Field(
         default=(), description="columns whose weighted totals are preserved, suppressed records included"
@@ -161,7 +171,9 @@ class SampledPopulation(BaseModel):
     def read(self, source: Source, base: Path) -> Table:
         """The table of the population, read as the table of the policy is."""
         if self.file is None:
-            raise DataError("the policy names no table of the population", hint="write 'population: {file: residents.csv}'")
+            raise DataError(
+                "the policy names no table of the population", hint="write 'population: {file: residents.csv}'"
+            )
         table: Table = source.read(declared_path(base, self.file))
         return table
 
@@ -183,12 +195,16 @@ def read_population(document: Document) -> SampledPopulation | None:
     return None if entry is None or entry == "" else instantiate(SampledPopulation, entry, document, "population")
 
 
-def require_population(population: SampledPopulation | None, claims: tuple[PrivacyRequirement, ...], document: Document) -> None:
+def require_population(
+    population: SampledPopulation | None, claims: tuple[PrivacyRequirement, ...], document: Document
+) -> None:
     """Claims about a population need one, and those about everybody a table of them."""
     for claim in claims:
         if claim.model.of_population and population is None:
             hint = "write 'population: {fraction: 0.05}', or {file: residents.csv}, or {weight: column}"
-            raise PolicyError(f"{claim.model.name} speaks of the population, and the policy does not", where=claim.where, hint=hint)
+            raise PolicyError(
+                f"{claim.model.name} speaks of the population, and the policy does not", where=claim.where, hint=hint
+            )
         if claim.model.needs_everybody and population is not None and population.file is None:
             hint = "write 'population: {file: residents.csv}'"
             raise PolicyError(f"{claim.model.name} needs a table of the population", where=claim.where, hint=hint)
@@ -212,13 +228,18 @@ class Series(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    cohorts: Literal["known", "unknown"] = Field(default="known", description="whether the adversary knows who is in which release")
+    cohorts: Literal["known", "unknown"] = Field(
+        default="known", description="whether the adversary knows who is in which release"
+    )
     by: Literal["class", "join"] = Field(
         default="class",
-        description="class: every joint equivalence class satisfies the model; join: the paper's measure on the full match join",
+        description=(
+            "class: every joint equivalence class satisfies the model; join: the paper's measure on the full match join"
+        ),
     )
     leaving: Literal["withhold", "counterfeits", "refuse"] = Field(
-        default="withhold", description="departed records: suppress members of their class, publish counterfeit records, or refuse"
+        default="withhold",
+        description="departed records: suppress members of their class, publish counterfeit records, or refuse",
     )
     counterfeits_at_most: float | None = Field(
         default=None,

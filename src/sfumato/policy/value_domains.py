@@ -1,8 +1,10 @@
-"""What a replaced column may hold: integers, decimals, dates, moments, a pattern, a list, a column's values, or realistic fakes.
+"""What a replaced column may hold: integers, decimals, dates, moments, a pattern, a list, a column's values, or
+realistic fakes.
 
 Notation
     kind     number, date or text: how rules compare the values
-    unit     a number x is kept as the integer x · unit, so decimals are exact (unit 100 for two places); a date as its day number
+    unit     a number x is kept as the integer x · unit, so decimals are exact (unit 100 for two places); a date as its
+             day number
 
 >>> read({"integers": [80, 100]}).contains(["80", "101", "x"]).tolist()
 [True, False, False]
@@ -149,7 +151,8 @@ STEPS = {"second": 86_400, "minute": 1_440, "hour": 24, "day": 1}
 
 @dataclass(frozen=True)
 class Timestamps(Ordered):
-    """Moments from the first to the last, as 2012-12-31 23:59:00; a level is a number of steps, `unit` of them a day."""
+    """Moments from the first to the last, as 2012-12-31 23:59:00; a level is a number of steps, `unit` of them a
+    day."""
 
     kind: ClassVar[str] = "date"
     zone: str = ""
@@ -268,7 +271,9 @@ class CheckedNumbers(ValueDomain):
     def contains(self, texts: Sequence[str]) -> BoolArray:
         if self.system != "phone":
             return super().contains(texts)
-        from sfumato.data.phone_numbers import mobile_pattern  # plans of all countries, read when somebody asks for them
+        from sfumato.data.phone_numbers import (
+            mobile_pattern,
+        )  # plans of all countries, read when somebody asks for them
 
         return matches_pattern(mobile_pattern(self.country), texts)
 
@@ -296,12 +301,14 @@ class Computed(ValueDomain):
 
 
 _OPTIONS = {
-    "decimals": {"places"}, "timestamps": {"step"}, "pattern": {"longest"}, "fakes": {"locale", "case"}, "numbers": {"country"},
+    "decimals": {"places"}, "timestamps": {"step"}, "pattern": {"longest"}, "fakes": {"locale", "case"},
+    "numbers": {"country"},
     "plugin": {"size"},
 }  # fmt: skip
 _WEIGHED = ("integers", "decimals", "dates", "values", "like")
 _NAMES = (
-    "integers", "decimals", "dates", "timestamps", "pattern", "values", "like", "fakes", "numbers", "empty", "computed", "plugin",
+    "integers", "decimals", "dates", "timestamps", "pattern", "values", "like", "fakes", "numbers", "empty", "computed",
+    "plugin",
 )  # fmt: skip
 
 
@@ -325,7 +332,8 @@ def read(declared: Mapping[str, Any], where: str = "") -> ValueDomain:
 
 
 def draws_by_frequency(declared: Mapping[str, Any], where: str = "") -> bool:
-    """Whether values are to be drawn as often as they occur in the original (`weights: original`) instead of uniformly."""
+    """Whether values are to be drawn as often as they occur in the original (`weights: original`) instead of
+    uniformly."""
     weights = declared.get("weights", "uniform")
     if weights not in ("uniform", "original"):
         raise PolicyError(f"unknown weights '{weights}'", where=where, hint="uniform (the default) or original")
@@ -386,7 +394,9 @@ def bounded(declared: Mapping[str, Any], name: str, usual: int, least: int, most
     """A whole number of the domain, within limits."""
     found = parse_integer(str(declared.get(name, usual)))
     if found is None or not least <= found <= most:
-        raise PolicyError(f"'{name}' is a whole number from {least} to {most}", where=where, hint=f"for example {name}: {usual}")
+        raise PolicyError(
+            f"'{name}' is a whole number from {least} to {most}", where=where, hint=f"for example {name}: {usual}"
+        )
     return found
 
 
@@ -412,7 +422,9 @@ def _fakes(declared: Mapping[str, Any], where: str) -> ValueDomain:
         raise PolicyError(f"unknown fakes '{fake}'", where=where, hint=nearest(fake, [*FAKES, *FORMED]))
     case = str(declared.get("case", ""))
     if case not in ("", "upper", "lower"):
-        raise PolicyError(f"unknown case '{case}'", where=where, hint="upper or lower; without it names are written as usual")
+        raise PolicyError(
+            f"unknown case '{case}'", where=where, hint="upper or lower; without it names are written as usual"
+        )
     return Fakes(fake, str(declared.get("locale", "en_US")), case)
 
 
@@ -424,7 +436,9 @@ def _empty(declared: Mapping[str, Any], where: str) -> ValueDomain:
 
 def _computed(declared: Mapping[str, Any], where: str) -> ValueDomain:
     if str(declared["computed"]).lower() != "true":
-        raise PolicyError("'computed' takes the word true", where=where, hint="{computed: true}, with an equation under 'keep'")
+        raise PolicyError(
+            "'computed' takes the word true", where=where, hint="{computed: true}, with an equation under 'keep'"
+        )
     return Computed()
 
 

@@ -1,8 +1,8 @@
 """Strict YAML with line numbers: the only home of the YAML library.
 
-Every scalar stays the text that was written (``NO``, ``on``, ``01234``); the declared type of a parameter decides what it means.
-Duplicate keys, aliases, tags, further documents and nesting beyond any use are refused with the line, while reading: a text
-that was made to do harm is not read to its end.
+Every scalar stays the text that was written (``NO``, ``on``, ``01234``); the declared type of a parameter decides what
+it means. Duplicate keys, aliases, tags, further documents and nesting beyond any use are refused with the line, while
+reading: a text that was made to do harm is not read to its end.
 
 >>> parse_yaml("a: 01234\\nb: [NO, 2]", name="p.yaml").tree
 {'a': '01234', 'b': ['NO', '2']}
@@ -63,7 +63,9 @@ def read_yaml(path: Path) -> Document:
     try:
         text = path.read_text(encoding="utf-8-sig")
     except OSError:
-        raise PolicyError(f"no such file: {path.name}", where=str(path), hint="give the path of a policy file") from None
+        raise PolicyError(
+            f"no such file: {path.name}", where=str(path), hint="give the path of a policy file"
+        ) from None
     except UnicodeDecodeError:
         raise PolicyError(f"{path.name} is not UTF-8 text", where=str(path), hint="save it as UTF-8") from None
     return parse_yaml(text, name=path.name, base=path.parent)
@@ -72,12 +74,16 @@ def read_yaml(path: Path) -> Document:
 def parse_yaml(text: str, *, name: str, base: Path = Path(".")) -> Document:
     """The document in a text."""
     if len(text) > LARGEST:
-        raise PolicyError(f"a policy has at most {LARGEST:,} characters", where=name, hint="keep hierarchies in files of their own")
+        raise PolicyError(
+            f"a policy has at most {LARGEST:,} characters", where=name, hint="keep hierarchies in files of their own"
+        )
     try:
         return _read(text, name, base)
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
-        raise PolicyError(f"not valid YAML: {error.problem}", where=f"{name}:{line}", hint="check indentation and quotes") from None
+        raise PolicyError(
+            f"not valid YAML: {error.problem}", where=f"{name}:{line}", hint="check indentation and quotes"
+        ) from None
     except (yaml.YAMLError, ValueError, OverflowError):
         raise PolicyError("not valid YAML", where=name, hint="check for characters that are no text") from None
 
@@ -91,7 +97,8 @@ _NOTHING = ("", "~", "null", "Null", "NULL")
 
 
 def _read(text: str, name: str, base: Path) -> Document:
-    """What the fast reader does not understand is read by the plain one, which has the better words for what is wrong."""
+    """What the fast reader does not understand is read by the plain one, which has the better words for what is
+    wrong."""
     if not _ODD.search(text):
         with suppress(yaml.YAMLError, ValueError, OverflowError):
             return _Careful(_FAST(text), name).document(base)
@@ -116,7 +123,9 @@ class _Careful:
             tree = self.plain(first, (), 1)
             self.reader.get_event()  # the end of the document
             if not isinstance(after := self.reader.get_event(), yaml.StreamEndEvent):
-                raise PolicyError("not valid YAML: another document begins", where=_at(self.name, after), hint="keep one of them")
+                raise PolicyError(
+                    "not valid YAML: another document begins", where=_at(self.name, after), hint="keep one of them"
+                )
             return Document(tree, self.name, base, self.lines)
         finally:
             self.reader.dispose()
@@ -137,7 +146,9 @@ class _Careful:
     def require_own(self, event: Any) -> None:
         """An entry says everything itself."""
         if isinstance(event, yaml.AliasEvent):
-            raise PolicyError("aliases (*name) are not allowed", where=_at(self.name, event), hint="write the value out")
+            raise PolicyError(
+                "aliases (*name) are not allowed", where=_at(self.name, event), hint="write the value out"
+            )
         if event.tag is not None:
             raise PolicyError(f"tag {event.tag} is not allowed", where=_at(self.name, event), hint="write plain text")
 
@@ -145,7 +156,9 @@ class _Careful:
         text = str(event.value)
         if not text.isascii() and any("\ud800" <= sign <= "\udfff" for sign in text):
             raise PolicyError(
-                "half a character (\\ud800 …) is no text", where=_at(self.name, event), hint="write the character itself"
+                "half a character (\\ud800 …) is no text",
+                where=_at(self.name, event),
+                hint="write the character itself",
             )
         return text
 
@@ -251,7 +264,9 @@ def instantiate(cls: type[D], values: Any, document: Document, *path: str | int)
         raise _pointing(error, cls, document, path) from None
 
 
-def _pointing(error: ValidationError, cls: type[BaseModel], document: Document, path: tuple[str | int, ...]) -> PolicyError:
+def _pointing(
+    error: ValidationError, cls: type[BaseModel], document: Document, path: tuple[str | int, ...]
+) -> PolicyError:
     """The first thing that is wrong, with everything else that is wrong in its company."""
     found: dict[str, PolicyError] = {}
     for one in error.errors(include_url=False, include_context=False, include_input=False):

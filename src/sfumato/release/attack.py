@@ -1,11 +1,12 @@
 """An attack: a named adversary that plays against a release or a dataset and reports what it gets.
 
-A new attack is one file in this folder with one class. Its declared fields are the options of ``sfumato attack NAME``; the field
-called `target`, when there is one, is the positional argument. A weakness that needs no playing (`known_limits`) is a `Threat`.
+A new attack is one file in this folder with one class. Its declared fields are the options of ``sfumato attack NAME``;
+the field called `target`, when there is one, is the positional argument. A weakness that needs no playing
+(`known_limits`) is a `Threat`.
 
 What a certificate names
-    `concerns` says by itself, in one sentence, why a release falls to it. It looks at the form, the public policy and the method
-    that the policy names, never at the original: everybody who holds the folder gets the same list.
+    `concerns` says by itself, in one sentence, why a release falls to it. It looks at the form, the public policy and
+    the method that the policy names, never at the original: everybody who holds the folder gets the same list.
 
 
 Attacks
@@ -63,7 +64,8 @@ class Attack(BaseModel, Threat):
 
 
 class ReleaseAttack(Attack):
-    """An adversary that plays against a release folder, with the original as outside knowledge and to score the guesses."""
+    """An adversary that plays against a release folder, with the original as outside knowledge and to score the
+    guesses."""
 
     forms: ClassVar[tuple[type[Form], ...]] = (Form,)
     """The forms it can read."""
@@ -74,7 +76,9 @@ class ReleaseAttack(Attack):
     """Whether a few tens of thousands of records take seconds, so that a report may play it."""
 
     target: str = Field(description="the release folder")
-    original: str = Field(description="the original data: the adversary's knowledge, and the truth that guesses are scored by")
+    original: str = Field(
+        description="the original data: the adversary's knowledge, and the truth that guesses are scored by"
+    )
 
     def run(self) -> dict[str, Any]:
         return self.play(self.opened())
@@ -102,13 +106,21 @@ def known_attacks(exhibit: ReleaseView) -> tuple[KnownAttack, ...]:
 
 
 def attacks_on_folder(folder: Path) -> tuple[KnownAttack, ...]:
-    """The attacks that concern a release folder, from its manifest and policy; never from the certificate, which may be edited."""
+    """The attacks that concern a release folder, from its manifest and policy; never from the certificate, which may be
+    edited."""
     try:
         files_of(folder)  # nothing in it is read before it is known to hold plain files only
         manifest = read_tree(folder / MANIFEST)
         form = Form.read(str(manifest["form"]), dict(manifest["public"]))
         return known_attacks(ReleaseView(form, {}, Policy.read(folder / POLICY)))
-    except (SfumatoError, OSError, KeyError, TypeError, ValueError, AttributeError):  # a damaged folder is the audit's business
+    except (
+        SfumatoError,
+        OSError,
+        KeyError,
+        TypeError,
+        ValueError,
+        AttributeError,
+    ):  # a damaged folder is the audit's business
         return ()
 
 
@@ -124,4 +136,6 @@ def method_of(exhibit: ReleaseView) -> Method | None:
 
 def largest_allowed_share(exhibit: ReleaseView, column: str) -> float:
     """The largest share of one value of a sensitive column that the claims allow; 1 when they do not bound it."""
-    return min((claim.model.demand().largest_share for claim in exhibit.policy.claims if column in claim.hide), default=1.0)
+    return min(
+        (claim.model.demand().largest_share for claim in exhibit.policy.claims if column in claim.hide), default=1.0
+    )

@@ -1,18 +1,20 @@
 """A certificate: what was promised, what was found on the published parts, and how sure that is.
 
-Grades: *exact*; *bound* with its direction (the truth is at least / at most this); *estimate* (± d at confidence 1 − α);
-*not judged* where the evidence at hand neither shows nor refutes a promise; *measured* where a figure is told and nothing was
-promised. What was not judged is no violation, and does not hold either; what was measured is neither. Of both ``holds`` is null in
-JSON, and a certificate holds only when nothing is violated and nothing that was promised is left open.
+Grades: *exact*; *bound* with its direction (the truth is at least / at most this); *estimate* (± d at confidence 1 −
+α); *not judged* where the evidence at hand neither shows nor refutes a promise; *measured* where a figure is told and
+nothing was promised. What was not judged is no violation, and does not hold either; what was measured is neither. Of
+both ``holds`` is null in JSON, and a certificate holds only when nothing is violated and nothing that was promised is
+left open.
 
 Invariants
-    I1  A finding that holds shows what it holds on: a judged one whose figures do not reach what was required cannot be made
-        (see `honesty`), so no certificate with such a finding can.
-    I2  A bound on the wrong side shows nothing: a level at best, or no mistake among some, never holds. Such a finding is refuted
-        or not judged (`one_sided_verdict`).
-    I3  A certificate that was written is read as it stands. A finding in it whose figures deny that it holds is read as broken, one
-        that lacks a figure (version 0.1.0 left some out) as not judged.
-    I4  Figures have one form: that in which JSON gives them back. A tuple and the list that is read again are the same figure.
+    I1  A finding that holds shows what it holds on: a judged one whose figures do not reach what was required cannot be
+        made (see `honesty`), so no certificate with such a finding can.
+    I2  A bound on the wrong side shows nothing: a level at best, or no mistake among some, never holds. Such a finding
+        is refuted or not judged (`one_sided_verdict`).
+    I3  A certificate that was written is read as it stands. A finding in it whose figures deny that it holds is read as
+        broken, one that lacks a figure (version 0.1.0 left some out) as not judged.
+    I4  Figures have one form: that in which JSON gives them back. A tuple and the list that is read again are the same
+        figure.
 
 >>> Finding("k-anonymity", True, {"k": 5}, {"k": 2})
 Traceback (most recent call last):
@@ -24,19 +26,20 @@ Honesty
 Honesty: a finding may say that something holds only when its own figures say so.
 
 Definition
-    Every number that was required is among the figures achieved, and reached: a required 0 means none, unless a model says that
-    more of it protects more; a parameter of which a model says that less protects more (`Model.levels`), and every name that ends
-    in ``_at_most``, is an upper limit; any other parameter of a model is a lower limit. A required text (``distance: ordered``)
-    is not contradicted.
+    Every number that was required is among the figures achieved, and reached: a required 0 means none, unless a model
+    says that more of it protects more; a parameter of which a model says that less protects more (`Model.levels`), and
+    every name that ends in ``_at_most``, is an upper limit; any other parameter of a model is a lower limit. A required
+    text (``distance: ordered``) is not contradicted.
 
 Guarantee
-    Whatever is wrong with a comparison inside a model, a reading or a check, no certificate can show ✓ beside a figure that is
-    below what was asked, or beside no figure at all.
+    Whatever is wrong with a comparison inside a model, a reading or a check, no certificate can show ✓ beside a figure
+    that is below what was asked, or beside no figure at all.
 
 Invariants
     I1  Figures are written with six digits, so what is required is rounded the same way before the two are compared.
     I2  ``{"published": 0}`` is a figure too: nothing of what is hidden stands in any file, so there is nothing to link.
-    I3  What nobody declares is not guessed: a number of an unknown model that is no zero and no ``_at_most`` is not reached.
+    I3  What nobody declares is not guessed: a number of an unknown model that is no zero and no ``_at_most`` is not
+        reached.
 
 Cost: one look for every name, which is kept.
 
@@ -64,8 +67,8 @@ from sfumato.core.wording import Group, Worded, Wording, as_sentences, capitaliz
 from sfumato.models.base import Model, round_significant
 
 SCHEMA = 2
-"""The version of what ``certificate.json`` says: 1 had no `schema`, and findings without words; 2 adds `code`, `title`, `group`,
-`sentence`, `certainty` and `details` to every finding. Keys are added and never change their meaning."""
+"""The version of what ``certificate.json`` says: 1 had no `schema`, and findings without words; 2 adds `code`, `title`,
+`group`, `sentence`, `certainty` and `details` to every finding. Keys are added and never change their meaning."""
 LIMITS_PAGE = "docs/explanation/limits.md"
 EARLIER = frozenset({"0.1.0"})
 """Versions whose certificates say less than today's. Of one that is named nowhere as much is asked as of today's."""
@@ -167,7 +170,9 @@ class Finding:
     def certainty(self) -> str:
         """How sure it is, in one word: exact, bound, estimate, not-assessed or measured."""
         word = self.grade.partition(" ")[0].rstrip(",")
-        return "not-assessed" if self.open else word if word in ("exact", "bound", "estimate", "measured") else "unknown"
+        return (
+            "not-assessed" if self.open else word if word in ("exact", "bound", "estimate", "measured") else "unknown"
+        )
 
     @property
     def sentence(self) -> str:
@@ -180,7 +185,8 @@ class Finding:
         return self.wording.advice if self.state in ("violated", "warning") else ""
 
     def headline(self, unit: str = "people", knowledge: str = "only the published files") -> str:
-        """What the model guarantees, as one sentence; empty for a check. `knowledge` is what is known where no column is named."""
+        """What the model guarantees, as one sentence; empty for a check. `knowledge` is what is known where no column
+        is named."""
         words = self.wording
         proven = self.judged and self.holds and self.grade != AS_ASKED and dict(self.achieved) != NOTHING_PUBLISHED
         figures = {**self.required, **self.achieved} if proven else dict(self.required)
@@ -188,7 +194,8 @@ class Finding:
         return (fill(words.headline, values) or "") if words.headline else ""
 
     def to_json(self) -> dict[str, Any]:
-        """As certificates write it: figures for programs, and `code`, `title` and `sentence` for whoever reads it (`SCHEMA`)."""
+        """As certificates write it: figures for programs, and `code`, `title` and `sentence` for whoever reads it
+        (`SCHEMA`)."""
         entry: dict[str, Any] = {
             "model": self.model,
             "code": self.code,
@@ -225,7 +232,10 @@ _NEEDS = (
     (("give the ledger",), "this needs the earlier releases; add `--ledger FILE`"),
     (("give the table of it",), "this needs the population table; add `--population FILE`"),
     (("SFUMATO_PLUGINS",), "the policy uses the publisher's own code, which is not installed here"),
-    (("different rows with their counts",), "this check does not support releases in partitioned Parquet files (`--engine spark`)"),
+    (
+        ("different rows with their counts",),
+        "this check does not support releases in partitioned Parquet files (`--engine spark`)",
+    ),
     (("give the original",), "this needs the original data; add `--original FILE`"),
     (("needs the original",), "this needs the original data; add `--original FILE`"),
 )
@@ -272,9 +282,13 @@ def _sentence(finding: Finding) -> str:
 def _said_to_hold(finding: Finding) -> str:
     words, values = finding.wording, _values(finding)
     if dict(finding.achieved) == NOTHING_PUBLISHED:
-        return f"{join_names(finding.hide) or 'The hidden column'} is not published, so nobody can be linked to a value."
+        return (
+            f"{join_names(finding.hide) or 'The hidden column'} is not published, so nobody can be linked to a value."
+        )
     if finding.grade == AS_ASKED:
-        asked = join_names([f"{key} = {number_text(value)}" for key, value in finding.required.items() if _is_number(value)])
+        asked = join_names(
+            [f"{key} = {number_text(value)}" for key, value in finding.required.items() if _is_number(value)]
+        )
         return f"At least the required level ({asked}). Only the publisher knows the exact figure."
     filled = fill(words.holds, values) if words.holds else None
     return filled or as_sentences(finding.reason) or f"{words.title} holds."
@@ -286,8 +300,12 @@ def _said_violated(finding: Finding) -> str:
     filled = fill(words.violated, values) if words.violated != "{reason}" else None
     if not filled:
         return told or f"{words.title} is violated."
-    repeated = any("{reason}" in one for one in ((words.violated,) if isinstance(words.violated, str) else words.violated))
-    return filled if repeated or not told or not words.headline else f"{filled} {told}"  # only models add who falls below
+    repeated = any(
+        "{reason}" in one for one in ((words.violated,) if isinstance(words.violated, str) else words.violated)
+    )
+    return (
+        filled if repeated or not told or not words.headline else f"{filled} {told}"
+    )  # only models add who falls below
 
 
 def _said_failed(finding: Finding) -> str:
@@ -377,7 +395,9 @@ class Certificate:
         rows = [(f"{MARKS[each.state]} {each.state}", each.title, each.sentence) for each in self.findings]
         counts = self.records
         figures = [(f"{counts.published:,}", "records published"), (f"{counts.suppressed:,}", "suppressed")]
-        figures += [(f"{value:.4g}", name.replace("_", " ")) for name, value in self.utility.items() if isinstance(value, float)]
+        figures += [
+            (f"{value:.4g}", name.replace("_", " ")) for name, value in self.utility.items() if isinstance(value, float)
+        ]
         return card_html(title, f"Method: {self.method or 'unknown'}.", figures[:6], table_html(_HEADER, rows))
 
     @property
@@ -431,7 +451,9 @@ class Certificate:
             str(tree.get("method", "")),
             str(tree.get("version", "")),
             None if tree.get("ledger") is None else dict(tree["ledger"]),
-            None if "attacks" not in tree else tuple(KnownAttack(str(e["name"]), str(e["applies"])) for e in tree["attacks"]),
+            None
+            if "attacks" not in tree
+            else tuple(KnownAttack(str(e["name"]), str(e["applies"])) for e in tree["attacks"]),
         )
 
 

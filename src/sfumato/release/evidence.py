@@ -1,4 +1,5 @@
-"""The two trades of the audit: readings, which turn published parts into `Linkage`, and checks, which judge everything else.
+"""The two trades of the audit: readings, which turn published parts into `Linkage`, and checks, which judge everything
+else.
 
 A new form of release needs one reading in ``audit/readings``; a new thing to check is one file in ``audit/checks``.
 
@@ -31,7 +32,8 @@ from sfumato.release.view import Applicable, ReleaseView
 
 @dataclass(frozen=True, slots=True)
 class ViolationCount:
-    """What was found about people: classes (or groups of people) that break a claim, and whether everything could be judged."""
+    """What was found about people: classes (or groups of people) that break a claim, and whether everything could be
+    judged."""
 
     broken: int
     complete: bool = True
@@ -55,13 +57,16 @@ class Evidence(ABC):
     """Whether it counts people of a population; a claim about them is not judged where it does not."""
 
     reads_combinations: ClassVar[bool] = False
-    """Whether it reads the joint distribution of several hidden columns; a claim that needs it is not judged where it does not."""
+    """Whether it reads the joint distribution of several hidden columns; a claim that needs it is not judged where it
+    does not."""
 
     joins_itself: ClassVar[bool] = False
-    """Whether it judges claims over several releases by itself (`judge_all`), where there are no tables that could be joined."""
+    """Whether it judges claims over several releases by itself (`judge_all`), where there are no tables that could be
+    joined."""
 
     rows_are_records: ClassVar[bool] = False
-    """Whether every published row, of one table or of several, is one record: people are counted by names beside the rows."""
+    """Whether every published row, of one table or of several, is one record: people are counted by names beside the
+    rows."""
 
     @abstractmethod
     def read(self, exhibit: ReleaseView, claim: PrivacyRequirement) -> Linkage:
@@ -73,7 +78,8 @@ class Evidence(ABC):
         return evaluate_requirement(claim, linkage, self.grade, linkage.note, exhibit.policy.record_word)
 
     def of_people(self, exhibit: ReleaseView, claim: PrivacyRequirement) -> ViolationCount | None:
-        """What the data holder finds about people who stand in several rows that nothing ties; nothing where nobody counts them."""
+        """What the data holder finds about people who stand in several rows that nothing ties; nothing where nobody
+        counts them."""
         return None
 
     def judge_all(self, exhibit: ReleaseView, claim: PrivacyRequirement) -> Finding:
@@ -90,8 +96,11 @@ class Evidence(ABC):
         return iter(())
 
 
-def evaluate_requirement(claim: PrivacyRequirement, linkage: Linkage, grade: str, note: str, word: str = "people") -> Finding:
-    """What the claim's model makes of everybody's candidates; `note` is the reason where it holds, `word` what was counted."""
+def evaluate_requirement(
+    claim: PrivacyRequirement, linkage: Linkage, grade: str, note: str, word: str = "people"
+) -> Finding:
+    """What the claim's model makes of everybody's candidates; `note` is the reason where it holds, `word` what was
+    counted."""
     verdict = claim.model.satisfied(linkage)
     below = int(linkage.people[~verdict].sum())
     return Finding(
@@ -109,8 +118,10 @@ def evaluate_requirement(claim: PrivacyRequirement, linkage: Linkage, grade: str
 def below_text(below: int, word: str, classes: int | None = None) -> str:
     """How many people or records do not reach a level, and in how many equivalence classes.
 
-    >>> below_text(1, "people", 1), below_text(1200, "records")
-    ('1 person in 1 equivalence class does not reach the required level', '1,200 records do not reach the required level')
+    >>> below_text(1, "people", 1)
+    '1 person in 1 equivalence class does not reach the required level'
+    >>> below_text(1200, "records")
+    '1,200 records do not reach the required level'
     """
     one = {"people": "person"}.get(word, word.removesuffix("s"))
     inside = "" if classes is None else " in " + count_text(classes, "equivalence class", "equivalence classes")
@@ -135,7 +146,8 @@ class Check(Applicable, Worded):
     """Whether its figures are the same whatever is at hand, so that a certificate can be compared with them."""
 
     forbids: ClassVar[bool] = True
-    """Whether a release that breaks it is not even made; else it is made, and its certificate says that it does not hold."""
+    """Whether a release that breaks it is not even made; else it is made, and its certificate says that it does not
+    hold."""
 
     asked: ClassVar[bool] = False
     """Whether the policy sets its level, so that a release which falls short of it is no defect of the method."""
@@ -164,7 +176,8 @@ class Warning:
 
 @dataclass(frozen=True, slots=True)
 class SourceReport:
-    """What was found in a source: findings about rules and constraints, and warnings that the policy has not accepted."""
+    """What was found in a source: findings about rules and constraints, and warnings that the policy has not
+    accepted."""
 
     findings: tuple[Finding, ...] = ()
     warnings: tuple[Warning, ...] = ()
@@ -184,7 +197,8 @@ class SourceAudit:
         return policy.data.read(data)
 
     def rehearse(self, policy: Policy) -> None:
-        """Refuse a target that could not be loaded, before a row is read; what only stands in its way is told by `examine`."""
+        """Refuse a target that could not be loaded, before a row is read; what only stands in its way is told by
+        `examine`."""
 
     def require_sound(self, policy: Policy, dataset: Any, *, rules_stay: bool) -> None:
         """Refuse a dataset that a release could not mend; `rules_stay`: the method leaves records as they are."""
@@ -197,7 +211,9 @@ class SourceAudit:
         """What can be said when the source is not read."""
         return without_accepted_warnings(policy.accept, [*unprotected_columns(policy)])
 
-    def examine(self, policy: Policy, dataset: Any, since: str | None = None, form: type[Form] | None = None) -> SourceReport:
+    def examine(
+        self, policy: Policy, dataset: Any, since: str | None = None, form: type[Form] | None = None
+    ) -> SourceReport:
         """Findings and warnings about the original.
 
         `since` is an earlier release folder to compare with, `form` what would be published, when that is known.

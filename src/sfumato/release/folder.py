@@ -10,28 +10,32 @@
       <part>.csv        the published parts
       <part>/part-00000.parquet …  the same as a folder, of releases made where the data lies
       report.html       the public report
-      statement.dsse.json  of a signed release: manifest, certificate and all files as one signed statement (`statement`)
+      statement.dsse.json  of a signed release: manifest, certificate and all files as one signed statement
+                           (`statement`)
       target.json       of a database that was loaded: what the audit found in the target, bound to this manifest
 
 Invariants
     I1  A folder appears under its final name only when it is complete: written beside it, synced, then renamed.
-    I2  Every file but the manifest, the record of a load and the signed statement is listed in the manifest with its sha256.
-    I3  Nothing in a folder is read before everything in it is known to be a plain file, and nothing that a file in it names lies
-        outside it (`plain_files`).
+    I2  Every file but the manifest, the record of a load and the signed statement is listed in the manifest with its
+        sha256.
+    I3  Nothing in a folder is read before everything in it is known to be a plain file, and nothing that a file in it
+        names lies outside it (`plain_files`).
 
 
 Trace file
 ----------
-The private trace on disk, for releases whose later audits need it: beside the folder, never in it, readable by its owner only.
+The private trace on disk, for releases whose later audits need it: beside the folder, never in it, readable by its
+owner only.
 
-A replaced table whose rows are shuffled can be compared with its original record by record only by somebody who has the trace.
-``DIR.private.trace`` holds the rows and what the method wants the audit to know; whoever has it can undo the shuffling.
+A replaced table whose rows are shuffled can be compared with its original record by record only by somebody who has the
+trace. ``DIR.private.trace`` holds the rows and what the method wants the audit to know; whoever has it can undo the
+shuffling.
 
 Invariants
     I1  Written with mode 0600 from the first byte on, outside the release folder, and never through a link.
     I2  Plain arrays and texts only; nothing in the file is executed when it is read. The seed is not in it.
-    I3  It names the certificate and the parts that it was written for. Beside a folder that has none of these it belongs to another
-        release, which had the same name: it is not used, and the audit says so.
+    I3  It names the certificate and the parts that it was written for. Beside a folder that has none of these it
+        belongs to another release, which had the same name: it is not used, and the audit says so.
 """
 
 from __future__ import annotations
@@ -95,11 +99,14 @@ SPARE = 1 << 18
 
 
 def require_room(target: Path, wanted: int = 0) -> None:
-    """Refuses, before anything is computed, a folder that could not be written afterwards; `wanted` bytes are for its parts."""
+    """Refuses, before anything is computed, a folder that could not be written afterwards; `wanted` bytes are for its
+    parts."""
     if target.is_symlink():
         require_writable(target)
     if target.exists() and any(target.iterdir() if target.is_dir() else [target]):
-        raise DataError(f"{target.name} exists already", where=str(target), hint="choose another --out, or remove it first")
+        raise DataError(
+            f"{target.name} exists already", where=str(target), hint="choose another --out, or remove it first"
+        )
     require_writable_folder(target.parent)
     for place in (_nearest(target.parent), Path(tempfile.gettempdir())):
         free = shutil.disk_usage(place).free
@@ -142,11 +149,14 @@ def require_finished(folder: Path) -> None:
 
 @contextmanager
 def new_folder(target: Path, *, before_rename: Callable[[Path], None] | None = None) -> Iterator[Path]:
-    """A temporary folder beside `target` that takes its name when the block ends well, and vanishes when it does not (I1)."""
+    """A temporary folder beside `target` that takes its name when the block ends well, and vanishes when it does not
+    (I1)."""
     if target.is_symlink():
         require_writable(target)
     if target.exists() and any(target.iterdir() if target.is_dir() else [target]):
-        raise DataError(f"{target.name} exists already", where=str(target), hint="choose another --out, or remove it first")
+        raise DataError(
+            f"{target.name} exists already", where=str(target), hint="choose another --out, or remove it first"
+        )
     target.parent.mkdir(parents=True, exist_ok=True)
     remove_abandoned_folders(target.parent, f".{glob.escape(target.name)}.????????.tmp")
     draft = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
@@ -194,24 +204,29 @@ def write_manifest(
 ) -> None:
     """List every other file of a draft with its digest (I2).
 
-    When it is written `again`, parts keep the digests that were listed first: they are what was certified, whatever lies there now.
-    """
+    When it is written `again`, parts keep the digests that were listed first: they are what was certified, whatever
+    lies there now."""
     present = {name: file for name, file in files_of(folder).items() if name not in UNLISTED}
     listed = _listed(read_tree(folder / MANIFEST)) if again else {}
     known = {name: str(listed[name]["sha256"]) for name in present if name in rows and name in listed}
     fresh = [name for name in present if name not in known]
     known |= zip(fresh, over_files(digest, [present[name] for name in fresh]), strict=True)
     files = {name: {"sha256": known[name]} | ({"rows": rows[name]} if name in rows else {}) for name in present}
-    manifest = {"format": MANIFEST_VERSION, "form": form.name, "version": __version__, "files": files, "public": form.to_public()}
+    manifest = {
+        "format": MANIFEST_VERSION,
+        "form": form.name,
+        "version": __version__,
+        "files": files,
+        "public": form.to_public(),
+    }
     write_json(manifest, folder / MANIFEST, synced=False)  # before it gets its name everything in it is (I1)
 
 
 def read_folder(path: Path, *, draft: bool = False, engine: FileEngine | None = None) -> ReleaseView:
     """A release folder as an outsider sees it; damage is listed, not raised, so that the audit can name it.
 
-    A draft has no certificate yet. Parts that are folders are counted by the engine; who names none does not understand counts, and
-    such a release is refused.
-    """
+    A draft has no certificate yet. Parts that are folders are counted by the engine; who names none does not understand
+    counts, and such a release is refused."""
     if not draft:
         require_finished(path)
     present = files_of(path)  # I3
@@ -228,13 +243,18 @@ def read_folder(path: Path, *, draft: bool = False, engine: FileEngine | None = 
         if "rows" in entry and "/" not in name and name in present and file.suffix in {".csv", ".parquet"}:
             parts[file.stem] = _part(file, damage, form)
             if file.stem in parts and len(parts[file.stem]) != entry["rows"]:
-                damage.append(f"{printable_name(name)} has {len(parts[file.stem])} rows, the manifest says {entry['rows']}")
+                damage.append(
+                    f"{printable_name(name)} has {len(parts[file.stem])} rows, the manifest says {entry['rows']}"
+                )
     inside = [name for name, entry in files.items() if "rows" in entry and is_part_file(name) and name in present]
     if inside and engine is None:
         hint = "verify, measure and report do"
-        raise ReleaseError("rows of this release lie in folders of files, which this does not read", where=str(path), hint=hint)
+        raise ReleaseError(
+            "rows of this release lie in folders of files, which this does not read", where=str(path), hint=hint
+        )
     folders = {
-        name: [file for file in inside if file.startswith(f"{name}/")] for name in {file.partition("/")[0]: 0 for file in inside}
+        name: [file for file in inside if file.startswith(f"{name}/")]
+        for name in {file.partition("/")[0]: 0 for file in inside}
     }
     where = {name: [path / file for file in mine] for name, mine in folders.items()}
     for main, lists in form.lists(list(folders)).items():
@@ -243,7 +263,9 @@ def read_folder(path: Path, *, draft: bool = False, engine: FileEngine | None = 
         if parts[name].text.records != sum(files[file]["rows"] for file in mine):
             damage.append(f"{printable_name(name)} does not have as many rows as the manifest says")
     used = engine or HERE
-    return ReleaseView(form, parts, policy, certificate, tuple(damage), path, over_files=used.over_files, repeats=used.repeats)
+    return ReleaseView(
+        form, parts, policy, certificate, tuple(damage), path, over_files=used.over_files, repeats=used.repeats
+    )
 
 
 def form_of(path: Path) -> Form:
@@ -257,7 +279,8 @@ def form_of(path: Path) -> Form:
 
 
 def folder_cover(path: Path, policy: Policy | None = None) -> ReleaseView:
-    """Form and policy of a release folder, in which its tables need not lie; the policy is not read where it is at hand."""
+    """Form and policy of a release folder, in which its tables need not lie; the policy is not read where it is at
+    hand."""
     return ReleaseView(form_of(path), {}, _policy(path, files_of(path)) if policy is None else policy)
 
 
@@ -266,7 +289,9 @@ def _require_format(manifest: Any, path: Path) -> None:
     said = manifest.get("format", MANIFEST_VERSION) if isinstance(manifest, Mapping) else MANIFEST_VERSION
     if type(said) is not int or said != MANIFEST_VERSION:
         hint = "a newer version of Sfumato may have written it"
-        raise ReleaseError("the manifest has a format that this version does not know", where=str(path / MANIFEST), hint=hint)
+        raise ReleaseError(
+            "the manifest has a format that this version does not know", where=str(path / MANIFEST), hint=hint
+        )
 
 
 def _counted_part(files: list[Path], beside: Sequence[str], damage: list[str], engine: FileEngine) -> Part:
@@ -293,7 +318,12 @@ def _rows_in(file: Path) -> int:
 
 
 def _with_lists(
-    main: str, lists: Sequence[str], where: Mapping[str, list[Path]], beside: Sequence[str], damage: list[str], engine: FileEngine
+    main: str,
+    lists: Sequence[str],
+    where: Mapping[str, list[Path]],
+    beside: Sequence[str],
+    damage: list[str],
+    engine: FileEngine,
 ) -> dict[str, Part]:
     """A table that is a folder, and the parts that list what its buckets hide."""
     if not lists:
@@ -301,7 +331,9 @@ def _with_lists(
     try:
         aside = tuple(name for name in engine.columns(where[main]) if name in beside)
         found = engine.with_buckets(where[main], {name: where[name] for name in lists}, aside)
-        return {name: Part(*each, aside if name == main and each[1] is not None else ()) for name, each in found.items()}
+        return {
+            name: Part(*each, aside if name == main and each[1] is not None else ()) for name, each in found.items()
+        }
     except DataError as error:
         damage.append(f"{printable_name(main)} cannot be read: {error.what}")
         return {name: Part(pa.table({}), np.zeros(0, dtype=np.int64)) for name in (main, *lists)}
@@ -321,23 +353,35 @@ def _listed(manifest: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
 def _policy(path: Path, present: Mapping[str, Path]) -> Policy:
     """The policy of a folder; it says nothing about places outside it (I3)."""
     if POLICY not in present:
-        raise ReleaseError(f"no {POLICY} in the folder", where=str(path), hint="give a folder that 'sfumato publish' wrote")
+        raise ReleaseError(
+            f"no {POLICY} in the folder", where=str(path), hint="give a folder that 'sfumato publish' wrote"
+        )
     policy = Policy.read(path / POLICY)
     hint = "a policy in a release folder names nothing outside it; do not trust this one"
     told = sorted(set(policy.data.model_fields_set) & set(policy.data.private) - {"base"})
     if told or policy.ledger or policy.key:
-        raise ReleaseError(f"{POLICY} names '{(told or ['ledger or key'])[0]}', which is private", where=str(path), hint=hint)
+        raise ReleaseError(
+            f"{POLICY} names '{(told or ['ledger or key'])[0]}', which is private", where=str(path), hint=hint
+        )
     for name, column in policy.columns.items():
         spec = column.hierarchy
         if isinstance(spec, str) and is_standing(spec) and not (is_inner(spec) and spec in present):
-            raise ReleaseError(f"the hierarchy of '{printable_name(name)}' is no file of the folder", where=str(path), hint=hint)
+            raise ReleaseError(
+                f"the hierarchy of '{printable_name(name)}' is no file of the folder", where=str(path), hint=hint
+            )
     return policy
 
 
 def open_release(
-    path: str | Path, *, original: Any = None, history: History | None = None, engine: FileEngine | None = None, **parameters: Any
+    path: str | Path,
+    *,
+    original: Any = None,
+    history: History | None = None,
+    engine: FileEngine | None = None,
+    **parameters: Any,
 ) -> ReleaseView:
-    """A release folder; with the original the data holder's side of it, the private trace beside the folder included."""
+    """A release folder; with the original the data holder's side of it, the private trace beside the folder
+    included."""
     return with_private_data(read_folder(Path(path), engine=engine), original, history, **parameters)
 
 
@@ -351,7 +395,8 @@ def with_private_data(exhibit: ReleaseView, original: Any, history: History | No
 
 
 def _as_named(original: Any) -> Any:
-    """The data that a policy names, where the policy is given as the original: of a table of people and one of their rows, both."""
+    """The data that a policy names, where the policy is given as the original: of a table of people and one of their
+    rows, both."""
     if isinstance(original, str | Path) and Path(original).suffix in (".yaml", ".yml"):
         return Policy.read(original).data.read()
     return None
@@ -408,9 +453,12 @@ def provenance_path(folder: Path) -> Path:
 
 
 def save_provenance(trace: Provenance, folder: Path) -> Path:
-    """Write the rows of the trace, what its form adds to them, and for which release they are (I3), beside the folder."""
+    """Write the rows of the trace, what its form adds to them, and for which release they are (I3), beside the
+    folder."""
     packed = io.BytesIO()
-    np.savez_compressed(packed, **dict(_flat({"rows": trace.rows, "extra": _extra(trace), "release": _identity(folder)})))
+    np.savez_compressed(
+        packed, **dict(_flat({"rows": trace.rows, "extra": _extra(trace), "release": _identity(folder)}))
+    )
     return replace_file(provenance_path(folder), packed.getvalue(), private=True)  # I1
 
 
@@ -428,7 +476,8 @@ def _extra(trace: Provenance) -> dict[str, Any]:
 
 
 def read_provenance(folder: Path, form: Form) -> Provenance:
-    """Return the trace beside a folder of this form: an empty one when there is none, or when it is another release's (I3)."""
+    """Return the trace beside a folder of this form: an empty one when there is none, or when it is another release's
+    (I3)."""
     path, tree = provenance_path(folder), dict[str, Any]({"rows": {}, "extra": {}})
     try:
         with open_plain(path) as file, np.load(file, allow_pickle=False) as stored:  # I2
@@ -437,13 +486,17 @@ def read_provenance(folder: Path, form: Form) -> Provenance:
     except FileNotFoundError:
         return form.trace_type()()
     except (OSError, ValueError, KeyError, EOFError, TypeError, AttributeError, zipfile.BadZipFile):
-        raise ReleaseError("the private trace cannot be read", where=str(path), hint="remove it to audit without it") from None
+        raise ReleaseError(
+            "the private trace cannot be read", where=str(path), hint="remove it to audit without it"
+        ) from None
     kind, written_for = form.trace_type(), tree.get("release")
     if written_for is not None and not set(written_for.items()) & set(_identity(folder).items()):
         return kind(foreign=True)
     known = {field.name for field in fields(kind)} - _COMMON
     if not set(tree["extra"]) <= known:
-        raise ReleaseError("the private trace belongs to another form", where=str(path), hint="remove it to audit without it")
+        raise ReleaseError(
+            "the private trace belongs to another form", where=str(path), hint="remove it to audit without it"
+        )
     return kind(tree["rows"], **tree["extra"], lasting=True)
 
 

@@ -1,10 +1,9 @@
 """A form: a kind of thing that can be published. A new form is one file in the room ``forms`` with one class.
 
-A form says what its parts are and how their files are read, which columns it brings along itself, how many records it speaks
-of, what the private trace holds, what a ledger keeps of it and whether it is loaded into a target. Its declared fields are its
-*public parameters*: what is disclosed on purpose and stands in the manifest, typed and strict. An audit that meets a parameter no
-form declares refuses the folder.
-"""
+A form says what its parts are and how their files are read, which columns it brings along itself, how many records it
+speaks of, what the private trace holds, what a ledger keeps of it and whether it is loaded into a target. Its declared
+fields are its *public parameters*: what is disclosed on purpose and stands in the manifest, typed and strict. An audit
+that meets a parameter no form declares refuses the folder."""
 
 from __future__ import annotations
 
@@ -43,7 +42,8 @@ class Form(BaseModel):
     shows_columns: ClassVar[bool] = False
     """Whether its parts show columns of the policy, so that roles can be judged on them."""
     recodes: ClassVar[bool] = False
-    """Whether quasi-identifiers stand in its main part, exactly or more coarsely, beside an original with the same columns."""
+    """Whether quasi-identifiers stand in its main part, exactly or more coarsely, beside an original with the same
+    columns."""
     replaces: ClassVar[bool] = False
     """Whether it shows new values instead of original ones, so that rows before and after can be laid side by side."""
     kind: ClassVar[str] = "table"
@@ -57,7 +57,8 @@ class Form(BaseModel):
     hides_size: ClassVar[bool] = False
     """Whether how many records the original had is not told: then a certificate counts what is published."""
     reads_knowledge: ClassVar[bool] = False
-    """Whether its reading judges any dependency that outsiders know; else those between given and other columns are refused."""
+    """Whether its reading judges any dependency that outsiders know; else those between given and other columns are
+    refused."""
     has_target: ClassVar[bool] = False
     """Whether it is loaded into a target, which can be verified, too."""
     links_rows: ClassVar[bool] = False
@@ -65,7 +66,8 @@ class Form(BaseModel):
     company: ClassVar[str] = "tables"
     """Forms of one company can be judged together; a ledger keeps releases of one company."""
     promises: ClassVar[bool] = True
-    """Whether a policy of people has to promise something; a form that can promise nothing says so in its certificate."""
+    """Whether a policy of people has to promise something; a form that can promise nothing says so in its
+    certificate."""
     remembered: ClassVar[bool] = False
     """Whether a ledger can keep it and judge the next release together with it; then it has a `memory`."""
 
@@ -73,7 +75,8 @@ class Form(BaseModel):
 
     @property
     def rests_on_chance(self) -> bool:
-        """Whether whoever can repeat the draws behind it undoes what it promises; groups stay groups, whoever made them."""
+        """Whether whoever can repeat the draws behind it undoes what it promises; groups stay groups, whoever made
+        them."""
         return False
 
     @property
@@ -115,7 +118,8 @@ class Form(BaseModel):
         return Provenance
 
     def uncounted(self, policy: Policy) -> tuple[str, ...]:
-        """Columns of its parts that are not counted where rows lie elsewhere, because nothing judged on counts needs them."""
+        """Columns of its parts that are not counted where rows lie elsewhere, because nothing judged on counts needs
+        them."""
         return policy.with_role("other")
 
     def misfits(self, exhibit: ReleaseView) -> Iterator[str]:
@@ -138,11 +142,13 @@ class Form(BaseModel):
         raise PolicyError(f"a ledger cannot remember a {self}", hint="publish without a ledger")
 
     def sheets(self, exhibit: ReleaseView, memory: Memory) -> tuple[RememberedTable, ...]:
-        """The published tables of a remembered release, record by record; none where nothing can be joined with anything."""
+        """The published tables of a remembered release, record by record; none where nothing can be joined with
+        anything."""
         raise PolicyError(f"nobody can join a {self} with other releases", hint="publish without a ledger")
 
     def accounts(self, exhibit: ReleaseView, memory: Memory) -> bool:
-        """Whether the remembered records are those behind the published rows: each row has one, and says what it has."""
+        """Whether the remembered records are those behind the published rows: each row has one, and says what it
+        has."""
         return False
 
     def shown(self, exhibit: ReleaseView) -> tuple[str, ...]:
@@ -150,7 +156,8 @@ class Form(BaseModel):
         return tuple(exhibit.data.names)
 
     def beside(self, part: str, policy: Policy, original: Any) -> tuple[str, pa.Table, list[str]]:
-        """Of a form that replaces values: the name of the table behind a part, its original, and the columns with new values."""
+        """Of a form that replaces values: the name of the table behind a part, its original, and the columns with new
+        values."""
         raise PolicyError(f"a {self} replaces no values")
 
     def uncountable(self, exhibit: ReleaseView) -> str:

@@ -1,7 +1,8 @@
-"""A method: arranges the data so that its reading will be good. It returns a `Release` or raises `Infeasible`, and never
-certifies itself.
+"""A method: arranges the data so that its reading will be good. It returns a `Release` or raises `Infeasible`, and
+never certifies itself.
 
-A new method is one file in this folder with one class. Its declared fields are what may stand under ``method:`` in a policy.
+A new method is one file in this folder with one class. Its declared fields are what may stand under ``method:`` in a
+policy.
 
 
 Methods
@@ -82,30 +83,37 @@ class Method(BaseModel):
     """Whether it takes earlier releases into account, as every claim needs once there is a ledger."""
 
     counts_people: ClassVar[bool] = False
-    """Whether it keeps claims for people who stand in several rows; others refuse a policy that says whose rows they are."""
+    """Whether it keeps claims for people who stand in several rows; others refuse a policy that says whose rows they
+    are."""
     links_rows: ClassVar[bool] = False
     """Whether it publishes something that ties the rows of a person together."""
 
     reads: ClassVar[frozenset[str]] = frozenset()
-    """Keys of a policy that have an effect because of this method, as `Source.reads` names them; others do not read them."""
+    """Keys of a policy that have an effect because of this method, as `Source.reads` names them; others do not read
+    them."""
 
     hides_combinations: ClassVar[bool] = False
-    """Whether it keeps claims on the joint distribution of several hidden columns (`PrivacyRequirement.needs_joint`)."""
+    """Whether it keeps claims on the joint distribution of several hidden columns
+    (`PrivacyRequirement.needs_joint`)."""
 
     codes: ClassVar[bool] = False
-    """Whether it writes quasi-identifiers by the leaves of their hierarchies, so that coded values are never shown as they are."""
+    """Whether it writes quasi-identifiers by the leaves of their hierarchies, so that coded values are never shown as
+    they are."""
     for_series: ClassVar[bool] = False
-    """Whether it is made for one more release of what was published before; then the planner takes it when there is a ledger."""
+    """Whether it is made for one more release of what was published before; then the planner takes it when there is a
+    ledger."""
 
     on_classes: ClassVar[bool] = False
     """Whether it works on classes with counts, so that rows may lie elsewhere; others must have the rows."""
     by_region: ClassVar[bool] = False
     """Whether regions of a table may be solved apart from each other, each by this method."""
     cuts_as_regions: ClassVar[bool] = False
-    """Whether it would itself begin with the cuts that make regions, so that even the smallest are best solved apart."""
+    """Whether it would itself begin with the cuts that make regions, so that even the smallest are best solved
+    apart."""
 
     minimal: ClassVar[bool] = False
-    """Whether it writes values no more coarsely than it must; then what is published also says what would not have been safe."""
+    """Whether it writes values no more coarsely than it must; then what is published also says what would not have been
+    safe."""
 
     shares: ClassVar[Mapping[Effort, float]] = {"quick": 0.1, "balanced": 1.0, "thorough": 3.0}
     """How much of the usual time a search takes under each effort, where the policy does not state seconds."""
@@ -115,15 +123,20 @@ class Method(BaseModel):
         """Why this method cannot serve the policy, told before any data is read; empty when it can."""
 
     def unremembered(self, policy: Policy) -> str:
-        """Why a ledger cannot keep what it would publish under this policy, or it cannot go on with one; empty when it can."""
+        """Why a ledger cannot keep what it would publish under this policy, or it cannot go on with one; empty when it
+        can."""
         if not self.form.remembered:
-            return f"a ledger cannot keep a {self.form.name}, so the next release could not be judged with it; publish without one"
+            return (
+                f"a ledger cannot keep a {self.form.name}, so the next release could not be judged with it; publish"
+                " without one"
+            )
         if not self.remembers:
             return "it does not look at earlier releases, and every claim is about all of them together"
         return ""
 
     def after(self, policy: Policy, history: History, data: Any = None) -> list[str]:
-        """What earlier releases mean for what it would do, in sentences; `Infeasible` when they leave nothing to publish."""
+        """What earlier releases mean for what it would do, in sentences; `Infeasible` when they leave nothing to
+        publish."""
         return []
 
     def read_keys(self) -> frozenset[str]:
@@ -131,7 +144,8 @@ class Method(BaseModel):
         return self.reads
 
     def rows_for(self, policy: Policy) -> str:
-        """Why it must have rows, where rows lie elsewhere and only classes with counts come here; empty when classes will do."""
+        """Why it must have rows, where rows lie elsewhere and only classes with counts come here; empty when classes
+        will do."""
         return "" if self.on_classes else f"{self.name} needs rows, not classes with counts"
 
     @abstractmethod
@@ -143,7 +157,8 @@ class Method(BaseModel):
         return 0, "it is the only one that can"
 
     def seconds_of_search(self, policy: Policy, thorough: float) -> float:
-        """Return how long a search may take: what the policy says of this method, or the share of `thorough` for its effort."""
+        """Return how long a search may take: what the policy says of this method, or the share of `thorough` for its
+        effort."""
         said: float | None = getattr(self, "seconds", None) if "seconds" in self.model_fields_set else None
         return said if said is not None else self.shares[policy.effort] * thorough
 
@@ -156,11 +171,13 @@ class Method(BaseModel):
         return []
 
     def finds_out(self) -> bool:
-        """Whether claims are not made true but found to be true, or not, of what it made: one that fails is then no defect."""
+        """Whether claims are not made true but found to be true, or not, of what it made: one that fails is then no
+        defect."""
         return False
 
     def doubts(self, policy: Policy, data: Any) -> list[str]:
-        """What the rules may come to be broken by, in sentences that `describe` says, too; then a refusal is no defect."""
+        """What the rules may come to be broken by, in sentences that `describe` says, too; then a refusal is no
+        defect."""
         return []
 
     def picture(self, policy: Policy) -> str:

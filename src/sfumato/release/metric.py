@@ -1,7 +1,8 @@
 """A metric: what a release is still good for, measured on what was published.
 
-A new metric is one file in this folder with one class. A figure that needs the original is the data holder's: it stands in the
-private report and in `measure`. Into a release folder go only the figures that anybody can compute from the folder.
+A new metric is one file in this folder with one class. A figure that needs the original is the data holder's: it stands
+in the private report and in `measure`. Into a release folder go only the figures that anybody can compute from the
+folder.
 
 
 Metrics
@@ -25,7 +26,8 @@ class Metric(Applicable):
     """One measure of utility."""
 
     figure: ClassVar[str] = ""
-    """The key of the figure in certificates, when several metrics measure the same thing on different forms; else the name."""
+    """The key of the figure in certificates, when several metrics measure the same thing on different forms; else the
+    name."""
     goal: ClassVar[Literal["lower", "higher"]] = "lower"
     range: ClassVar[str]
     forms: ClassVar[tuple[type[Form], ...]] = (Recoded,)

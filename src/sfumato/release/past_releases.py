@@ -2,8 +2,9 @@
 
 Notation
     key       the stable private name of a record across releases; never published
-    memory    the key, the published row and the original values of every record behind a release; private. Where rows lie
-              elsewhere (`history.persistent_classes`) records of which everything is alike are remembered as one, with their number
+    memory    the key, the published row and the original values of every record behind a release; private. Where rows
+              lie elsewhere (`history.persistent_classes`) records of which everything is alike are remembered as one,
+              with their number
     sheet     one published table, as the remembered records stand in it; a release is a bundle of sheets
 
 Invariants
@@ -87,7 +88,9 @@ class Memory:
         columns |= {f"{_PLACE}{part}": pa.array(rows) for part, rows in self.places.items()}
         columns |= {_LINEAGE: pa.array(self.lineage)} if len(self.lineage) else {}
         columns |= {} if self.counts is None else {_COUNT: pa.array(self.counts)}
-        return pa.table({"key": self.key_column, "row": pa.array(self.rows), "counterfeit": pa.array(self.counterfeit), **columns})
+        return pa.table(
+            {"key": self.key_column, "row": pa.array(self.rows), "counterfeit": pa.array(self.counterfeit), **columns}
+        )
 
     @classmethod
     def from_arrow(cls, table: pa.Table) -> Memory:
@@ -103,7 +106,9 @@ class Memory:
                 for name in table.column_names
                 if name.startswith(_PLACE)
             },
-            table.column(_LINEAGE).to_numpy().astype(np.int64) if _LINEAGE in table.column_names else np.zeros(0, dtype=np.int64),
+            table.column(_LINEAGE).to_numpy().astype(np.int64)
+            if _LINEAGE in table.column_names
+            else np.zeros(0, dtype=np.int64),
             table.column(_COUNT).to_numpy().astype(np.int64) if _COUNT in table.column_names else None,
         )
 
@@ -179,7 +184,9 @@ class StoredRelease(PastRelease):
     _covered: Callable[[], ReleaseView]
 
     @classmethod
-    def of(cls, number: int, when: str, cover: Callable[[], ReleaseView], release: Callable[[], PastRelease]) -> StoredRelease:
+    def of(
+        cls, number: int, when: str, cover: Callable[[], ReleaseView], release: Callable[[], PastRelease]
+    ) -> StoredRelease:
         """The release with this number; `cover` reads form and policy, `release` everything."""
         made = cls.__new__(cls)
         made.__dict__.update(number=number, when=when, _covered=cover, _opened=release)
@@ -208,7 +215,8 @@ class History:
 
     releases: tuple[PastRelease, ...] = ()  # I2
     kept: pa.Table | None = None
-    """What a ledger kept of the first of them, all together (`history.published_cells`), so that these need not be read again."""
+    """What a ledger kept of the first of them, all together (`history.published_cells`), so that these need not be read
+    again."""
 
     def then(self, past: PastRelease) -> History:
         """The history with one more release."""
@@ -222,7 +230,8 @@ class History:
 
     @property
     def counted(self) -> bool:
-        """Whether all that is remembered are people with a count, as where rows lie elsewhere (`history.persistent_classes`)."""
+        """Whether all that is remembered are people with a count, as where rows lie elsewhere
+        (`history.persistent_classes`)."""
         return bool(self.releases) and all(past.memory.counts is not None for past in self.releases)
 
     def column(self, name: str) -> list[str]:
@@ -235,7 +244,11 @@ class History:
 
 
 def remember(
-    policy: Policy, original: Table, behind: IntArray, names: Sequence[str], places: Mapping[str, IntArray] | None = None
+    policy: Policy,
+    original: Table,
+    behind: IntArray,
+    names: Sequence[str],
+    places: Mapping[str, IntArray] | None = None,
 ) -> Memory:
     """The memory of the records behind the rows of a main part, each of which has one."""
     keys = keys_of(policy, original) if policy.key else tuple(str(i) for i in range(original.rows))
@@ -245,13 +258,16 @@ def remember(
 
 
 def with_persons(policy: Policy, original: Table, memory: Memory) -> Memory:
-    """The memory with whose records they are, and with records that were left out: they could have been behind a row."""
+    """The memory with whose records they are, and with records that were left out: they could have been behind a
+    row."""
     keys = keys_of(policy, original) if policy.key else tuple(str(i) for i in range(original.rows))
     number = {key: place for place, key in enumerate(keys)}
     behind = [number[key] for key in memory.keys]
     left = np.setdiff1d(np.arange(original.rows), behind)
     every = pa.array(np.concatenate([np.array(behind, dtype=np.int64), left]))
-    columns = {name: text_of(original, name) for name in memory.values.names} | {WHOSE: persons_of_records(policy, original)}
+    columns = {name: text_of(original, name) for name in memory.values.names} | {
+        WHOSE: persons_of_records(policy, original)
+    }
     nowhere, nobody = np.full(len(left), -1, dtype=np.int64), np.zeros(len(left), dtype=np.bool_)
     return Memory(
         (*memory.keys, *(keys[i] for i in left.tolist())),
@@ -279,14 +295,20 @@ def keys_of(policy: Policy, table: Table | Baskets) -> tuple[str, ...]:
     columns = [table.text(name) for name in policy.key]
     labels = [np.array(text.labels, dtype=object)[text.codes].tolist() for text in columns]
     keys = tuple(labels[0]) if len(labels) == 1 else tuple(map(SEPARATOR.join, zip(*labels, strict=True)))
-    if isinstance(table, RelatedTable) and table.absent.any():  # the line of a person without rows has the person's own key
+    if (
+        isinstance(table, RelatedTable) and table.absent.any()
+    ):  # the line of a person without rows has the person's own key
         names = persons_of_records(policy, table).to_pylist()
-        keys = tuple(f"{NO_ROW}{SEPARATOR}{names[i]}" if absent else keys[i] for i, absent in enumerate(table.absent.tolist()))
+        keys = tuple(
+            f"{NO_ROW}{SEPARATOR}{names[i]}" if absent else keys[i] for i, absent in enumerate(table.absent.tolist())
+        )
     where = ", ".join(policy.key)
     if len(set(keys)) < len(keys):  # I1
         twice = len(keys) - len(set(keys))
         raise DataError(
-            f"{twice} record(s) repeat the key of another one", where=where, hint="a key must be unique; add a column to it"
+            f"{twice} record(s) repeat the key of another one",
+            where=where,
+            hint="a key must be unique; add a column to it",
         )
     if pc.any(pc.equal(pc.utf8_trim(pa.array(keys, pa.string()), SEPARATOR), "")).as_py():
         raise DataError("a record has an empty key", where=where, hint="every record needs a key that stays the same")

@@ -1,4 +1,5 @@
-"""A release: the published parts of a form, what is disclosed on purpose, and the private trace that never leaves the house.
+"""A release: the published parts of a form, what is disclosed on purpose, and the private trace that never leaves the
+house.
 
 Invariants
     I1  Nothing in `parts` or in the fields of `form` helps to undo the release.
@@ -22,7 +23,8 @@ from sfumato.release.form import Form
 
 
 class Part:
-    """One published table: a pyarrow table that can also become a polars or pandas frame; or its different rows with counts."""
+    """One published table: a pyarrow table that can also become a polars or pandas frame; or its different rows with
+    counts."""
 
     def __init__(self, table: Any, counts: IntArray | None = None, beside: tuple[str, ...] = ()) -> None:
         self.held: pa.Table = pa.table(table) if not isinstance(table, pa.Table) else table
@@ -93,7 +95,8 @@ class Provenance:
     """Whether what lies beside the folder was written for another release, so that nothing was read from it."""
 
     def among(self, records: IntArray) -> Provenance:
-        """Return the same provenance where the method was asked about some of the records only, given by their numbers."""
+        """Return the same provenance where the method was asked about some of the records only, given by their
+        numbers."""
         rows = {part: np.where(np.asarray(mine) >= 0, records[mine], -1) for part, mine in self.rows.items()}
         return replace(self, rows=rows)
 

@@ -38,9 +38,12 @@ def table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> Markup:
     """A plain table."""
     head = Markup("").join(Markup("<th>{}</th>").format(cell) for cell in header)
     body = Markup("").join(
-        Markup("<tr>{}</tr>").format(Markup("").join(Markup("<td>{}</td>").format(cell) for cell in row)) for row in rows
+        Markup("<tr>{}</tr>").format(Markup("").join(Markup("<td>{}</td>").format(cell) for cell in row))
+        for row in rows
     )
-    return Markup('<div class="scroll"><table><thead><tr>{}</tr></thead><tbody>{}</tbody></table></div>').format(head, body)
+    return Markup('<div class="scroll"><table><thead><tr>{}</tr></thead><tbody>{}</tbody></table></div>').format(
+        head, body
+    )
 
 
 def bullets(entries: Iterable[str]) -> Markup:

@@ -2,14 +2,16 @@
 
 A DSSE envelope carries a payload, its type, and signatures over both::
 
-    {"payload": "<base64>", "payloadType": "application/vnd.in-toto+json", "signatures": [{"keyid": "…", "sig": "<base64>"}]}
+    {"payload": "<base64>", "payloadType": "application/vnd.in-toto+json", "signatures": [{"keyid": "…", "sig":
+    "<base64>"}]}
 
-What is signed is the *pre-authentication encoding*, in which type and payload cannot run into each other (`encoded`). The key
-identifier is the SHA-256 of the public key as DER; it helps to find a key and is never believed.
+What is signed is the *pre-authentication encoding*, in which type and payload cannot run into each other (`encoded`).
+The key identifier is the SHA-256 of the public key as DER; it helps to find a key and is never believed.
 
 Invariants
     I1  A private key that others can read is refused: whoever read it can sign, too.
-    I2  A payload is looked at only after its signature was found valid, except by those who say that they did not check it.
+    I2  A payload is looked at only after its signature was found valid, except by those who say that they did not check
+        it.
 
 >>> encoded("text/plain", b"hello")
 b'DSSEv1 10 text/plain 5 hello'
@@ -22,17 +24,18 @@ The signed statement of a release: an in-toto Statement about every file of the 
 ::
 
     {"_type": "https://in-toto.io/Statement/v1",
-     "subject": [{"name": "certificate.json", "digest": {"sha256": "…"}}, …],
-     "predicateType": "urn:sfumato:release:v1",
-     "predicate": {"form": "recoded table", "version": "…", "holds": true, "claims": […], "ledger": {"release": 3, "head": "…"}}}
+     "subject": [{"name": "certificate.json", "digest": {"sha256": "…"}}, …], "predicateType": "urn:sfumato:release:v1",
+     "predicate": {"form": "recoded table", "version": "…", "holds": true, "claims": […], "ledger": {"release": 3,
+     "head": "…"}}}
 
-Who has the public key of the data holder can tell a folder from a forgery without the original, and without believing anything
-in the folder. A claim is a finding of the certificate: model, given, hide, required, achieved, holds, grade.
+Who has the public key of the data holder can tell a folder from a forgery without the original, and without believing
+anything in the folder. A claim is a finding of the certificate: model, given, hide, required, achieved, holds, grade.
 
 Invariants
-    I1  The subjects are all files of the folder: manifest, certificate and report included, only the statement itself and
-        ``target.json`` (written later, when the release is loaded, and bound to the manifest by itself) excepted.
-    I2  The predicate says what the manifest and the certificate of the folder say; a statement that says more does not fit.
+    I1  The subjects are all files of the folder: manifest, certificate and report included, only the statement itself
+        and ``target.json`` (written later, when the release is loaded, and bound to the manifest by itself) excepted.
+    I2  The predicate says what the manifest and the certificate of the folder say; a statement that says more does not
+        fit.
 """
 
 from __future__ import annotations
@@ -83,7 +86,11 @@ class SigningKey:
         hint = "give an Ed25519 private key: openssl genpkey -algorithm ed25519 -out key.pem"
         content = _private_bytes(Path(path))
         password = os.environ.get(PASSPHRASE, "").encode() or None
-        load = serialization.load_ssh_private_key if b"OPENSSH PRIVATE KEY" in content else serialization.load_pem_private_key
+        load = (
+            serialization.load_ssh_private_key
+            if b"OPENSSH PRIVATE KEY" in content
+            else serialization.load_pem_private_key
+        )
         try:
             key = load(content, password)
         except TypeError:
@@ -124,9 +131,13 @@ def _private_bytes(path: Path) -> bytes:
     with os.fdopen(handle, "rb") as file:
         mode = os.fstat(handle).st_mode  # of what was opened, not of what may stand there by now
         if not stat.S_ISREG(mode):
-            raise PolicyError("the signing key is no plain file", where=str(path), hint="give the path of a private key")
+            raise PolicyError(
+                "the signing key is no plain file", where=str(path), hint="give the path of a private key"
+            )
         if mode & 0o077:  # I1
-            raise PolicyError("others can read the signing key", where=str(path), hint=f"chmod 600 {path.name}, or make a new one")
+            raise PolicyError(
+                "others can read the signing key", where=str(path), hint=f"chmod 600 {path.name}, or make a new one"
+            )
         return file.read(LARGEST_KEY)
 
 
@@ -228,7 +239,12 @@ def _predicate(folder: Path) -> dict[str, Any]:
     manifest, certificate = read_tree(folder / MANIFEST), read_tree(folder / CERTIFICATE)
     try:
         claims = [{key: finding.get(key) for key in _CLAIM} for finding in certificate["findings"]]
-        said = {"form": manifest["form"], "version": manifest["version"], "holds": certificate["holds"], "claims": claims}
+        said = {
+            "form": manifest["form"],
+            "version": manifest["version"],
+            "holds": certificate["holds"],
+            "claims": claims,
+        }
     except (KeyError, TypeError, AttributeError):
         raise ReleaseError("the manifest or the certificate is not what it should be", where=str(folder)) from None
     return said | ({"ledger": certificate["ledger"]} if "ledger" in certificate else {})
@@ -243,9 +259,8 @@ def sign_folder(folder: Path, key: SigningKey) -> None:
 def examine_signature(folder: Path, signer: VerifyingKey | None) -> tuple[str, tuple[Finding, ...]]:
     """Whether a folder is signed in one sentence, and the finding about it when there is one.
 
-    Without a signer a statement that fits the folder is *signed, not checked*: anybody could have signed it. One that does not
-    fit is a violation all the same.
-    """
+    Without a signer a statement that fits the folder is *signed, not checked*: anybody could have signed it. One that
+    does not fit is a violation all the same."""
     if STATEMENT not in files_of(folder):
         if signer is None:
             return UNSIGNED, ()

@@ -1,9 +1,8 @@
 """The five questions about a release: what is promised, does it hold, what was lost, what is not covered, what next.
 
-One object answers them for every medium: the command line, the reports, the studio and notebooks. One function decides the
-headline.
-A headline *holds* only where a requirement about people is stated, every requirement was assessed, and nothing is violated or left
-to decide.
+One object answers them for every medium: the command line, the reports, the studio and notebooks. One function decides
+the headline. A headline *holds* only where a requirement about people is stated, every requirement was assessed, and
+nothing is violated or left to decide.
 
 Invariants
     I1  The summary of an outsider's view uses the published files and the certificate alone.
@@ -172,10 +171,14 @@ def decide_headline(findings: Sequence[Finding], policy: Policy, form: Form, ope
     unit = "people" if policy.person is None else "records"
     guarantee = _guarantee([finding.headline(unit, form.knowledge) for finding in promised])
     if not promised:
-        return ReleaseHeadline("nothing", LABELS["nothing"], "No requirement limits what can be learned about a person.")
+        return ReleaseHeadline(
+            "nothing", LABELS["nothing"], "No requirement limits what can be learned about a person."
+        )
     if any(finding.open for finding in promised):  # I2
         return ReleaseHeadline("open", UNASSESSED, f"Promised: {guarantee}")
-    waiting = open_points or any(finding.open or finding.state == "warning" for finding in findings) or policy.unexplained
+    waiting = (
+        open_points or any(finding.open or finding.state == "warning" for finding in findings) or policy.unexplained
+    )
     verdict: Verdict = "open" if waiting else "holds"
     return ReleaseHeadline(verdict, LABELS[verdict], guarantee)
 
@@ -191,7 +194,10 @@ def _guarantee(sentences: Iterable[str]) -> str:
     for sentence in dict.fromkeys(filter(None, sentences)):
         subject, verb, rest = sentence.partition(_LEFT_WITH)
         grouped.setdefault(subject + verb if verb else sentence, []).append(rest.rstrip(".") if verb else "")
-    made = [f"{start}{join_names([part for part in parts if part])}." if any(parts) else start for start, parts in grouped.items()]
+    made = [
+        f"{start}{join_names([part for part in parts if part])}." if any(parts) else start
+        for start, parts in grouped.items()
+    ]
     more = len(made) - _MOST_PARTS
     return " ".join(made[:_MOST_PARTS]) + (f" And {count_text(more, 'further guarantee')}." if more > 0 else "")
 
@@ -200,7 +206,8 @@ _LEFT_WITH = " is left with "
 
 
 def causes(findings: Sequence[Finding]) -> tuple[Finding, ...]:
-    """What does not hold, first causes first: where files are damaged nothing else, since all other violations follow from that.
+    """What does not hold, first causes first: where files are damaged nothing else, since all other violations follow
+    from that.
 
     >>> [finding.model for finding in causes([Finding("k-anonymity", False), Finding("files", False)])]
     ['files']
@@ -223,7 +230,10 @@ def summarize(
     violated = causes(findings)
     if violated and violated[0].model in _FIRST:
         return Summary(
-            decide_headline(findings, exhibit.policy, exhibit.form), violated=violated, next_steps=tuple(next_steps), stopped=True
+            decide_headline(findings, exhibit.policy, exhibit.form),
+            violated=violated,
+            next_steps=tuple(next_steps),
+            stopped=True,
         )
     effects = None if violated else effects_of(exhibit)  # files of a release that does not hold may say anything
     columns = tuple(effects.columns(exhibit)) if effects else ()
@@ -264,9 +274,12 @@ def _unprotected(policy: Policy) -> Iterator[OpenPoint]:
     if names:
         verb = "is" if len(names) == 1 else "are"
         advice = (
-            f"Add a requirement that hides {'it' if len(names) == 1 else 'them'}, or say why under `accept:` (`{UNPROTECTED}NAME`)."
+            f"Add a requirement that hides {'it' if len(names) == 1 else 'them'}, or say why under `accept:`"
+            f" (`{UNPROTECTED}NAME`)."
         )
-        yield OpenPoint(f"{join_names(names)} {verb} sensitive, and no requirement limits what can be learned about it.", advice)
+        yield OpenPoint(
+            f"{join_names(names)} {verb} sensitive, and no requirement limits what can be learned about it.", advice
+        )
 
 
 def _vanished(columns: Iterable[ColumnChange]) -> Iterator[OpenPoint]:

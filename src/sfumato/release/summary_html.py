@@ -29,7 +29,11 @@ def headline_html(summary: Summary, level: int = 1) -> Markup:
     """The verdict as a chip, and the guarantee as a heading."""
     head = summary.headline
     points = len(summary.open_points)
-    more = Markup(' <span class="chip warn">! {}</span>').format(count_text(points, "open point")) if points else Markup("")
+    more = (
+        Markup(' <span class="chip warn">! {}</span>').format(count_text(points, "open point"))
+        if points
+        else Markup("")
+    )
     chip = Markup('<span class="chip {}">{} {}</span>').format(_CHIP[head.verdict], head.mark, head.label)
     return Markup("<p>{}{}</p><h{level}>{}</h{level}>").format(chip, more, head.sentence, level=level)
 
@@ -44,7 +48,9 @@ def summary_html(summary: Summary, *, details: str = "") -> Markup:
         ("What next", _next(summary.next_steps) if summary.next_steps else Markup("")),
     ]
     given = [(title, body) for title, body in answers if body]
-    cards = [_card(f"{number} · {title}", body, wide=title == "What next") for number, (title, body) in enumerate(given, 1)]
+    cards = [
+        _card(f"{number} · {title}", body, wide=title == "What next") for number, (title, body) in enumerate(given, 1)
+    ]
     return Markup('<div class="five">{}</div>').format(Markup("").join(cards))
 
 
@@ -64,25 +70,37 @@ def coded(text: str) -> Markup:
 
 
 def _card(title: str, body: Markup, *, wide: bool = False) -> Markup:
-    return Markup('<section class="card{}"><h2 class="q">{}</h2>{}</section>').format(" wide" if wide else "", title, body)
+    return Markup('<section class="card{}"><h2 class="q">{}</h2>{}</section>').format(
+        " wide" if wide else "", title, body
+    )
 
 
 def _promised(summary: Summary, details: str) -> Markup:
     shown: Sequence[Finding] = (*summary.violated, *summary.promised)
     row = Markup("<tr><td><b>{}</b>{}<br>{}</td><td>{}</td></tr>")
-    rows = Markup("").join(row.format(each.title, _known(each), coded(each.sentence), state_chip(each)) for each in shown)
+    rows = Markup("").join(
+        row.format(each.title, _known(each), coded(each.sentence), state_chip(each)) for each in shown
+    )
     table = (
-        Markup('<table class="tight">{}</table>').format(rows) if shown else Markup("<p>No requirement about people is stated.</p>")
+        Markup('<table class="tight">{}</table>').format(rows)
+        if shown
+        else Markup("<p>No requirement about people is stated.</p>")
     )
     if summary.stopped:
         return table + Markup("<p>Nothing else was assessed.</p>")
     further = count_text(len(summary.passed), "further check" if shown else "check")
-    link = Markup('<a href="{}">{} passed</a>').format(details, further) if details else Markup("{} passed").format(further)
+    link = (
+        Markup('<a href="{}">{} passed</a>').format(details, further)
+        if details
+        else Markup("{} passed").format(further)
+    )
     return table + Markup('<p class="soft">✓ {}, recomputed from the published files.</p>').format(link)
 
 
 def _known(finding: Finding) -> Markup:
-    return Markup(' <span class="soft">known: {}</span>').format(", ".join(finding.given)) if finding.given else Markup("")
+    return (
+        Markup(' <span class="soft">known: {}</span>').format(", ".join(finding.given)) if finding.given else Markup("")
+    )
 
 
 def _risks(risks: Iterable[RiskChange]) -> Markup:
@@ -97,10 +115,13 @@ def _lost(summary: Summary) -> Markup:
     if not shown:
         return told
     rows = [
-        (column.name, column.loss or 0.0, f"{column.name}: {percent_text(column.loss or 0.0)} of its range") for column in shown
+        (column.name, column.loss or 0.0, f"{column.name}: {percent_text(column.loss or 0.0)} of its range")
+        for column in shown
     ]
     chart = share_bars(
-        rows, title="Information loss per column", axis="share of its range that a cell gives up (0 % exact, 100 % nothing left)"
+        rows,
+        title="Information loss per column",
+        axis="share of its range that a cell gives up (0 % exact, 100 % nothing left)",
     )
     return told + chart + _table_of_columns(summary.columns)
 
@@ -117,10 +138,12 @@ def _table_of_columns(columns: Sequence[ColumnChange]) -> Markup:
         )
         for column in columns
     )
-    head = Markup("<tr><th>column</th><th>unchanged</th><th>generalized</th><th>suppressed</th><th>generalized to</th></tr>")
-    return Markup('<details><summary>Cells per column</summary><div class="scroll"><table>{}{}</table></div></details>').format(
-        head, rows
+    head = Markup(
+        "<tr><th>column</th><th>unchanged</th><th>generalized</th><th>suppressed</th><th>generalized to</th></tr>"
     )
+    return Markup(
+        '<details><summary>Cells per column</summary><div class="scroll"><table>{}{}</table></div></details>'
+    ).format(head, rows)
 
 
 def _not_covered(summary: Summary) -> Markup:

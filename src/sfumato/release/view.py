@@ -1,8 +1,8 @@
 """An exhibit: a release as somebody looks at it. Audit, metrics, report, attacks and ledger all look at exhibits.
 
-The outsider's exhibit has the published parts, the form with its public parameters, and the public policy. On the data holder's
-side it also has the original, the private trace and the history. Everything derived from these (encoded columns, hierarchies,
-parsed baskets, a policy bound to its schema) is made once and kept here.
+The outsider's exhibit has the published parts, the form with its public parameters, and the public policy. On the data
+holder's side it also has the original, the private trace and the history. Everything derived from these (encoded
+columns, hierarchies, parsed baskets, a policy bound to its schema) is made once and kept here.
 
 >>> from sfumato.kinds.tables.form import Recoded
 >>> from sfumato.policy.policy import Policy
@@ -89,7 +89,8 @@ class ReleaseView:
     strangers: int | None = None
     """Of a part whose rows lie elsewhere: how many of them, compared there with the source, no record stands behind."""
     misplaced: int | None = None
-    """Of buckets whose rows lie elsewhere: how many listed values, compared there with the source, nobody in their bucket has."""
+    """Of buckets whose rows lie elsewhere: how many listed values, compared there with the source, nobody in their
+    bucket has."""
     told: Callable[[float, str], None] | None = field(default=None, repr=False, compare=False)
     """Who hears how far the audit is, as a share and a word."""
     _kept: dict[Any, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
@@ -147,7 +148,8 @@ class ReleaseView:
 
     @property
     def behind(self) -> Mapping[str, IntArray] | None:
-        """Per part the original record behind each row (−1: none), when provenance is at hand; each record stands behind one row.
+        """Per part the original record behind each row (−1: none), when provenance is at hand; each record stands
+        behind one row.
 
         Raises `DataError` where provenance does not fit what was published: a check that asks for it then fails.
         """
@@ -183,8 +185,8 @@ class ReleaseView:
     def share_of_people(self) -> float:
         """Of the rows of the main part, how many speak of people in the table: the others stand in for people who left.
 
-        Whoever sums up rows to compare the sum with records counts every row so much, because rows cannot be told apart.
-        """
+        Whoever sums up rows to compare the sum with records counts every row so much, because rows cannot be told
+        apart."""
         return self.form.records(self) / max(self.data.records, 1)
 
     def generalization(self, name: str) -> Generalization | None:
@@ -212,7 +214,8 @@ class ReleaseView:
         return self.once(_classes)
 
     def intervals(self, name: str) -> tuple[IntArray, IntArray]:
-        """The interval of leaves behind each published label of a column; a label that is none stands for everything."""
+        """The interval of leaves behind each published label of a column; a label that is none stands for
+        everything."""
         domain = self.recoded[name]
         spans = [domain.interval(label) or (0, domain.size) for label in self.data.text(name).labels]
         return np.array([lo for lo, _ in spans], dtype=np.int64), np.array([hi for _, hi in spans], dtype=np.int64)

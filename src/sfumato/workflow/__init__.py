@@ -15,5 +15,5 @@ The spine: one short file for each verb.
 `measure`       what a release is still good for
 ==============  =======================================================================
 
-`publish` and `verify` are one path from the draft folder on: both look at an exhibit that was read from the bytes on disk.
-"""
+`publish` and `verify` are one path from the draft folder on: both look at an exhibit that was read from the bytes on
+disk."""

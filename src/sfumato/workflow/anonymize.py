@@ -54,8 +54,8 @@ def k_anonymize(
     identifiers
         Columns that are not published.
     hierarchies
-        Hierarchy of each quasi-identifier, such as ``sf.intervals(5, 10)`` or a file. Without one numbers get intervals at round
-        numbers, and texts are published unchanged or suppressed.
+        Hierarchy of each quasi-identifier, such as ``sf.intervals(5, 10)`` or a file. Without one numbers get intervals
+        at round numbers, and texts are published unchanged or suppressed.
     suppress
         Largest share of records that may be suppressed.
     method
@@ -78,7 +78,9 @@ def k_anonymize(
     claims = [k_anonymity(k)]
     claims += [l_diversity(l)] if l is not None else []
     claims += [t_closeness(t)] if t is not None else []
-    draft = _draft(table, claims, tuple(qi), tuple(sensitive), tuple(identifiers), hierarchies or {}).suppress_at_most(suppress)
+    draft = _draft(table, claims, tuple(qi), tuple(sensitive), tuple(identifiers), hierarchies or {}).suppress_at_most(
+        suppress
+    )
     publication = publish(draft.method(method) if method else draft, table)
     return like(data, publication.release.parts["data"].table, kept=[name for name in table.names if name not in qi])
 
@@ -107,7 +109,8 @@ def _draft(
 
 
 def like(data: Any, table: pa.Table, kept: Sequence[str] = ()) -> Any:
-    """The table as the kind of frame that was given, pyarrow where it was no frame; `kept` columns are published as they are.
+    """The table as the kind of frame that was given, pyarrow where it was no frame; `kept` columns are published as
+    they are.
 
     Those get their types back: categories, nullable numbers, flags, days.
     """

@@ -1,4 +1,5 @@
-"""A policy as people hand it over: a `Policy`, a draft with its data, a mapping, the text of one, or the path of a file.
+"""A policy as people hand it over: a `Policy`, a draft with its data, a mapping, the text of one, or the path of a
+file.
 
 
 Ledgers
@@ -45,10 +46,15 @@ def as_policy(policy: PolicyLike, data: Any = None) -> tuple[Policy, Any]:
 def ledger_of(policy: Policy, given: str | Path | None, *, new: bool | None = False) -> Ledger | None:
     """The ledger that was given or that the policy names; it needs a key to know records again.
 
-    A ledger is begun only where that is said: by `new`, or in the policy for the ledger it names. With ``new=None`` one that is not
-    there is taken for empty, for those who only look ahead.
-    """
-    path = Path(given) if given is not None else None if policy.ledger is None else declared_path(policy.base, policy.ledger.file)
+    A ledger is begun only where that is said: by `new`, or in the policy for the ledger it names. With ``new=None`` one
+    that is not there is taken for empty, for those who only look ahead."""
+    path = (
+        Path(given)
+        if given is not None
+        else None
+        if policy.ledger is None
+        else declared_path(policy.base, policy.ledger.file)
+    )
     if path is None:
         return None
     where = policy.document.where("ledger") if given is None else str(path)
@@ -57,10 +63,14 @@ def ledger_of(policy: Policy, given: str | Path | None, *, new: bool | None = Fa
         raise PolicyError("a ledger needs 'key:'", where=policy.document.where("ledger"), hint=hint)
     there = os.path.lexists(path)
     if new and there:
-        raise PolicyError(f"ledger {path.name} exists already", where=where, hint="leave --new-ledger out to go on with it")
+        raise PolicyError(
+            f"ledger {path.name} exists already", where=where, hint="leave --new-ledger out to go on with it"
+        )
     permitted = new is not False or (given is None and policy.ledger is not None and policy.ledger.new)
     if not there and not permitted:
-        raise PolicyError(f"no such ledger: {path.name}", where=where, hint=_near(path) + "begin a new one with --new-ledger")
+        raise PolicyError(
+            f"no such ledger: {path.name}", where=where, hint=_near(path) + "begin a new one with --new-ledger"
+        )
     return Ledger(path, new=permitted)
 
 
@@ -69,5 +79,7 @@ def _near(path: Path) -> str:
     beside = sorted(file.name for file in path.parent.glob("*") if file.is_file() and file.suffix != ".kept")
     beside = beside if path.parent.is_dir() else []
     like = get_close_matches(path.name, beside, n=3)
-    like += [name for name in beside if path.suffix and name.endswith(path.suffix) and name not in like][: 3 - len(like)]
+    like += [name for name in beside if path.suffix and name.endswith(path.suffix) and name not in like][
+        : 3 - len(like)
+    ]
     return f"did you mean {' or '.join(map(repr, like))}? or " if like else ""

@@ -1,8 +1,10 @@
 """Load: from a release folder into a test database, and the audit of what stands there afterwards.
 
 Invariants
-    I1  Only a complete, certified folder is loaded; the digest of its manifest (without the report) is the name of the load.
-    I2  A load that was cut off goes on table by table with the same folder; a target that is complete already is only judged again.
+    I1  Only a complete, certified folder is loaded; the digest of its manifest (without the report) is the name of the
+        load.
+    I2  A load that was cut off goes on table by table with the same folder; a target that is complete already is only
+        judged again.
     I3  `target.json` appears in the folder when the audit has seen the target, and names the manifest it belongs to.
 """
 
@@ -76,7 +78,12 @@ def has_target(policy: Policy) -> bool:
 def is_unfinished(policy: Policy, out: str | Path) -> bool:
     """Whether `out` is a release under this policy whose target was not loaded to the end (I2)."""
     folder = Path(out)
-    if not has_target(policy) or not folder.is_dir() or not {MANIFEST, POLICY} <= files_of(folder).keys() or _recorded(folder):
+    if (
+        not has_target(policy)
+        or not folder.is_dir()
+        or not {MANIFEST, POLICY} <= files_of(folder).keys()
+        or _recorded(folder)
+    ):
         return False
     return read_plain(folder / POLICY) == public_policy(policy, plan(policy).declaration).encode()
 
@@ -91,11 +98,13 @@ def load_release(
 ) -> Loading:
     """Load the target of a policy from a release folder made under it; a load that was cut off goes on where it was.
 
-    `jobs` tables are loaded at once into a server that takes them so; without it as many as there are cores, at most four.
-    """
+    `jobs` tables are loaded at once into a server that takes them so; without it as many as there are cores, at most
+    four."""
     policy = policy if isinstance(policy, Policy) else Policy.read(policy)
     with policy.data.within():
-        return load_target(policy, Path(out), progress=progress, replace=replace, jobs=jobs or min(os.cpu_count() or 1, _JOBS))
+        return load_target(
+            policy, Path(out), progress=progress, replace=replace, jobs=jobs or min(os.cpu_count() or 1, _JOBS)
+        )
 
 
 def require_target(policy: Policy, *, replace: bool = False) -> None:
@@ -118,14 +127,18 @@ def _recorded(folder: Path) -> bool:
         return False
 
 
-def load_target(policy: Policy, folder: Path, *, progress: Progress = no_progress, replace: bool = False, jobs: int = 1) -> Loading:
+def load_target(
+    policy: Policy, folder: Path, *, progress: Progress = no_progress, replace: bool = False, jobs: int = 1
+) -> Loading:
     """Load a release folder into the policy's target and judge it there; refused when something does not hold."""
     source = policy.data
     assert isinstance(source, DatabaseSource)
     target, schema = source.target_url(), source.read_schema()
     release = read_folder(folder)
     if release.damage:  # I1
-        raise ReleaseError(f"the folder was changed: {release.damage[0]}", where=str(folder), hint="remove it and publish again")
+        raise ReleaseError(
+            f"the folder was changed: {release.damage[0]}", where=str(folder), hint="remove it and publish again"
+        )
     tables = release.once(tables_of)
     namespace = source.place_in(target)
     rows = {name: table.rows for name, table in tables.items()}
@@ -136,7 +149,13 @@ def load_target(policy: Policy, folder: Path, *, progress: Progress = no_progres
         how: dict[str, Any] = {"replace": replace, "mode": source.loading(), "jobs": jobs, "namespace": namespace}
         own = source.source_url()  # a target that is the source is refused
         done = load(
-            target, schema, tables, fingerprint=name, progress=lambda done, what: progress(_LOADING * done, what), source=own, **how
+            target,
+            schema,
+            tables,
+            fingerprint=name,
+            progress=lambda done, what: progress(_LOADING * done, what),
+            source=own,
+            **how,
         )
         resumed, left_out = done.resumed, done.left_out
     except DataError:
@@ -149,7 +168,9 @@ def load_target(policy: Policy, folder: Path, *, progress: Progress = no_progres
     _record(found, folder)
     if not found.holds:
         wrong = "; ".join(f"{finding.model}: {finding.reason}" for finding in found.findings if not finding.holds)
-        raise AuditRefused(f"the audit refuses the target: {wrong}", where=str(folder / TARGET), hint="do not use the target")
+        raise AuditRefused(
+            f"the audit refuses the target: {wrong}", where=str(folder / TARGET), hint="do not use the target"
+        )
     return found
 
 
@@ -167,7 +188,9 @@ def _replaced_columns(source: DatabaseSource, policy: Policy, schema: Schema) ->
     changed = BoundPolicy.of(policy, schema).changed
     names = {table.name: {column.name for column in changed if column.table == table.name} for table in schema.tables}
     wanted = [table for table in schema.tables if names[table.name]]
-    cut = tuple(changed_to(table, columns=tuple(c for c in table.columns if c.name in names[table.name])) for table in wanted)
+    cut = tuple(
+        changed_to(table, columns=tuple(c for c in table.columns if c.name in names[table.name])) for table in wanted
+    )
     return source.read_tables(source.source_url(), changed_to(schema, tables=cut))
 
 
@@ -203,7 +226,9 @@ def _count_joins(release: ReleaseView, target: str, there: Schema, namespace: st
     with connect(target, namespace=namespace) as link:
         counter = RowCounter(link)
         for size in join_sizes(release.once(DatabaseView)):
-            child, parent = ([(str(c.table), c.name) for c in side] for side in (size.reference.child, size.reference.parent))
+            child, parent = (
+                [(str(c.table), c.name) for c in side] for side in (size.reference.child, size.reference.parent)
+            )
             if not {*child, *parent} <= kinds.keys():
                 continue  # a table or a column is missing, and the finding about rows says so
             unlike = any(kinds[one] != kinds[other] for one, other in zip(child, parent, strict=True))
@@ -214,19 +239,27 @@ def _count_joins(release: ReleaseView, target: str, there: Schema, namespace: st
 
 
 def _wrong(found: ServerFinding, schema: Schema, there: Schema) -> bool:
-    """What the other kind of database cannot have (a check, a key in a circle) is left out and named; all else must stand."""
+    """What the other kind of database cannot have (a check, a key in a circle) is left out and named; all else must
+    stand."""
     foreign = found.what == "check" and not found.present and schema.dialect != there.dialect
     circular = found.what == "foreign key" and not found.present and not found.violations and there.dialect == "duckdb"
     return not foreign and not circular and not found.holds
 
 
 def _complaint(found: ServerFinding) -> str:
-    what = f"broken {found.violations} time(s)" if found.violations else "not there" if not found.present else "not validated"
+    what = (
+        f"broken {found.violations} time(s)"
+        if found.violations
+        else "not there"
+        if not found.present
+        else "not validated"
+    )
     return f"{found.what} of '{found.table}' ({', '.join(found.columns) or found.name}) is {what}"
 
 
 def verify_target(release: ReleaseView, target: str) -> tuple[Finding, ...]:
-    """Findings about a target, from the folder and the target; with the original also that no old value stands there."""
+    """Findings about a target, from the folder and the target; with the original also that no old value stands
+    there."""
     if not release.form.has_target:
         raise PolicyError("only a database has a target", hint="verify this release without --target")
     url, form = given_url(target), release.of(DatabaseForm)

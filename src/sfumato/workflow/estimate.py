@@ -1,14 +1,16 @@
 """Using what was published: the distribution behind all tables of a release, and COUNT queries answered from it alone.
 
 Guarantee
-    Only published files are used. With exact or bucketized tables the answer is the maximum-likelihood estimate, which is also the
-    mean over all worlds that agree with the tables; a generalized cell counts with the share of its leaves that qualifies.
+    Only published files are used. With exact or bucketized tables the answer is the maximum-likelihood estimate, which
+    is also the mean over all worlds that agree with the tables; a generalized cell counts with the share of its leaves
+    that qualifies.
 
 Paper
     [versatile §5.1]
 
 >>> import sfumato as sf
->>> policy = sf.Policy.parse({"version": 1, "columns": {"a": "other", "b": "other"}, "protect": ["a -> b : 2-diversity"]})
+>>> policy = sf.Policy.parse({"version": 1, "columns": {"a": "other", "b": "other"},
+...     "protect": ["a -> b : 2-diversity"]})
 >>> publication = sf.publish(policy, data={"a": ["x", "x", "y", "y"], "b": ["1", "2", "3", "4"]}, seed=1)
 >>> sf.estimate(publication).count("count where a = x")
 2.0
@@ -36,10 +38,10 @@ Basket counts
 -------------
 COUNT queries on published baskets: ``count where items has tea and items lacks soap and creed = x``, with bounds.
 
-The estimate counts rows as they stand; the true count lies between the bounds. Under a vote a row stands for some set among its
-possible worlds (`baskets.metrics`), and a hidden label may be any. Where items are dealt, a block tells exactly how many of
-its records have each item: one item is counted exactly, several lie between what the counts force and what they allow in each block
-(Fréchet).
+The estimate counts rows as they stand; the true count lies between the bounds. Under a vote a row stands for some set
+among its possible worlds (`baskets.metrics`), and a hidden label may be any. Where items are dealt, a block tells
+exactly how many of its records have each item: one item is counted exactly, several lie between what the counts force
+and what they allow in each block (Fréchet).
 
 >>> parse_question("count where items has 'green tea' and items lacks soap")
 BasketQuestion(present=('green tea',), absent=('soap',), labels=())
@@ -105,9 +107,8 @@ class CountEstimator:
         """Expected number of people, or of rows where a person may stand in several, that satisfy
         ``"count where …"``, or ``{"age": ["37", "55"], "race": "white"}``.
 
-        With `weighted` people of the population, by the published survey weights that the policy names: every row counts as
-        often as its weight says, one whose weight is not shown as the mean of the others.
-        """
+        With `weighted` people of the population, by the published survey weights that the policy names: every row
+        counts as often as its weight says, one whose weight is not shown as the mean of the others."""
         where: dict[str, FloatArray] = self._weights() if weighted else {}
         for condition in _conditions(query):
             if condition.column not in self.tables.labels:
@@ -174,8 +175,8 @@ def _known_numbers(labels: Sequence[str]) -> list[Decimal]:
 def _share(label: str, domain: Generalization | None, condition: CountCondition, known: Sequence[Decimal]) -> float:
     """The share of what a label stands for that the condition accepts, each of its values counted alike.
 
-    An interval with whole ends stands for all whole numbers in it, any other for the numbers that the column shows (`known`).
-    """
+    An interval with whole ends stands for all whole numbers in it, any other for the numbers that the column shows
+    (`known`)."""
     if label in condition.named:
         return 1.0
     span = domain.interval(label) if domain is not None else None
@@ -222,7 +223,8 @@ def estimate(release: Any) -> CountEstimator:
 
 
 def basket_answer(release: Any, question: str) -> tuple[BasketAnswer, int] | None:
-    """The answer to a COUNT query on published baskets with the number of records; None where the release is of another form."""
+    """The answer to a COUNT query on published baskets with the number of records; None where the release is of another
+    form."""
     exhibit = read_folder(Path(release)) if isinstance(release, str | Path) else release.exhibit.as_published()
     if not isinstance(exhibit.form, Basket):
         return None
@@ -233,7 +235,9 @@ def basket_answer(release: Any, question: str) -> tuple[BasketAnswer, int] | Non
 # -------------
 
 
-_WORD = re.compile(r"""(?P<blank>\s+)|(?P<quoted>"[^"]*"|'[^']*')|(?P<sign><=|>=|!=|<>|[=<>(),])|(?P<name>[^\s=<>!(),'"]+)""")
+_WORD = re.compile(
+    r"""(?P<blank>\s+)|(?P<quoted>"[^"]*"|'[^']*')|(?P<sign><=|>=|!=|<>|[=<>(),])|(?P<name>[^\s=<>!(),'"]+)"""
+)
 _HINT = 'write "count where age in (37, 55) and race = white"'
 _LEADING_ZERO = re.compile(r"[+-]?0[0-9]")
 _ORDER: dict[str, Callable[[Decimal, Decimal], bool]] = {
@@ -346,7 +350,8 @@ def _number(text: str) -> Decimal:
 _ASK = re.compile(r"\s*count(?:\s+where\s+(?P<conditions>.+?))?\s*$", re.IGNORECASE | re.DOTALL)
 _BASKET_COUNTS_WORD = r"'[^']*'|\"[^\"]*\"|[^\s'\"]+"
 _CONDITION = re.compile(
-    rf"\s*(?P<column>{_BASKET_COUNTS_WORD})\s+(?P<verb>has|lacks|=)\s+(?P<value>{_BASKET_COUNTS_WORD})\s*(?:and\b|$)", re.IGNORECASE
+    rf"\s*(?P<column>{_BASKET_COUNTS_WORD})\s+(?P<verb>has|lacks|=)\s+(?P<value>{_BASKET_COUNTS_WORD})\s*(?:and\b|$)",
+    re.IGNORECASE,
 )
 _LONGEST = 10_000
 
@@ -396,14 +401,19 @@ def answer(exhibit: ReleaseView, question: BasketQuestion) -> BasketAnswer:
             raise PolicyError(f"the published baskets have no column '{name}'", where="query")
         if name in known_columns(exhibit.policy):
             hint = "ask for items and labels; the cells of the column stand in data.csv"
-            raise PolicyError(f"rows show a range of '{name}' and no value, which is not counted", where="query", hint=hint)
+            raise PolicyError(
+                f"rows show a range of '{name}' and no value, which is not counted", where="query", hint=hint
+            )
     shown, maybe = _labelled(exhibit, question)
     if not question.labels and isinstance(exhibit.form, BasketBlocks) and exhibit.form.shows == "dealt":
         return _dealt(exhibit, question)
     asked = {"present": question.present, "absent": question.absent}
     if not question.labels:
         return count(published, **asked)
-    sure, open_ = count(published.take(np.flatnonzero(shown)), **asked), count(published.take(np.flatnonzero(maybe)), **asked)
+    sure, open_ = (
+        count(published.take(np.flatnonzero(shown)), **asked),
+        count(published.take(np.flatnonzero(maybe)), **asked),
+    )
     return BasketAnswer(sure.estimate, sure.low, sure.high + open_.high)
 
 
@@ -440,7 +450,8 @@ def _dealt(exhibit: ReleaseView, question: BasketQuestion) -> BasketAnswer:
 
 
 def recover_folder(folder: str | Path, confidence: float = 0.95, patterns: Sequence[str] = ()) -> dict[str, Any]:
-    """Figures of the original and notes, as one JSON document; refused where the form says that nothing can be undone."""
+    """Figures of the original and notes, as one JSON document; refused where the form says that nothing can be
+    undone."""
     exhibit = read_folder(Path(folder))
     if not exhibit.form.recoverable:
         what = "there is nothing to recover: the manifest names no chances by which ties or values were changed"

@@ -1,8 +1,8 @@
 """Foresight: everything that can be said before a release is made, as data first and as sentences for people.
 
-Nothing decides by looking for words in a sentence: findings are findings, warnings have identifiers, and `sentences` is only how
-they are shown. Rows are read where the source is a table in a file or a database: to judge rules and to look for columns that would
-undo the release. Then `reads_rows` says so.
+Nothing decides by looking for words in a sentence: findings are findings, warnings have identifiers, and `sentences` is
+only how they are shown. Rows are read where the source is a table in a file or a database: to judge rules and to look
+for columns that would undo the release. Then `reads_rows` says so.
 
 
 Preview
@@ -78,13 +78,20 @@ class PublishForecast:
         told = [{"id": warning.identifier, "text": warning.text} for warning in self.warnings]
         findings = [finding.to_json() for finding in self.findings]
         method, form = self.plan.method.name, self.plan.form.name
-        return {"method": method, "form": form, "sentences": list(self.sentences()), "findings": findings, "warnings": told}
+        return {
+            "method": method,
+            "form": form,
+            "sentences": list(self.sentences()),
+            "findings": findings,
+            "warnings": told,
+        }
 
 
 def forecast_publish(
     policy: Policy | str | Path, *, ledger: str | Path | None = None, since: str | None = None, elsewhere: bool = False
 ) -> PublishForecast:
-    """Read and plan; read the rows of a table or a database to judge rules and to look for columns that would undo the release.
+    """Read and plan; read the rows of a table or a database to judge rules and to look for columns that would undo the
+    release.
 
     Parameters
     ----------
@@ -131,7 +138,8 @@ def _past(planned: Plan, book: Ledger | None) -> tuple[tuple[str, ...], History 
     require_no_weaker_adversary(history, planned.policy)
     if book.distant:
         told = (
-            f"{len(history)} earlier release(s) in {book.path.name}: how claims stand is counted where their people lie, not here"
+            f"{len(history)} earlier release(s) in {book.path.name}: how claims stand is counted where their people"
+            " lie, not here"
         )
         return (told,), None
     policy = policy_of_series(planned.policy, history)
@@ -250,5 +258,7 @@ def _sample(table: str, columns: list[str], original: pa.Table, release: Release
 
 
 def _texts(frame: pa.Table) -> tuple[tuple[str | None, ...], ...]:
-    values = [[None if cell is None else str(cell) for cell in frame.column(name).to_pylist()] for name in frame.column_names]
+    values = [
+        [None if cell is None else str(cell) for cell in frame.column(name).to_pylist()] for name in frame.column_names
+    ]
     return tuple(zip(*values, strict=True)) if values else ()

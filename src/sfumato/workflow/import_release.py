@@ -1,12 +1,14 @@
 """Adopt: a release that was made elsewhere becomes an entry of a ledger, judged like others and marked as imported.
 
-What is needed: the published table, the policy that it is about (columns, hierarchies, claims, key), and the original, because
-nobody could join the next release with a table of which nobody knows who is behind which row.
+What is needed: the published table, the policy that it is about (columns, hierarchies, claims, key), and the original,
+because nobody could join the next release with a table of which nobody knows who is behind which row.
 
 Invariants
-    I1  Every published row gets exactly one record of the original. A key in the published table says which; without one, rows
-        and records are matched by what cells cover and by equal values elsewhere; an answer that is not the only one is refused.
-    I2  It is entered whether its claims hold or not: it is published already. What does not hold, the next release inherits.
+    I1  Every published row gets exactly one record of the original. A key in the published table says which; without
+        one, rows and records are matched by what cells cover and by equal values elsewhere; an answer that is not the
+        only one is refused.
+    I2  It is entered whether its claims hold or not: it is published already. What does not hold, the next release
+        inherits.
 """
 
 from __future__ import annotations
@@ -43,9 +45,15 @@ _PAIRS = 50_000_000
 
 
 def import_release(
-    policy: Policy | str | Path, published: str | Path, *, original: Any = None, ledger: str | Path, new_ledger: bool = False
+    policy: Policy | str | Path,
+    published: str | Path,
+    *,
+    original: Any = None,
+    ledger: str | Path,
+    new_ledger: bool = False,
 ) -> tuple[Entry, tuple[Finding, ...]]:
-    """Enter a recoded table that was published elsewhere; the entry, and what was found over everything published so far.
+    """Enter a recoded table that was published elsewhere; the entry, and what was found over everything published so
+    far.
 
     Parameters
     ----------
@@ -63,7 +71,9 @@ def import_release(
     policy = policy if isinstance(policy, Policy) else Policy.read(policy)
     if policy.person is not None and policy.person.linked:
         what = "a table whose rows a pseudonym ties cannot be imported: nobody checks whose pseudonyms are whose"
-        raise PolicyError(what, where=policy.document.where("person"), hint="begin the ledger with a release that was made here")
+        raise PolicyError(
+            what, where=policy.document.where("person"), hint="begin the ledger with a release that was made here"
+        )
     book = ledger_of(policy, ledger, new=new_ledger)
     assert book is not None
     dataset = source_audit(policy).read(policy, original)
@@ -73,7 +83,9 @@ def import_release(
     draft = DraftFolder.of(release, policy, {IMPORTED: {}}, "csv")
     exhibit = replace(draft.read(), original=dataset, trace=release.trace)
     shown = len(release.parts["data"])
-    exhibit = replace(exhibit, certificate=Certificate((), Records(shown + release.suppressed, shown, release.suppressed)))
+    exhibit = replace(
+        exhibit, certificate=Certificate((), Records(shown + release.suppressed, shown, release.suppressed))
+    )
     memory = release.form.memory(policy, release.parts, release.trace, dataset)
     past = PastRelease(exhibit.as_published(), memory, place.number)
     exhibit = replace(exhibit, history=earlier.then(past))
@@ -97,7 +109,9 @@ def import_release(
 def _release(policy: Policy, shown: Table, original: Table) -> Release:
     missing = [name for name in policy.published if name not in shown.names]
     if missing:
-        raise DataError(f"the published table lacks the column '{missing[0]}'", hint="leave it out with 'publish: false'")
+        raise DataError(
+            f"the published table lacks the column '{missing[0]}'", hint="leave it out with 'publish: false'"
+        )
     keyed = bool(policy.key) and set(policy.key) <= set(shown.names)
     behind = _by_key(policy, shown, original) if keyed else _by_cover(policy, shown, original)
     table = pa.table({name: shown.column(name) for name in policy.published})
@@ -138,7 +152,9 @@ def _by_cover(policy: Policy, shown: Table, original: Table) -> IntArray:
     records = equivalence_classes_of([*codes, *(theirs for _, theirs in same)], rows=original.rows)
     fits = np.ones((len(rows), len(records)), dtype=np.bool_) if len(rows) * len(records) <= _PAIRS else None
     if fits is None:
-        raise DataError("the table is too large to be matched by its cells", hint="give the key beside the published columns")
+        raise DataError(
+            "the table is too large to be matched by its cells", hint="give the key beside the published columns"
+        )
     for span, code in zip(spans, codes, strict=True):
         at, value = span[rows.first], code[records.first]
         fits &= (at[:, :1] <= value) & (value < at[:, 1:])

@@ -17,7 +17,11 @@ from sfumato.workflow.verify import beside
 
 
 def measure(
-    folder: str | Path | Publication, *, original: Any = None, parameters: Mapping[str, Any] | None = None, engine: Any = None
+    folder: str | Path | Publication,
+    *,
+    original: Any = None,
+    parameters: Mapping[str, Any] | None = None,
+    engine: Any = None,
 ) -> dict[str, Any]:
     """Return the utility figures of a release.
 

@@ -41,7 +41,8 @@ class Plan:
 
 
 def plan(policy: Policy, *, records: int | None = None, remembering: bool = False) -> Plan:
-    """Choose and bind the method; `records` is the size of the data when it is known, `remembering` says that there is a ledger.
+    """Choose and bind the method; `records` is the size of the data when it is known, `remembering` says that there is
+    a ledger.
 
     A policy with columns under review is refused: somebody decides first.
     """
@@ -85,18 +86,22 @@ def written_keys(policy: Policy) -> Iterator[tuple[str, str]]:
 
 
 def require_effect(policy: Policy) -> None:
-    """Refuse a key that has no effect on this kind of data, with its line: whoever writes it expects that something comes of it."""
+    """Refuse a key that has no effect on this kind of data, with its line: whoever writes it expects that something
+    comes of it."""
     errors = PolicyErrors()
     for key, where in written_keys(policy):
         if key not in policy.data.reads:
             with errors:
                 what = f"'{key}' has no effect: it is not about {policy.data.name} data"
-                raise PolicyError(what, where=where, hint="remove it; what each kind of data reads is in the reference of policies")
+                raise PolicyError(
+                    what, where=where, hint="remove it; what each kind of data reads is in the reference of policies"
+                )
     errors.settle()
 
 
 def _unread(method: Method, policy: Policy) -> str:
-    """A key that some methods for this kind of data read, and this one does not; empty when it reads all that is written."""
+    """A key that some methods for this kind of data read, and this one does not; empty when it reads all that is
+    written."""
     kin = [other for other in catalogue("methods", Method).values() if policy.data.name in other.kinds]
     some = frozenset().union(*(other.reads for other in kin)) - method.read_keys()
     found = next(((key, where) for key, where in written_keys(policy) if key in some), None)
@@ -132,25 +137,37 @@ def _unfit(method: Method, policy: Policy, remembering: bool) -> str:
     if remembering and (reason := method.unremembered(policy)):
         return reason
     if remembering and policy.knows and not is_plain_recoding(method.form):
-        return f"what outsiders know ('knows:') is judged over several releases of recoded tables, not of {method.form.name}"
+        return (
+            "what outsiders know ('knows:') is judged over several releases of recoded tables, not of"
+            f" {method.form.name}"
+        )
     if not method.form.reads_knowledge and (
         told := [why for claim in policy.claims if (why := revealing_dependency(policy, claim))]
     ):
         return told[0]
     if remembering and (name := _betrays_stand_ins(policy)):
-        return f"values of '{name}' change and those of counterfeits never do, so they could be told apart; say 'leaving: withhold'"
+        return (
+            f"values of '{name}' change and those of counterfeits never do, so they could be told apart; say 'leaving:"
+            " withhold'"
+        )
     if reason := _unjoined(method, policy, remembering):
         return reason
     if policy.of_population and (remembering or policy.person is not None):
         return "claims about a population are judged for one release, with one row per person"
-    if policy.calibrated is not None and (remembering or policy.person is not None or not is_plain_recoding(method.form)):
-        return "calibrated weights ('population: {calibrate: …}') go with one recoded table, one row per person, and no ledger"
+    if policy.calibrated is not None and (
+        remembering or policy.person is not None or not is_plain_recoding(method.form)
+    ):
+        return (
+            "calibrated weights ('population: {calibrate: …}') go with one recoded table, one row per person, and no"
+            " ledger"
+        )
     refused = _uncoded(method, policy, remembering) or _unlike_people(method, policy) or method.refusal(policy)
     return refused or _unread(method, policy)
 
 
 def _unjoined(method: Method, policy: Policy, remembering: bool) -> str:
-    """Why a claim on the joint distribution of several hidden columns cannot be kept; empty when there is none, or it can."""
+    """Why a claim on the joint distribution of several hidden columns cannot be kept; empty when there is none, or it
+    can."""
     claim = next((claim for claim in policy.claims if claim.needs_joint), None)
     if claim is None:
         return ""
@@ -168,20 +185,32 @@ def _forgets_people(method: Method, policy: Policy) -> str:
     """Why what is promised to people in several rows cannot be judged over several releases."""
     assert policy.person is not None
     if policy.series.cohorts != "known":
-        return "a row that comes later weakens what was promised to who does not know that it is new: say 'cohorts: known'"
+        return (
+            "a row that comes later weakens what was promised to who does not know that it is new: say 'cohorts: known'"
+        )
     if policy.series.leaving == "counterfeits":
         return "rows that stand in for others are nobody's, and people are counted ('person:'): say 'leaving: withhold'"
     if policy.series.waiting:
-        return "rows of people ('person:') do not wait for company: a person would be there without some of them ('waiting')"
+        return (
+            "rows of people ('person:') do not wait for company: a person would be there without some of them"
+            " ('waiting')"
+        )
     if policy.series.changes or policy.series.by != "class":
-        return "rows of people ('person:') are known again by values that stay ('series.changes'), in joint classes ('by: class')"
+        return (
+            "rows of people ('person:') are known again by values that stay ('series.changes'), in joint classes ('by:"
+            " class')"
+        )
     if not (is_plain_recoding(method.form) or method.form.links_rows):
-        return f"people in several rows ('person:') are judged over several releases of recoded tables, not of {method.form.name}"
+        return (
+            "people in several rows ('person:') are judged over several releases of recoded tables, not of"
+            f" {method.form.name}"
+        )
     return ""
 
 
 def _betrays_stand_ins(policy: Policy) -> str:
-    """A column that claims hide, whose values change while rows stand in for people who left: what changed is no counterfeit."""
+    """A column that claims hide, whose values change while rows stand in for people who left: what changed is no
+    counterfeit."""
     hidden = {name for claim in policy.claims for name in claim.hide} | set(policy.sensitive)
     changing = [name for name in policy.series.changes if name in hidden]
     own = policy.method.parameters.get("counterfeits") if policy.method is not None else None
@@ -207,7 +236,8 @@ def _unlike_people(method: Method, policy: Policy) -> str:
     if policy.person.linked != method.links_rows:
         said = "linked" if policy.person.linked else "unlinked"
         return (
-            f"it publishes rows {'that are tied' if method.links_rows else 'that nothing ties'}, and the policy says 'rows: {said}'"
+            f"it publishes rows {'that are tied' if method.links_rows else 'that nothing ties'}, and the policy says"
+            f" 'rows: {said}'"
         )
     return ""
 
@@ -234,7 +264,10 @@ def _chosen(policy: Policy, records: int | None, remembering: bool) -> tuple[Met
     if not able:
         kinds = [cls() for cls in catalogue("methods", Method).values() if policy.data.name in cls.kinds]
         reasons = {_unfit(method, policy, remembering) for method in kinds}
-        hint = next((reason for reason in sorted(reasons) if reason), "see docs/reference/catalogue.md for what each method can do")
+        hint = next(
+            (reason for reason in sorted(reasons) if reason),
+            "see docs/reference/catalogue.md for what each method can do",
+        )
         raise PolicyError("no method can serve this policy", where=policy.document.where("protect"), hint=hint)
     several = remembering or any(claim.model.joint for claim in policy.claims)
     best = max(able, key=lambda method: (several and method.for_series, method.preference(records)[0]))

@@ -1,7 +1,7 @@
 """The JSON schema of a policy, from the same declarations that read it, so that editors complete and check policies.
 
-A schema knows keys, names, types and ranges; what depends on the data or on several entries together (a claim without a column to
-hide) only `sfumato check` knows. Numbers may stand as text, as everywhere in a policy.
+A schema knows keys, names, types and ranges; what depends on the data or on several entries together (a claim without a
+column to hide) only `sfumato check` knows. Numbers may stand as text, as everywhere in a policy.
 
 >>> document = policy_schema()
 >>> sorted(document["properties"])[:3], document["additionalProperties"]
@@ -10,7 +10,6 @@ hide) only `sfumato check` knows. Numbers may stand as text, as everywhere in a 
 
 from __future__ import annotations
 
-import inspect
 from typing import Any
 
 from pydantic import BaseModel
@@ -18,6 +17,7 @@ from pydantic.json_schema import GenerateJsonSchema
 
 from sfumato.core.effort import EFFORTS
 from sfumato.core.registry import catalogue
+from sfumato.core.wording import summary_of
 from sfumato.io.source import Source
 from sfumato.models.base import Model
 from sfumato.policy.custom_code import Plugins
@@ -35,10 +35,13 @@ HIERARCHY: dict[str, Any] = {
                 "intervals": {"type": "array", "minItems": 1, "items": {"type": ["number", "string"]}},
                 "cuts": {"type": "array", "minItems": 1, "items": {"type": ["number", "string", "array"]}},
                 "prefix": {"type": ["integer", "string"]},
-                "top": {"type": ["number", "string", "object", "array"], "description": "this and everything above is one value"},
-                "bottom": {"type": ["number", "string", "object", "array"], "description": "this and all below is one value"},
+                "top": {"type": ["number", "string", "object", "array"],
+                "description": "this and everything above is one value"},
+                "bottom": {"type": ["number", "string", "object", "array"],
+                "description": "this and all below is one value"},
                 "round": {"type": ["number", "string", "object", "array"], "description": "to the nearest multiple"},
-                "recode": {"type": ["object", "string"], "description": "old values to new ones, or a file with rows old;new"},
+                "recode": {"type": ["object", "string"],
+                "description": "old values to new ones, or a file with rows old;new"},
                 "dates": {
                     "type": "array", "minItems": 1, "items": {"enum": ["week", "month", "quarter", "year", "decade"]}
                 },
@@ -65,7 +68,9 @@ class _Written(GenerateJsonSchema):
         return {"anyOf": [super().int_schema(schema), {"type": "string", "pattern": r"^[+-]?\d+$"}]}
 
     def float_schema(self, schema: Any) -> dict[str, Any]:
-        return {"anyOf": [super().float_schema(schema), {"type": "string", "pattern": r"^[+-]?[\d.]+([eE][+-]?\d+)?\s*%?$"}]}
+        return {
+            "anyOf": [super().float_schema(schema), {"type": "string", "pattern": r"^[+-]?[\d.]+([eE][+-]?\d+)?\s*%?$"}]
+        }
 
     def bool_schema(self, schema: Any) -> dict[str, Any]:
         return {"anyOf": [super().bool_schema(schema), {"enum": ["true", "false", "yes", "no", "on", "off"]}]}
@@ -111,7 +116,9 @@ def policy_schema() -> dict[str, Any]:
         "effort": {"enum": list(EFFORTS)},
         "accept": {
             "anyOf": [{"type": "string"}, {"type": "array", "items": {"anyOf": [{"type": "string"}, _REASON]}}],
-            "description": "warnings about columns that were looked at and accepted, each with a reason where one is needed",
+            "description": (
+                "warnings about columns that were looked at and accepted, each with a reason where one is needed"
+            ),
         },
         "plugins": shared.of(Plugins),
         "title": {"type": "string", "description": "what the data set is called, on reports"},
@@ -128,7 +135,7 @@ def policy_schema() -> dict[str, Any]:
 
 
 def _first(cls: type) -> str:
-    return (inspect.getdoc(cls) or "").splitlines()[0]
+    return summary_of(cls)
 
 
 def _data(shared: _Definitions) -> dict[str, Any]:

@@ -1,28 +1,29 @@
 """Judging: a draft that lies on disk becomes a `Publication`, or the refusal of what does not hold.
 
-The audit reads the draft back as its own exhibit and judges that. Only what holds may be written out or remembered, and the
-certificate says nothing that the published files do not say.
+The audit reads the draft back as its own exhibit and judges that. Only what holds may be written out or remembered, and
+the certificate says nothing that the published files do not say.
 
 
 Refusing
 --------
 Refusing: why nothing is published, with the reason and a way out.
 
-Earlier releases may have said too much; what was asked may not be had; or the method made what the audit does not let pass, which
-is a defect of ours and said as one.
+Earlier releases may have said too much; what was asked may not be had; or the method made what the audit does not let
+pass, which is a defect of ours and said as one.
 
 
 Disclose
 --------
 Disclose: what of the data holder's findings may stand in a release folder.
 
-Everything is judged with the original at hand, and a release is refused when anything is broken. But a figure that was found with
-the original says something about it that the published files do not say. So the folder gets the findings that an outsider comes to
-with the folder alone; of the others only that they hold at the level that was asked for. Their figures stand in the private report.
+Everything is judged with the original at hand, and a release is refused when anything is broken. But a figure that was
+found with the original says something about it that the published files do not say. So the folder gets the findings
+that an outsider comes to with the folder alone; of the others only that they hold at the level that was asked for.
+Their figures stand in the private report.
 
 Invariants
-    I1  What is disclosed is a function of the published files, of the counts of records and of the fact that everything holds: two
-        originals with the same published rows get the same certificate.
+    I1  What is disclosed is a function of the published files, of the counts of records and of the fact that everything
+        holds: two originals with the same published rows get the same certificate.
     I2  A finding about all releases together is never shown as the one about this release alone.
 
 
@@ -98,7 +99,8 @@ class Publication:
     --------
     >>> import sfumato as sf
     >>> people = {"age": ["30", "30", "40", "40"], "illness": ["flu", "gout", "flu", "cold"]}
-    >>> sf.publish(sf.Policy.table(people).quasi("age").sensitive("illness").protect(sf.k_anonymity(2)).method("mondrian"))
+    >>> policy = sf.Policy.table(people).quasi("age").sensitive("illness").protect(sf.k_anonymity(2)).method("mondrian")
+    >>> sf.publish(policy)
     Publication(4 of 4 records with mondrian, holds, loss 0)
     """
 
@@ -120,7 +122,10 @@ class Publication:
         verdict = "holds" if self.certificate.holds else "does not hold"
         loss = self.certificate.utility.get("loss")
         cost = f", loss {loss:.4g}" if isinstance(loss, float) else ""
-        return f"Publication({counts.published:,} of {counts.input:,} records with {self.certificate.method}, {verdict}{cost})"
+        return (
+            f"Publication({counts.published:,} of {counts.input:,} records with {self.certificate.method},"
+            f" {verdict}{cost})"
+        )
 
     def _repr_html_(self) -> str:
         told = self.summary("publication.write(DIR) writes the release folder; sf.verify(DIR) audits it.")
@@ -132,7 +137,8 @@ class Publication:
         return self.exhibit.once(certify)
 
     def summary(self, *next_steps: str, private: bool = True) -> Summary:
-        """The answers to the five questions: what is promised, does it hold, what was lost, what is not covered, what next.
+        """The answers to the five questions: what is promised, does it hold, what was lost, what is not covered, what
+        next.
 
         Parameters
         ----------
@@ -159,9 +165,15 @@ class Publication:
         return self.exhibit.history
 
     def write(
-        self, out: str | Path, *, format: Format | None = None, report: bool = True, sign: str | Path | SigningKey | None = None
+        self,
+        out: str | Path,
+        *,
+        format: Format | None = None,
+        report: bool = True,
+        sign: str | Path | SigningKey | None = None,
     ) -> Path:
-        """The release folder, whole or not at all, and never without its entry in the ledger; the private report goes beside it.
+        """The release folder, whole or not at all, and never without its entry in the ledger; the private report goes
+        beside it.
 
         Parameters
         ----------
@@ -237,14 +249,17 @@ def publication_of_draft(
     place: LedgerPlace | None = None,
     seed: int | None = None,
 ) -> Publication:
-    """A publication from a draft that lies on disk, or the refusal of what does not hold; `exhibit` is the data holder's side.
+    """A publication from a draft that lies on disk, or the refusal of what does not hold; `exhibit` is the data
+    holder's side.
 
     An exhibit that has its history, with this release as the last, keeps it.
     """
     exhibit = replace(exhibit, certificate=Certificate((), _records(exhibit, release.suppressed)))
     if exhibit.history is None:
         exhibit = replace(exhibit, history=_continued(earlier, policy, release, exhibit))
-    failed = [finding for finding in exhibit.once(certify) if (finding.open or not finding.holds) and _forbidden(finding)]
+    failed = [
+        finding for finding in exhibit.once(certify) if (finding.open or not finding.holds) and _forbidden(finding)
+    ]
     if failed:  # what was promised and could not be judged is refused like what is broken
         raise refusal_of(failed, policy, chosen, exhibit)
     certificate = _certificate(exhibit, chosen, release)
@@ -271,7 +286,12 @@ def _certificate(exhibit: ReleaseView, chosen: Plan, release: Release) -> Certif
         public_findings(exhibit, exhibit.once(certify)),
         exhibit.records,
         utility=figures(exhibit.as_published()),
-        assumptions=(*list_assumptions(exhibit), *_of_releases(exhibit), *release.notes, *_scope_of_shares(exhibit.policy)),
+        assumptions=(
+            *list_assumptions(exhibit),
+            *_of_releases(exhibit),
+            *release.notes,
+            *_scope_of_shares(exhibit.policy),
+        ),
         limits=(LIMITS_PAGE,),
         method=chosen.method.name,
         version=__version__,
@@ -314,15 +334,25 @@ def refusal_of(failed: list[Finding], policy: Policy, chosen: Plan, exhibit: Rel
 
 
 def _told_before(failed: list[Finding], policy: Policy, exhibit: ReleaseView) -> Infeasible | None:
-    """Why nothing is published where earlier releases have said too much for what is asked now; nothing when they have not."""
+    """Why nothing is published where earlier releases have said too much for what is asked now; nothing when they have
+    not."""
     history = exhibit.history
     if history is None or len(history) < 2 or evidence_for(exhibit.form).joins_itself:
         return None
-    if not {finding.model for finding in failed} <= {*(claim.model.name for claim in policy.claims), "earlier promises", PEOPLE}:
+    if not {finding.model for finding in failed} <= {
+        *(claim.model.name for claim in policy.claims),
+        "earlier promises",
+        PEOPLE,
+    }:
         return None
     why = "; ".join(dict.fromkeys(already_disclosed(History(history.releases[:-1]), policy)))
-    hint = "ask for no more than they leave, and give columns the roles that they had; 'check --ledger' says how claims stand"
-    return Infeasible(f"{why}; nothing was published", where=policy.document.where("protect"), hint=hint) if why else None
+    hint = (
+        "ask for no more than they leave, and give columns the roles that they had; 'check --ledger' says how claims"
+        " stand"
+    )
+    return (
+        Infeasible(f"{why}; nothing was published", where=policy.document.where("protect"), hint=hint) if why else None
+    )
 
 
 def _refused(failed: list[Finding], policy: Policy, chosen: Plan, exhibit: ReleaseView) -> SfumatoError:
@@ -333,19 +363,26 @@ def _refused(failed: list[Finding], policy: Policy, chosen: Plan, exhibit: Relea
     claims |= {name for name, check in catalogue("checks", Check).items() if check.asked}
     if chosen.method.finds_out() and names <= {*claims, "earlier promises"}:
         hint = (
-            "lower the level, widen the domains, leave out rules that tell too much, or use another method; nothing was published"
+            "lower the level, widen the domains, leave out rules that tell too much, or use another method; nothing was"
+            " published"
         )
-        return Infeasible(f"what was made does not keep what is asked: {wrong}", where=policy.document.where("protect"), hint=hint)
+        return Infeasible(
+            f"what was made does not keep what is asked: {wrong}", where=policy.document.where("protect"), hint=hint
+        )
     stuck = _stuck(policy, dataset) if chosen.method.keeps_rules and names <= {"rules", *claims} else ""
     if stuck:
         hint = "drop one of these rules, or correct the data; nothing was published"
-        return Infeasible(f"rules contradict each other on this data: {stuck}", where=policy.document.where("keep"), hint=hint)
+        return Infeasible(
+            f"rules contradict each other on this data: {stuck}", where=policy.document.where("keep"), hint=hint
+        )
     doubts = chosen.method.doubts(policy, dataset) if names <= _OF_RULES else []
     if doubts:
         hint = "put a key into the equation, widen the domains it is made of, or publish again; nothing was published"
         return Infeasible(f"{wrong}; {'; '.join(doubts)}", where=policy.document.where("keep"), hint=hint)
     joined = policy.series.by == "join" or any(claim.model.joint for claim in policy.claims)
-    counted = not joined and all(finding.achieved for finding in failed)  # what could not be judged at all is refused as such
+    counted = not joined and all(
+        finding.achieved for finding in failed
+    )  # what could not be judged at all is refused as such
     if len(exhibit.history or ()) > 1 and counted and names <= {*claims, "earlier promises", PEOPLE}:
         return NotFoundOverReleases(
             f"no release was found that keeps what is asked together with earlier ones: {wrong}",
@@ -368,9 +405,13 @@ def _stuck(policy: Policy, dataset: Any) -> str:
 
 
 def public_findings(exhibit: ReleaseView, found: tuple[Finding, ...]) -> tuple[Finding, ...]:
-    """The findings for the folder, from those of the data holder; what does not hold is shown as an outsider sees it."""
+    """The findings for the folder, from those of the data holder; what does not hold is shown as an outsider sees
+    it."""
     outside = certify(exhibit.as_published(), recount=False)  # the floor has recounted the same files already
-    seen = {_claim(finding): finding for finding in (*outside, *(each for each in found if each.model == FLOOR and each.measured))}
+    seen = {
+        _claim(finding): finding
+        for finding in (*outside, *(each for each in found if each.model == FLOOR and each.measured))
+    }
     series = {claim.model.name for claim in exhibit.policy.claims} if _several(exhibit) else set()
     shown = []
     for finding in found:
@@ -379,7 +420,9 @@ def public_findings(exhibit: ReleaseView, found: tuple[Finding, ...]) -> tuple[F
             shown.append(public)
         elif finding.required or public is not None:
             told = f"over {len(exhibit.history or ())} releases" if finding.model in series else ""
-            shown.append(_verdict(finding, told))  # what asks for nothing and needs the original is the data holder's alone
+            shown.append(
+                _verdict(finding, told)
+            )  # what asks for nothing and needs the original is the data holder's alone
     return tuple(shown)
 
 
@@ -414,23 +457,34 @@ def _of_releases(exhibit: ReleaseView) -> tuple[str, ...]:
     if not _several(exhibit) or not any(claim.hide for claim in exhibit.policy.claims):
         return ()
     known = is_membership_known(exhibit.policy, exhibit.history)
-    where = "who is in which release" if known else "of one release that a person is in it, and nothing else about membership"
+    where = (
+        "who is in which release"
+        if known
+        else "of one release that a person is in it, and nothing else about membership"
+    )
     return (
-        f"over several releases the adversary knows {where}, and takes all exchanges of people inside a joint equivalence class "
-        "for equally likely; an adversary who gives equal weight to all ways of linking rows between releases may believe a value "
-        "more than the level says, unless no row of a joint class fits anybody of another one",
+        (
+            f"over several releases the adversary knows {where}, and takes all exchanges of people inside a joint"
+            " equivalence class for equally likely; an adversary who gives equal weight to all ways of linking rows"
+            " between releases may believe a value more than the level says, unless no row of a joint class fits"
+            " anybody of another one"
+        ),
     )
 
 
 def _of_policy(policy: Policy) -> tuple[str, ...]:
-    """What must be true outside the data for the findings to mean what they say, and what the data holder took upon themselves."""
+    """What must be true outside the data for the findings to mean what they say, and what the data holder took upon
+    themselves."""
     accepted = tuple(f"the data holder accepts a warning: {identifier}" for identifier in policy.accept)
     accepted += () if policy.plugins is None else (policy.plugins.sentence,)
     if not policy.quasi_identifiers:
         return accepted
     return (
-        "outsiders know at most the quasi-identifiers of people, and nothing of the sensitive columns: "
-        "they have no opinion beforehand which values go with whom, and do not ask why the method made this release and no other",
+        (
+            "outsiders know at most the quasi-identifiers of people, and nothing of the sensitive columns: they have no"
+            " opinion beforehand which values go with whom, and do not ask why the method made this release and no"
+            " other"
+        ),
         *_whose_rows(policy),
         *_of_population(policy),
         *accepted,
@@ -451,7 +505,10 @@ def _of_population(policy: Policy) -> tuple[str, ...]:
         return ()
     if population.file is not None:
         return (
-            "the data holder's table of the population has everybody who could be in the data, and outsiders have no better one",
+            (
+                "the data holder's table of the population has everybody who could be in the data, and outsiders have"
+                " no better one"
+            ),
         )
     drawn = "people came into the table by chance, whatever their values are"
     if population.weight is not None:
@@ -464,6 +521,11 @@ def _whose_rows(policy: Policy) -> tuple[str, ...]:
     if policy.person is None:
         return ("one row is one person, and no person is in the table twice",)
     if policy.person.linked:
-        return (f"the policy says whose rows they are; candidates are {policy.person.word}, and a pseudonym ties their rows",)
+        return (
+            (
+                f"the policy says whose rows they are; candidates are {policy.person.word}, and a pseudonym ties their"
+                " rows"
+            ),
+        )
     tie = "columns that are published as they are do not tie the rows of a person together"
     return (f"the policy says whose rows they are, and candidates are {policy.person.word}; {tie}",)

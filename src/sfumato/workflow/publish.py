@@ -1,6 +1,8 @@
-"""Publish: plan → run → draft → certify → `Publication`. Only a release whose certificate holds may be written out or remembered.
+"""Publish: plan → run → draft → certify → `Publication`. Only a release whose certificate holds may be written out or
+remembered.
 
-What is certified is what lies on disk: the draft is written first, read back as the audit's own exhibit, and judged there.
+What is certified is what lies on disk: the draft is written first, read back as the audit's own exhibit, and judged
+there.
 
 >>> import sfumato as sf
 >>> policy = sf.Policy.parse({"version": 1, "columns": {"age": "quasi-identifier", "illness": "sensitive"},
@@ -69,8 +71,8 @@ def publish(
     data
         Used instead of the source of the policy: a path, or a polars, pandas or pyarrow frame.
     seed
-        Repeats a run in tests. An adversary who knows the seed can undo the release. A release from a seed below 2¹²⁷ is
-        marked as not for publication.
+        Repeats a run in tests. An adversary who knows the seed can undo the release. A release from a seed below 2¹²⁷
+        is marked as not for publication.
     jobs
         Number of parallel workers. Without it recoding uses all cores. The result does not depend on it.
     progress
@@ -84,8 +86,8 @@ def publish(
     engine
         A Spark session, or a `SparkEngine`. Rows stay on its cluster, and the parts are folders of Parquet files.
     unfinished
-        Private file in which a constraint solver stores its state, so that the same call continues after a stop. Delete it
-        afterwards: it can undo the release.
+        Private file in which a constraint solver stores its state, so that the same call continues after a stop. Delete
+        it afterwards: it can undo the release.
 
     Returns
     -------

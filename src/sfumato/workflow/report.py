@@ -1,7 +1,7 @@
 """Report: the page that shows a release, written only when its certificate is what the audit finds.
 
-A page repeats what the certificate says, in large letters. So the certificate is compared with the files first, and a page is
-refused as long as the two disagree.
+A page repeats what the certificate says, in large letters. So the certificate is compared with the files first, and a
+page is refused as long as the two disagree.
 
 
 Write
@@ -59,14 +59,17 @@ def _require_agreement(found: Audit, folder: Path) -> None:
 
 
 def write_public(folder: Path) -> Path:
-    """``DIR/report.html``, entered in the manifest; that of a signed folder is part of what was signed and stays as it is."""
+    """``DIR/report.html``, entered in the manifest; that of a signed folder is part of what was signed and stays as it
+    is."""
     exhibit = read_folder(folder, engine=HERE)
     if (folder / STATEMENT).exists():
         hint = "its report was signed with it; --original and --out write the data holder's report elsewhere"
         raise ReleaseError("the folder is signed, and nothing in it is written again", where=str(folder), hint=hint)
     damage = [entry for entry in exhibit.damage or () if not entry.startswith(REPORT)]
     if damage:
-        raise ReleaseError("the folder is damaged: " + "; ".join(damage), where=str(folder), hint="run 'sfumato verify' on it")
+        raise ReleaseError(
+            "the folder is damaged: " + "; ".join(damage), where=str(folder), hint="run 'sfumato verify' on it"
+        )
     replace_file(folder / REPORT, render(exhibit, folder).encode())
     manifest = read_tree(folder / MANIFEST)
     manifest["files"][REPORT] = {"sha256": digest(folder / REPORT)}
@@ -78,7 +81,9 @@ def write_private(folder: Path, original: Any, out: Path | None, parameters: Map
     """The data holder's report on a folder, never inside it; `parameters` are those of metrics."""
     target = out or private_path(folder)
     if folder.resolve() in target.resolve().parents:
-        raise DataError("the private report must not lie in the release folder", where=str(target), hint="choose another --out")
+        raise DataError(
+            "the private report must not lie in the release folder", where=str(target), hint="choose another --out"
+        )
     return save_private(open_release(folder, original=original, engine=HERE, **(parameters or {})), target, folder)
 
 
@@ -98,9 +103,12 @@ def save_private(exhibit: ReleaseView, target: Path, folder: Path | None = None)
 
 
 def render(exhibit: ReleaseView, folder: Path | None = None, *, signed: bool = False) -> str:
-    """The five questions, then all sections that apply, in their order; `folder` has the files whose digests the page names."""
+    """The five questions, then all sections that apply, in their order; `folder` has the files whose digests the page
+    names."""
     certificate = certificate_of(exhibit)
-    sections = sorted((cls() for cls in catalogue("report sections", Section).values()), key=lambda section: section.order)
+    sections = sorted(
+        (cls() for cls in catalogue("report sections", Section).values()), key=lambda section: section.order
+    )
     shown = [(section.name, section.title, section.render(exhibit)) for section in sections if section.applies(exhibit)]
     findings = exhibit.once(certify) if exhibit.private else certificate.findings
     steps = _private_steps(exhibit) if exhibit.private else _public_steps(signed)
@@ -140,7 +148,10 @@ def _public_steps(signed: bool) -> Iterator[str]:
 
 
 def _private_steps(exhibit: ReleaseView) -> Iterator[str]:
-    yield "Decide about every open point: protect it, coarsen it, leave it out, or accept it with a reason under `accept:`."
+    yield (
+        "Decide about every open point: protect it, coarsen it, leave it out, or accept it with a reason under"
+        " `accept:`."
+    )
     yield "Sign the release with `publish --sign KEY`, so that recipients can tell that it is yours."
     yield "Hand over the release folder alone. This page and the provenance file stay with the data."
     if exhibit.history is None:

@@ -1,8 +1,9 @@
-"""A transformer for scikit-learn: tables with generalized quasi-identifiers, one row for every row that came in, in the same order.
+"""A transformer for scikit-learn: tables with generalized quasi-identifiers, one row for every row that came in, in the
+same order.
 
-A model that is trained on the result saw nobody more closely than one of k people who look alike. Pipelines pair rows with labels,
-so no row is left out and the order stays; that is why the result is for training and not for publication: whoever has the original
-knows from the order who is who. `sf.publish` shuffles.
+A model that is trained on the result saw nobody more closely than one of k people who look alike. Pipelines pair rows
+with labels, so no row is left out and the order stays; that is why the result is for training and not for publication:
+whoever has the original knows from the order who is who. `sf.publish` shuffles.
 
 Each table is anonymized by itself: `transform` on new rows makes classes among these rows.
 
@@ -89,12 +90,16 @@ class Anonymizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """The table with generalized quasi-identifiers, of the same kind as the one that was given."""
         table = _read(X)
         if list(self.feature_names_in_) != table.names:
-            raise DataError("the columns are not those that were fitted", hint="give the same columns in the same order")
+            raise DataError(
+                "the columns are not those that were fitted", hint="give the same columns in the same order"
+            )
         publication = publish(self._draft(table), table)
         rows = publication.release.trace.rows["data"]
         back = pa.array(np.argsort(rows))
         columns = {}
-        for name, column in zip(table.names, publication.release.parts["data"].table.select(table.names).columns, strict=True):
+        for name, column in zip(
+            table.names, publication.release.parts["data"].table.select(table.names).columns, strict=True
+        ):
             ordered = column.take(back)
             columns[name] = _middles(ordered) if self.numbers == "middle" and name in self._chosen(table) else ordered
         made = like(X, pa.table(columns), kept=[name for name in table.names if name not in self._chosen(table)])
@@ -110,7 +115,13 @@ class Anonymizer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def _draft(self, table: Table) -> Any:
         chosen = self._chosen(table)
         given = self.hierarchies or {}
-        draft = draft_policy().sensitive(*self.sensitive).protect(k_anonymity(self.k)).suppress_at_most(0).method(self.method)
+        draft = (
+            draft_policy()
+            .sensitive(*self.sensitive)
+            .protect(k_anonymity(self.k))
+            .suppress_at_most(0)
+            .method(self.method)
+        )
         for name in chosen:
             draft = draft.quasi(name, hierarchy=given.get(name) or _ranges(table, name))
         draft = draft.protect(l_diversity(self.l)) if self.l is not None else draft

@@ -62,11 +62,15 @@ class Audit:
         return not self.open
 
     def summary(self, *next_steps: str) -> Summary:
-        """The answers to the five questions, from the published files: what is promised, does it hold, what was lost, what is not
-        covered, what next."""
+        """The answers to the five questions, from the published files: what is promised, does it hold, what was lost,
+        what is not covered, what next."""
         assert self.view is not None
         seen = self.view.as_published()
-        attacks = () if any(finding.model == "files" and not finding.holds for finding in self.findings) else known_attacks(seen)
+        attacks = (
+            ()
+            if any(finding.model == "files" and not finding.holds for finding in self.findings)
+            else known_attacks(seen)
+        )
         return summarize(seen, self.findings, attacks=attacks, next_steps=next_steps)
 
     def _repr_html_(self) -> str:
@@ -107,8 +111,8 @@ def verify(
     target
         URL of the test database that was loaded; then its content is judged too.
     signer
-        The data holder's Ed25519 public key (PEM, ``ssh-ed25519 …`` or base64), or a file with it. The folder must then be
-        signed with this key, and every file must be the signed one.
+        The data holder's Ed25519 public key (PEM, ``ssh-ed25519 …`` or base64), or a file with it. The folder must then
+        be signed with this key, and every file must be the signed one.
     engine
         A Spark session, or a `SparkEngine`: parts that are folders, and the original, are counted on its cluster.
     population
@@ -183,7 +187,9 @@ def _require_kept(exhibit: ReleaseView, book: Ledger, folder: Path) -> None:
     kept = None if book.distant else book.kept_with(folder)
     if kept is not None and not kept.equals(exhibit.once(published_cells_of).to_arrow()):
         hint = "the next release would be judged with it: do not publish on this ledger; restore it from a backup"
-        raise LedgerError("what is kept beside the ledger is not what its releases say", where=str(book.path), hint=hint)
+        raise LedgerError(
+            "what is kept beside the ledger is not what its releases say", where=str(book.path), hint=hint
+        )
 
 
 def _engine(engine: Any) -> FileEngine:
@@ -223,7 +229,8 @@ def _in_target(exhibit: ReleaseView, url: str) -> tuple[Finding, ...]:
 
 
 def audit_of(exhibit: ReleaseView) -> Audit:
-    """The audit of a folder that is open: every claim and check, the certificate, and whether the method fits the form."""
+    """The audit of a folder that is open: every claim and check, the certificate, and whether the method fits the
+    form."""
     found = certify(exhibit)
     stated = (_stated(exhibit, found), made_by(exhibit))
     return Audit((*found, *_before(exhibit), *_unused(exhibit), *_less_is_compared(exhibit), *stated), view=exhibit)
@@ -233,7 +240,10 @@ def _before(exhibit: ReleaseView) -> Iterator[Finding]:
     """What was published before a release is a part of its promise: without the ledger that is not judged."""
     entered = certificate_of(exhibit).ledger
     if exhibit.history is None and entered is not None and entered.get("release") != 1:
-        reason = "it is not the first release of its ledger and was judged alone; give the ledger to judge all of them together"
+        reason = (
+            "it is not the first release of its ledger and was judged alone; give the ledger to judge all of them"
+            " together"
+        )
         yield Finding("earlier releases", True, grade=NOT_JUDGED, reason=reason)
 
 
@@ -245,10 +255,17 @@ def _unused(exhibit: ReleaseView) -> Iterator[Finding]:
 
 
 def _less_is_compared(exhibit: ReleaseView) -> Iterator[Finding]:
-    """What a reader of a certificate that says it is of an earlier version must know: it may have been made to say so."""
+    """What a reader of a certificate that says it is of an earlier version must know: it may have been made to say
+    so."""
     if certificate_of(exhibit).earlier:
         reason = "assumptions and attacks that its version did not name are not missed; read what verify names"
-        yield Finding("earlier version", True, achieved={"version": certificate_of(exhibit).version}, grade=MEASURED, reason=reason)
+        yield Finding(
+            "earlier version",
+            True,
+            achieved={"version": certificate_of(exhibit).version},
+            grade=MEASURED,
+            reason=reason,
+        )
 
 
 def _stated(exhibit: ReleaseView, found: tuple[Finding, ...]) -> Finding:
@@ -267,10 +284,11 @@ def _stated(exhibit: ReleaseView, found: tuple[Finding, ...]) -> Finding:
 
 
 def _hushed(exhibit: ReleaseView) -> str:
-    """Attacks that apply and that the certificate leaves out or talks down, or names without cause; empty when there are none.
+    """Attacks that apply and that the certificate leaves out or talks down, or names without cause; empty when there
+    are none.
 
-    A certificate of an earlier version may word them differently and not know all of them: there, only names are compared.
-    """
+    A certificate of an earlier version may word them differently and not know all of them: there, only names are
+    compared."""
     stated = certificate_of(exhibit).attacks
     if stated is None:
         return ""
@@ -295,7 +313,8 @@ def _struck_out(exhibit: ReleaseView) -> str:
 
 
 def _findings_stated(exhibit: ReleaseView, found: tuple[Finding, ...]) -> Finding:
-    """Whether the certificate states what was found or, where original or ledger show more, as much as a folder may say."""
+    """Whether the certificate states what was found or, where original or ledger show more, as much as a folder may
+    say."""
     plain = compare_with_certificate(exhibit, found)
     if plain.holds or not (exhibit.private or exhibit.history is not None):
         return plain
@@ -322,7 +341,8 @@ def made_by(exhibit: ReleaseView) -> Finding:
 
 
 def _unmade(exhibit: ReleaseView) -> Iterator[str]:
-    """Only the name and the form are compared: what a method would accept today may differ from what it accepted then."""
+    """Only the name and the form are compared: what a method would accept today may differ from what it accepted
+    then."""
     named = exhibit.policy.method
     method = None if named is None else entry("methods", Method, named.name)
     if method is None:

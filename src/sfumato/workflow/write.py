@@ -1,11 +1,12 @@
-"""Write: a draft of the release folder first; then, once it is certified, the folder itself, its ledger entry and the reports.
+"""Write: a draft of the release folder first; then, once it is certified, the folder itself, its ledger entry and the
+reports.
 
 Invariants
     I1  What is certified is read from the draft's bytes, and exactly these bytes are copied into the release folder.
     I2  A folder never appears before its entry is safe in the ledger: write, sync, append, rename.
     I3  What is signed is the complete folder, and nothing in it changes afterwards.
-    I4  A draft has no certificate. It gets one in the folder that the next step renames, and who reads releases reads no folder
-        whose name says that it is in the making: whenever a process is killed, what is left is no release.
+    I4  A draft has no certificate. It gets one in the folder that the next step renames, and who reads releases reads
+        no folder whose name says that it is in the making: whenever a process is killed, what is left is no release.
 """
 
 from __future__ import annotations
@@ -167,9 +168,14 @@ def _write_and_enter(
 
 
 def kept_of(exhibit: ReleaseView) -> bytes | None:
-    """What a ledger keeps of everything published so far, from the audit's own hands; nothing where forms join by themselves."""
+    """What a ledger keeps of everything published so far, from the audit's own hands; nothing where forms join by
+    themselves."""
     counted = exhibit.history is not None and exhibit.history.counted
-    return None if counted or evidence_for(exhibit.form).joins_itself else pack_memory(exhibit.once(published_cells_of).to_arrow())
+    return (
+        None
+        if counted or evidence_for(exhibit.form).joins_itself
+        else pack_memory(exhibit.once(published_cells_of).to_arrow())
+    )
 
 
 def _fill(draft: DraftFolder, exhibit: ReleaseView, folder: Path, report: bool, key: SigningKey | None) -> None:
@@ -184,4 +190,6 @@ def _fill(draft: DraftFolder, exhibit: ReleaseView, folder: Path, report: bool, 
         sign_folder(folder, key)  # I3
     damage = folder_damage(folder, draft.engine.over_files)
     if damage:  # I1
-        raise ReleaseError(f"the folder is not what was certified: {damage[0]}", where=str(folder), hint="publish again")
+        raise ReleaseError(
+            f"the folder is not what was certified: {damage[0]}", where=str(folder), hint="publish again"
+        )

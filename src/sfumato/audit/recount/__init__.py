@@ -2,9 +2,10 @@
 
 The floor under the wall: every model on groups is counted a second time, plainly, from its definition.
 
-Audit and methods stand on the same ground: policy and tables as they are read, classes, linkage, the models themselves. A defect
-there makes both wrong together, and they agree. The floor shares none of it. It reads ``policy.yaml``, ``manifest.json`` and the
-published files by itself, counts with dictionaries and whole numbers, and must agree before anything is published or verified.
+Audit and methods stand on the same ground: policy and tables as they are read, classes, linkage, the models themselves.
+A defect there makes both wrong together, and they agree. The floor shares none of it. It reads ``policy.yaml``,
+``manifest.json`` and the published files by itself, counts with dictionaries and whole numbers, and must agree before
+anything is published or verified.
 
 ::
 
@@ -14,25 +15,31 @@ published files by itself, counts with dictionaries and whole numbers, and must 
     groups       a form of release as groups of people who look alike: one table, anatomy, replaced table, graph
     subtables    several tables: which one guards a rule, and what it shows by itself
     counting     `recount`: one entry per claim
-    population   claims about a population: people behind the rows of a group, from a fraction, published weights or a table of all
+    population   claims about a population: people behind the rows of a group, from a fraction, published weights or a
+                 table of all
     fitting      which published labels could stand for a value, from what the policy says of its column
-    people       where a person may stand in several rows: the claims on people, when the data holder says whose rows they are
-    people_in_subtables   the same in several tables: who stands in the buckets of the table that a hidden column is dealt in
+    people       where a person may stand in several rows: the claims on people, when the data holder says whose rows
+                 they are
+    people_in_subtables   the same in several tables: who stands in the buckets of the table that a hidden column is
+                          dealt in
     comparing    `disagreements`: the certificate beside the count
 
 Guarantee
-    `disagreements` is empty only if every claim of ``policy.yaml`` has its finding, in order, about the same columns and the same
-    level, and every finding that the floor can count shows what the floor counts and reaches what was asked.
+    `disagreements` is empty only if every claim of ``policy.yaml`` has its finding, in order, about the same columns
+    and the same level, and every finding that the floor can count shows what the floor counts and reaches what was
+    asked.
 
 What is counted
-    recoded table   k-anonymity, p-sensitivity, l-diversity (all four kinds), t-closeness (both distances), (α, k)-anonymity
+    recoded table   k-anonymity, p-sensitivity, l-diversity (all four kinds), t-closeness (both distances), (α,
+    k)-anonymity
     anatomy         the same; a person whose given values stand in several buckets is their mixture, in exact fractions
     sub-tables      the same, through the guardian table of [versatile Def. 4], what outsiders know included
     replaced table  claims that hide only columns published as they are
     graph           k-degree-anonymity
 
 What is not, and why
-    k-linkability, k-diversity   they speak of all releases, and of people who fit into rows of several groups; the groups of this
+    k-linkability, k-diversity   they speak of all releases, and of people who fit into rows of several groups; the
+    groups of this
                                  release are given as a level that is reached *at least* when nothing else was published
     k-map, δ-presence            where the population is a table and nobody gives it: it is not in the folder
     baskets, replaced columns    candidates and beliefs are of people and rules that are not in the folder
@@ -58,7 +65,8 @@ Cost: linear in the size of the folder and the number of claims; a million rows 
 >>> _ = (folder / "manifest.json").write_text(json.dumps({"form": "recoded table", "files": {"data.csv": {"rows": 3}}}))
 >>> [(each.model, each.required, each.achieved, each.reaches) for each in recount(folder)]
 [('k-anonymity', {'k': 2}, {'k': 1}, False)]
->>> finding = {"model": "k-anonymity", "given": ["age"], "hide": [], "required": {"k": 2}, "achieved": {"k": 2}, "holds": True}
+>>> finding = {"model": "k-anonymity", "given": ["age"], "hide": [], "required": {"k": 2}, "achieved": {"k": 2},
+...     "holds": True}
 >>> print("\\n".join(disagreements(folder, [finding])))
 claim 1, k-anonymity: k is 2 in the certificate and 1 in the files
 claim 1, k-anonymity: said to hold, but the files do not reach k 2

@@ -126,7 +126,9 @@ def equal_distance(spreads: Iterable[Weights], whole: Weights) -> float:
     farthest = 0.0
     for spread in spreads:
         total = sum(spread.values())
-        met = sum(abs(weight * everything - whole[value] * total) - whole[value] * total for value, weight in spread.items())
+        met = sum(
+            abs(weight * everything - whole[value] * total) - whole[value] * total for value, weight in spread.items()
+        )
         farthest = max(farthest, (met + everything * total) / (2 * everything * total))
     return farthest
 
@@ -171,7 +173,9 @@ class _Order:
 
     def _between(self, start: int, end: int, before: int, total: int) -> int:
         """Σ |before · N₁ − Q · total| over the ranks from `start` up to `end`."""
-        turn = min(max(bisect_right(self.below, before * self.numbers // total), start), end)  # Q is at most P up to here
+        turn = min(
+            max(bisect_right(self.below, before * self.numbers // total), start), end
+        )  # Q is at most P up to here
         low, high = self.sums[turn] - self.sums[start], self.sums[end] - self.sums[turn]
         return before * self.numbers * ((turn - start) - (end - turn)) + total * (high - low)
 
@@ -232,7 +236,8 @@ class RecountedClasses:
     rows: Sequence[int] = ()
     """Published rows of every group, where candidates are people of a population."""
     chances: Sequence[Fraction] = ()
-    """Where everybody of the population is known: the chances of kinds of people to be in the table, at least and at most."""
+    """Where everybody of the population is known: the chances of kinds of people to be in the table, at least and at
+    most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,8 +255,8 @@ class Definition:
     joint: bool = False
     """Whether it speaks of all releases together."""
     split: bool = False
-    """Whether it still holds when values are split into several, so that one hidden column hides every combination with it: more
-    different values, smaller shares, more entropy. A distance from the whole table may grow."""
+    """Whether it still holds when values are split into several, so that one hidden column hides every combination with
+    it: more different values, smaller shares, more entropy. A distance from the whole table may grow."""
 
 
 def level_of(model: str, written: Mapping[str, Any]) -> Level:
@@ -285,7 +290,8 @@ def _counts(written: Any) -> list[Any]:
     columns = written.items() if isinstance(written, Mapping) else written
     rows = {column: dict(counts.items() if isinstance(counts, Mapping) else counts) for column, counts in columns}
     return [
-        [column, [[value, _value(count)] for value, count in sorted(counts.items())]] for column, counts in sorted(rows.items())
+        [column, [[value, _value(count)] for value, count in sorted(counts.items())]]
+        for column, counts in sorted(rows.items())
     ]
 
 
@@ -338,7 +344,7 @@ def less_private(model: str, one: Level, other: Level) -> Level:
     }
 
 
-# -- what a group has -----------------------------------------------------------------------------------------------------------
+# -- what a group has --------------------------------------------------------------------------------------------------
 
 
 def _all(groups: RecountedClasses) -> Iterable[Weights]:
@@ -431,7 +437,9 @@ def _likeness(groups: RecountedClasses, level: Level) -> Level:
     largest = 0.0
     for p, q in _shares(groups):
         gain = (q - p) / p if p else _BEYOND
-        largest = max(largest, _BEYOND if level["kind"] == "enhanced" and p and gain > -math.log(p) + _SLACK / 1000 else gain)
+        largest = max(
+            largest, _BEYOND if level["kind"] == "enhanced" and p and gain > -math.log(p) + _SLACK / 1000 else gain
+        )
     return {"beta": largest, "kind": level["kind"]}
 
 
@@ -452,7 +460,8 @@ def _shares(groups: RecountedClasses, *, lacking: bool = False) -> Iterable[tupl
 
 
 def _mean_risk(groups: RecountedClasses, level: Level) -> Level:
-    """Groups over people: the mean of one over the size of everybody's group; of rows, when candidates are of a population."""
+    """Groups over people: the mean of one over the size of everybody's group; of rows, when candidates are of a
+    population."""
     if not groups.sizes:
         raise NotRecounted("the number of groups is not known here")
     if level.get("attacker") is None:
@@ -498,15 +507,22 @@ DEFINITIONS: Mapping[str, Definition] = {
     ),
     "average-risk": Definition({"risk": ..., "k": 1, "attacker": None}, _mean_risk, frozenset({"risk"}), hides=False),
     "profitability": Definition(
-        {"benefit": ..., "loss": ..., "gain": ..., "cost": ..., "game": None}, _benefit, frozenset({"benefit"}), hides=False
+        {"benefit": ..., "loss": ..., "gain": ..., "cost": ..., "game": None},
+        _benefit,
+        frozenset({"benefit"}),
+        hides=False,
     ),
     "k-map": Definition({"k": ...}, lambda groups, level: {"k": groups.fewest}, hides=False),
     "delta-presence": Definition({"at_least": 0, "at_most": ...}, _presence, frozenset({"at_most"}), hides=False),
     "k-linkability": Definition({"k": ...}, lambda groups, level: {"k": _distinct(groups)}, joint=True, split=True),
     "k-diversity": Definition({"k": ...}, lambda groups, level: {"k": _frequency(groups)}, joint=True, split=True),
-    "subset-anonymity": Definition({"k": ..., "m": ...}, lambda groups, level: {"k": groups.fewest, "m": level["m"]}, hides=False),
+    "subset-anonymity": Definition(
+        {"k": ..., "m": ...}, lambda groups, level: {"k": groups.fewest, "m": level["m"]}, hides=False
+    ),
     "k-degree-anonymity": Definition({"k": ...}, lambda groups, level: {"k": groups.fewest}, hides=False),
-    "differential-privacy": Definition({"epsilon": ..., "delta": ...}, None, frozenset({"epsilon", "delta"}), hides=False),
+    "differential-privacy": Definition(
+        {"epsilon": ..., "delta": ...}, None, frozenset({"epsilon", "delta"}), hides=False
+    ),
     "km-anonymity": Definition({"k": ..., "m": ...}, None, hides=False),
     "structural-attack": Definition(
         {"planted": ..., "success_at_most": ..., "against": "any"}, None, frozenset({"success_at_most"}), hides=False

@@ -3,10 +3,12 @@
 By form
     recoded table    rows with the same given cells; each hidden column by itself
     replaced table   the same with the columns that were not replaced: new values tell nothing of a person
-    anatomy          rows with the same given cells are the mixture of their buckets, each with the listed counts over its rows
+    anatomy          rows with the same given cells are the mixture of their buckets, each with the listed counts over
+                     its rows
     linked table, related tables   people with the same rows, and with the same line of their own
     locally suppressed table   rows that look alike, for every choice of known columns
-    graph            people with the same number of ties; people without a tie are in no edge, only in the manifest's number
+    graph            people with the same number of ties; people without a tie are in no edge, only in the manifest's
+                     number
 
 Invariants
     I1  A mixture is counted in whole numbers: shares of buckets are brought to one denominator.
@@ -27,13 +29,14 @@ Several tables of the same people: what an outsider who knows Q believes about S
 Definitions
     reach(Q)   Q and every column that a chain of tables, each sharing a column with what is reached, connects with it
                [versatile Def. 3]
-    guardian   a table with S that alone connects S with Q, and by itself keeps W → S, where W are its columns, S excepted, that
-               are in Q or reachable through the other tables [versatile Def. 4]
+    guardian   a table with S that alone connects S with Q, and by itself keeps W → S, where W are its columns, S
+               excepted, that are in Q or reachable through the other tables [versatile Def. 4]
     rule       Q → S, one for each hidden column; of a combination one column kept is enough where values may be split
                (`Definition.split`), else the joint weight of the combination over all tables counts
     known      a dependency X → Y that outsiders know counts as a further table; Q is closed under it, and hiding S with
                Y ∩ S ≠ ∅ demands hiding (S ∖ Y) ∪ X as well [versatile Thm 3.2]
-    a table    joint weight of its columns: the rows themselves, or inside each bucket rows and listed values independently;
+    a table    joint weight of its columns: the rows themselves, or inside each bucket rows and listed values
+    independently;
                rows of the bucket ``*`` are read as everybody together
 
     A column that nothing connects with Q shows its own distribution; a column in no table shows nothing.
@@ -90,7 +93,9 @@ def looking_alike(part: RowMultiset, given: Sequence[str], hide: Sequence[str]) 
     """Rows with the same given cells."""
     spreads = {column: _spreads(part, given, column) for column in hide}
     sizes = tuple(map(_sum, next(iter(spreads.values())))) if spreads else tuple(part.alike(given).values())
-    return RecountedClasses(min(sizes, default=0), spreads, {column: sum_weights(each) for column, each in spreads.items()}, sizes)
+    return RecountedClasses(
+        min(sizes, default=0), spreads, {column: sum_weights(each) for column, each in spreads.items()}, sizes
+    )
 
 
 def _sum(spread: Weights) -> int:
@@ -146,7 +151,8 @@ def _combination_in_rows(part: RowMultiset, asked: WrittenRequirement) -> Recoun
 
 
 def classes_of_linked(folder: Folder, policy: WrittenPolicy, asked: WrittenRequirement) -> RecountedClasses:
-    """People with the same rows, as their pseudonyms tie them: what is written in each row of theirs, and who ever has a value."""
+    """People with the same rows, as their pseudonyms tie them: what is written in each row of theirs, and who ever has
+    a value."""
     if asked.model not in OF_PEOPLE or asked.level.get("kind", "distinct") not in ("distinct", "frequency"):
         raise NotRecounted("it is not defined for people in several rows")
     part = folder.part("data")
@@ -194,7 +200,8 @@ OF_PEOPLE = frozenset({"k-anonymity", "p-sensitivity", "l-diversity", "alpha-k-a
 
 
 def _of_bags(groups: Iterable[list[list[tuple[Row, Row]]]], place: int, shares: bool) -> list[Weights]:
-    """Per group of people the values of rows written alike; and, of the value that most ever have, these people and others."""
+    """Per group of people the values of rows written alike; and, of the value that most ever have, these people and
+    others."""
     found: list[Weights] = []
     for people in groups:
         slots: dict[Row, Counter[str]] = defaultdict(Counter)
@@ -220,9 +227,12 @@ def classes_of_suppressed(folder: Folder, policy: WrittenPolicy, asked: WrittenR
 
 
 def classes_of_release_alone(folder: Folder, policy: WrittenPolicy, asked: WrittenRequirement) -> RecountedClasses:
-    """For models of all releases: an outsider knows every quasi-identifier, and hidden columns may stand in other releases."""
+    """For models of all releases: an outsider knows every quasi-identifier, and hidden columns may stand in other
+    releases."""
     part = folder.part("data")
-    known = [name for name, column in policy.columns.items() if column.role == "quasi-identifier" and name in part.columns]
+    known = [
+        name for name, column in policy.columns.items() if column.role == "quasi-identifier" and name in part.columns
+    ]
     return looking_alike(part, known, [name for name in asked.hide if name in part.columns])
 
 
@@ -234,7 +244,7 @@ def classes_of_replaced(folder: Folder, policy: WrittenPolicy, asked: WrittenReq
     return looking_alike(folder.part("data"), [name for name in asked.given if name in kept], asked.hide)
 
 
-# -- anatomy --------------------------------------------------------------------------------------------------------------------
+# -- anatomy -----------------------------------------------------------------------------------------------------------
 
 
 def classes_of_anatomy(folder: Folder, policy: WrittenPolicy, asked: WrittenRequirement) -> RecountedClasses:
@@ -288,7 +298,8 @@ def bucket_totals_agree(listed: Mapping[str, Mapping[Any, int]], rows: Weights) 
 
 
 def mixtures(kinds: Iterable[Weights], listed: Mapping[str, Weights]) -> list[Weights]:
-    """The spread of every kind of person, given in how many rows of which buckets they stand; each bucket alone counts once."""
+    """The spread of every kind of person, given in how many rows of which buckets they stand; each bucket alone counts
+    once."""
     most = MOST + TIMES * sum(map(len, listed.values()))
     alone: set[str] = set()
     mixed: list[Weights] = []
@@ -314,7 +325,8 @@ def _mixture(buckets: Weights, listed: Mapping[str, Weights]) -> Weights:
 
 
 def common_denominator(sizes: Iterable[int]) -> int:
-    """A number that all sizes divide (I1); where it would be absurdly long, one so large that rounding shows nowhere."""
+    """A number that all sizes divide (I1); where it would be absurdly long, one so large that rounding shows
+    nowhere."""
     scale = 1
     for size in set(sizes):
         scale = lcm(scale, size)
@@ -323,7 +335,7 @@ def common_denominator(sizes: Iterable[int]) -> int:
     return scale
 
 
-# -- graphs ---------------------------------------------------------------------------------------------------------------------
+# -- graphs ------------------------------------------------------------------------------------------------------------
 
 
 def classes_of_graph(folder: Folder, policy: WrittenPolicy, asked: WrittenRequirement) -> RecountedClasses:
@@ -402,7 +414,11 @@ class CountedTable:
         if not self.hidden:
             return [(tuple(self.visible.columns), {row: Fraction(count) for row, count in self.visible.rows.items()})]
         names = [f"bucket of {place}" if name == "bucket" else name for name in self.visible.columns]
-        listed = {(*values, bucket): Fraction(count) for bucket, each in self.entries.items() for values, count in each.items()}
+        listed = {
+            (*values, bucket): Fraction(count)
+            for bucket, each in self.entries.items()
+            for values, count in each.items()
+        }
         rows = {row: Fraction(count) for row, count in self.visible.rows.items()}
         return [(tuple(names), rows), ((*self.hidden, f"bucket of {place}"), listed)]
 
@@ -473,7 +489,7 @@ def read_entries(part: RowMultiset) -> tuple[tuple[str, ...], dict[str, Counter[
     return hidden, dict(found)
 
 
-# -- rules ----------------------------------------------------------------------------------------------------------------------
+# -- rules -------------------------------------------------------------------------------------------------------------
 
 
 def level_over_tables(folder: Folder, policy: WrittenPolicy, asked: WrittenRequirement, level: Level) -> Level:
@@ -524,9 +540,11 @@ def reachable_columns(start: Columns, tables: Iterable[Columns]) -> Columns:
     return start
 
 
-def _rule(tables: Sequence[CountedTable], known: Sequence[Columns], rule: Rule, model: str, level: Level) -> Level | None:
-    """The level of the first way in which the rule is kept; else of the first way: empty when nothing is published, None when
-    tables connect what must not be."""
+def _rule(
+    tables: Sequence[CountedTable], known: Sequence[Columns], rule: Rule, model: str, level: Level
+) -> Level | None:
+    """The level of the first way in which the rule is kept; else of the first way: empty when nothing is published,
+    None when tables connect what must not be."""
     given, hide = rule
     tried: list[Level | None] = []
     for count in _ways(tables, known, given, sorted(hide), model, level):
@@ -538,7 +556,12 @@ def _rule(tables: Sequence[CountedTable], known: Sequence[Columns], rule: Rule, 
 
 
 def _ways(
-    tables: Sequence[CountedTable], known: Sequence[Columns], given: Columns, hide: Sequence[str], model: str, level: Level
+    tables: Sequence[CountedTable],
+    known: Sequence[Columns],
+    given: Columns,
+    hide: Sequence[str],
+    model: str,
+    level: Level,
 ) -> Iterator[Callable[[], Level | None]]:
     """One column after the other, where that is enough; then the combination."""
     if len(hide) == 1 or DEFINITIONS[model].split:
@@ -564,7 +587,12 @@ def _column(
 
 
 def _combination(
-    tables: Sequence[CountedTable], known: Sequence[Columns], given: Columns, hide: Sequence[str], model: str, level: Level
+    tables: Sequence[CountedTable],
+    known: Sequence[Columns],
+    given: Columns,
+    hide: Sequence[str],
+    model: str,
+    level: Level,
 ) -> Level | None:
     """The level of the joint weight of several hidden columns; empty when none is in a table."""
     columns = [table.columns for table in tables]
@@ -588,11 +616,11 @@ _COMPARING = frozenset({"t-closeness", "beta-likeness", "delta-disclosure"})
 
 
 def joint_weights(tables: Sequence[CountedTable], wanted: Sequence[str]) -> Counter[Row]:
-    """The joint weight of some columns, as whole numbers with a common factor: ears of the tables are folded in one by one.
+    """The joint weight of some columns, as whole numbers with a common factor: ears of the tables are folded in one by
+    one.
 
-    An ear shares columns with one other factor only. A person who has a row there has any row of the ear that agrees with it,
-    each with its share. Tables without an ear overlap in a cycle, and are not counted.
-    """
+    An ear shares columns with one other factor only. A person who has a row there has any row of the ear that agrees
+    with it, each with its share. Tables without an ear overlap in a cycle, and are not counted."""
     factors = [factor for place, table in enumerate(tables) for factor in table.factors(place)]
     while len(factors) > 1:
         place = next((place for place in range(len(factors)) if _home(factors, place) is not None), None)
@@ -622,7 +650,10 @@ def _home(factors: Sequence[Factor], place: int) -> int | None:
 
 def _folded(into: Factor, ear: Factor, wanted: Columns) -> Factor:
     (names, rows), (others, away) = into, ear
-    shared, brought = [name for name in others if name in names], [name for name in others if name in wanted and name not in names]
+    shared, brought = (
+        [name for name in others if name in names],
+        [name for name in others if name in wanted and name not in names],
+    )
     joins, brings = [others.index(name) for name in shared], [others.index(name) for name in brought]
     listed: dict[Row, Counter[Row]] = defaultdict(Counter)
     for row, weight in away.items():
@@ -641,7 +672,10 @@ def _folded(into: Factor, ear: Factor, wanted: Columns) -> Factor:
 def _needed(
     tables: Sequence[CountedTable], known: Sequence[Columns], table: CountedTable, given: Columns, column: str
 ) -> list[str] | None:
-    """The columns against which a table must guard another; None when it is not the only one that connects it with `given`."""
+    """The columns against which a table must guard another; None when it is not the only one that connects it with
+    `given`."""
     others = [*(other.columns for other in tables if other is not table), *known]
     own = table.columns - {column}
-    return None if column in reachable_columns(given, [*others, own]) else sorted(own & reachable_columns(given, others))
+    return (
+        None if column in reachable_columns(given, [*others, own]) else sorted(own & reachable_columns(given, others))
+    )

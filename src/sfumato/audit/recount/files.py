@@ -1,17 +1,20 @@
 """The folder as it lies there: what the manifest lists, and each part as a bag of rows.
 
 Invariants
-    I1  A CSV file is read by Python's own reader, strictly: UTF-8, a comma, one header of different names, rows of the same length.
+    I1  A CSV file is read by Python's own reader, strictly: UTF-8, a comma, one header of different names, rows of the
+        same length.
     I2  A cell is its text. An empty cell and a null are the same: empty.
-    I3  Only files of the folder itself that the manifest lists with a number of rows are parts, and folders of such files. Of a
-        folder, whose rows may be many, only the columns that claims speak of are counted, file by file and where the files lie.
+    I3  Only files of the folder itself that the manifest lists with a number of rows are parts, and folders of such
+        files. Of a folder, whose rows may be many, only the columns that claims speak of are counted, file by file and
+        where the files lie.
 
-    I4  Where a file has neither quotes nor carriage returns, its cells are what stands between commas and line feeds, and counting
-        what looks alike needs no more than cutting lines; whatever else a file has in it goes to the reader of I1.
+    I4  Where a file has neither quotes nor carriage returns, its cells are what stands between commas and line feeds,
+        and counting what looks alike needs no more than cutting lines; whatever else a file has in it goes to the
+        reader of I1.
     I5  A Parquet file is measured by what its footer says before any of it is unpacked.
 
-Cost: one pass over a part for each set of columns that is asked for, in blocks, with only what is counted kept in memory; forms
-that need whole rows keep the different ones with their counts.
+Cost: one pass over a part for each set of columns that is asked for, in blocks, with only what is counted kept in
+memory; forms that need whole rows keep the different ones with their counts.
 
 >>> import tempfile
 >>> path = Path(tempfile.mkdtemp()) / "data.csv"
@@ -80,7 +83,8 @@ class RowMultiset:
         return count_rows(self.file)
 
     def alike(self, given: Sequence[str], value: str | None = None) -> Counter[Any]:
-        """How many rows have the same cells in some columns; with `value`, how many of them have each text in that column.
+        """How many rows have the same cells in some columns; with `value`, how many of them have each text in that
+        column.
 
         Keys tell cells apart and say nothing else; those with a value are pairs of such a key and the text.
         """
@@ -217,7 +221,8 @@ _COMMAS = methodcaller("count", ",")
 
 
 def _leading(places: Sequence[int]) -> bool:
-    """Whether these are the first cells, more than one: what is left of a line that is cut behind them shows its length."""
+    """Whether these are the first cells, more than one: what is left of a line that is cut behind them shows its
+    length."""
     return len(places) > 1 and list(places) == list(range(len(places)))
 
 

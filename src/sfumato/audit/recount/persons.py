@@ -1,17 +1,17 @@
 """People in several rows, counted a second time: rows as they are written, and a name behind each of them.
 
 `classes_violated_for_persons` counts with dictionaries and whole numbers: in classes where somebody's rows *are*, in
-buckets where they could
-be by what the table shows (`rows_that_fit`). The audit, which knows the original, never counts less; so whatever is broken here
-must be broken there.
+buckets where they could be by what the table shows (`rows_that_fit`). The audit, which knows the original, never counts
+less; so whatever is broken here must be broken there.
 
 Per class of n rows, for every person with m of them, and every value that f rows have
     k·m ≤ n, when a number of candidates is asked for
     f + m ≤ n, when something is asked of values
     people who have the value ≤ share × people of the class, when a share is asked for
-Of subset anonymity there are classes for every choice of up to m columns. Of an anatomy the classes are its buckets, f is listed,
-and of a person's m rows none has the value with C(n−f, m) / C(n, m), which leaves no more than the share that is asked for; of
-sub-tables they are the buckets of the table in which a hidden column is dealt (`people_in_subtables`).
+Of subset anonymity there are classes for every choice of up to m columns. Of an anatomy the classes are its buckets, f
+is listed, and of a person's m rows none has the value with C(n−f, m) / C(n, m), which leaves no more than the share
+that is asked for; of sub-tables they are the buckets of the table in which a hidden column is dealt
+(`people_in_subtables`).
 
 >>> rows = [("30", "flu")] * 4 + [("30", "gout")] * 3
 >>> whose = ["Max"] * 5 + ["Ann", "Eve"]
@@ -23,18 +23,22 @@ People in subtables
 -------------------
 People in several rows of sub-tables, counted a second time: every table as it is written, and a name behind each row.
 
-A hidden column is dealt over the rows of the one table that connects it with what is known. That table is found here from the
-columns alone: what it hides leads, through the other tables, neither to a given column nor to one that it shows.
+A hidden column is dealt over the rows of the one table that connects it with what is known. That table is found here
+from the columns alone: what it hides leads, through the other tables, neither to a given column nor to one that it
+shows.
 
-Per bucket of n rows, for every person who could have m of them (`rows_that_fit`), and every value that is listed f times
+Per bucket of n rows, for every person who could have m of them (`rows_that_fit`), and every value that is listed f
+times
     f + m ≤ n
     1 − C(n−f, m) / C(n, m) ≤ the share that is asked for
-A column that no chain of tables connects with what is given is one class of all rows, f counting what is shown or listed; where it
-is shown, people who have the value ≤ share × people. Of a claim that hides several columns together one has to be kept.
+A column that no chain of tables connects with what is given is one class of all rows, f counting what is shown or
+listed; where it is shown, people who have the value ≤ share × people. Of a claim that hides several columns together
+one has to be kept.
 
 The audit knows people who were left out, too, so that it never counts fewer; whatever is broken here is broken there.
 
->>> discloses_value(2, 1, 2, Fraction(1)), discloses_value(4, 1, 2, Fraction(1, 2)), discloses_value(4, 1, 3, Fraction(1, 2))
+>>> discloses_value(2, 1, 2, Fraction(1)), discloses_value(4, 1, 2, Fraction(1, 2)), discloses_value(4, 1, 3,
+...     Fraction(1, 2))
 (True, False, True)
 
 
@@ -42,9 +46,9 @@ Rows that fit
 -------------
 How many rows of a bucket could be one person's, by what the table itself shows: plain counters, a name behind each row.
 
-A row could be somebody's when its known cells are those of one of their rows, wherever that one stands. So of every combination of
-known cells a bucket has room for as many rows of a person as it has such rows, and as the person has; rows of different people
-with the same combinations are looked at once.
+A row could be somebody's when its known cells are those of one of their rows, wherever that one stands. So of every
+combination of known cells a bucket has room for as many rows of a person as it has such rows, and as the person has;
+rows of different people with the same combinations are looked at once.
 
 >>> most_rows_of_one_person(["1", "1", "2", "2"], ["ann", "bob", "ann", "eve"], [("a",), ("b",), ("b",), ("a",)])
 {'1': 2, '2': 2}
@@ -87,9 +91,12 @@ class PersonRequirement:
 
 
 def classes_violated_for_persons(folder: Path, whose: Mapping[str, Sequence[str]]) -> int:
-    """Classes of the published rows that break a claim for somebody; `whose` names a person for every row of a table, in order."""
+    """Classes of the published rows that break a claim for somebody; `whose` names a person for every row of a table,
+    in order."""
     opened = open_folder(folder)
-    return {"sub-tables": _broken_in_subtables, "anatomy": _broken_buckets}.get(opened.form, _broken_classes)(opened, whose)
+    return {"sub-tables": _broken_in_subtables, "anatomy": _broken_buckets}.get(opened.form, _broken_classes)(
+        opened, whose
+    )
 
 
 def _broken_classes(folder: Folder, whose: Mapping[str, Sequence[str]]) -> int:
@@ -153,7 +160,9 @@ def person_requirement(asked: WrittenRequirement) -> PersonRequirement:
     if asked.model == "alpha-k-anonymity":
         return PersonRequirement(int(level["k"]), level["alpha"] < 1, Fraction(str(level["alpha"])))
     if asked.model == "l-diversity" and level["kind"] in ("distinct", "frequency"):
-        return PersonRequirement(values=True, share=1 / Fraction(str(level["l"])) if level["kind"] == "frequency" else Fraction(1))
+        return PersonRequirement(
+            values=True, share=1 / Fraction(str(level["l"])) if level["kind"] == "frequency" else Fraction(1)
+        )
     raise NotRecounted(f"{asked.model} is not counted for people in several rows")
 
 
@@ -164,7 +173,9 @@ class RowClasses:
         self.rows, self.of, self.whose = rows, numbered(rows, given), whose
         self.size = Counter(self.of)
         self.most = dict.fromkeys(self.size, 1)
-        several = {name for name, many in Counter(whose).items() if many > 1}  # of nobody else there is more than one row
+        several = {
+            name for name, many in Counter(whose).items() if many > 1
+        }  # of nobody else there is more than one row
         pairs = compress(zip(self.of, whose, strict=True), map(several.__contains__, whose))
         for (kind, _), many in Counter(pairs).items():
             self.most[kind] = max(many, self.most[kind])
@@ -238,7 +249,10 @@ class TableWithPersons:
         """Buckets in which somebody could have too large a part."""
         bucket = [row[self.header.index("bucket")] for row in self.rows]
         known = [place for place, name in enumerate(self.header) if name in given & self.shown]
-        size, most = Counter(bucket), most_rows_of_one_person(bucket, self.whose, list(map(cells_in_places(known), self.rows)))
+        size, most = (
+            Counter(bucket),
+            most_rows_of_one_person(bucket, self.whose, list(map(cells_in_places(known), self.rows))),
+        )
         frequent = {place: max(listed.values()) for place, listed in self._listed(column).items()}
         return sum(discloses_value(size[place], f, most[place], share) for place, f in frequent.items())
 
@@ -277,7 +291,8 @@ def tables_with_persons(folder: Folder, whose: Mapping[str, Sequence[str]]) -> I
 def violated_columns(
     tables: Sequence[TableWithPersons], given: Columns, hide: Sequence[str], together: bool, share: Fraction
 ) -> int:
-    """Buckets that break a claim for somebody, over all its hidden columns; where they are hidden together, of the best of them."""
+    """Buckets that break a claim for somebody, over all its hidden columns; where they are hidden together, of the best
+    of them."""
     found = [_broken(tables, given, column, share) for column in hide]
     return min(found) if together else sum(found)
 
@@ -308,7 +323,10 @@ def most_rows_of_one_person(bucket: Sequence[str], whose: Sequence[str], known: 
         for cells, _ in person:
             having[cells].append(person)
     of_bucket = _seats(bucket, known)
-    most = {kind: max(_room(kind, person) for cells, _ in kind for person in having[cells]) for kind in set(of_bucket.values())}
+    most = {
+        kind: max(_room(kind, person) for cells, _ in kind for person in having[cells])
+        for kind in set(of_bucket.values())
+    }
     return {place: most[kind] for place, kind in of_bucket.items()}
 
 

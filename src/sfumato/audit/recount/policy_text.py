@@ -7,10 +7,12 @@ Three ways to write a claim::
     - "age, icd9 -> race : 3-diversity"                    # no value above a share of 1/3
 
 Invariants
-    I1  Every scalar stays the text that was written; nothing is turned into a truth value, a number or a day on the way.
+    I1  Every scalar stays the text that was written; nothing is turned into a truth value, a number or a day on the
+        way.
     I2  A key that stands twice is refused: whoever reads the other one would judge another claim.
-    I3  *Given* defaults to the published quasi-identifiers; *hide*, for models that speak of values, to the published sensitive
-        columns. A model of all releases together hides sensitive columns also where this release leaves them out.
+    I3  *Given* defaults to the published quasi-identifiers; *hide*, for models that speak of values, to the published
+        sensitive columns. A model of all releases together hides sensitive columns also where this release leaves them
+        out.
 
 >>> columns = {"age": WrittenColumn("quasi-identifier", True), "illness": WrittenColumn("sensitive", True)}
 >>> columns["zip"] = WrittenColumn("quasi-identifier", False)
@@ -119,7 +121,9 @@ def read_policy(file: Path) -> WrittenPolicy:
 def _column(entry: Any) -> WrittenColumn:
     if isinstance(entry, str):
         return WrittenColumn(entry, True)
-    return WrittenColumn(str(entry["role"]), str(entry.get("publish", "true")).lower() not in _NO, entry.get("hierarchy"))
+    return WrittenColumn(
+        str(entry["role"]), str(entry.get("publish", "true")).lower() not in _NO, entry.get("hierarchy")
+    )
 
 
 def read_claim(entry: Any, columns: Mapping[str, WrittenColumn]) -> WrittenRequirement:

@@ -1,9 +1,11 @@
 """Claims about a population, counted a second time: from a fraction, published weights, or a table of everybody.
 
-Fraction  A class of f rows stands for at least F people at confidence c when every smaller number is refuted: had there been F − 1,
-          then f rows or more of those that chance puts into the table, one at least, would have had a chance of at most 1 − c.
-Table     Everybody is held against every class (`floor.fitting`). People who fit the same classes are one kind: of its G people
-          at most all rows of its classes are theirs, at least those of classes that no other kind fits; 0 who fits none.
+Fraction  A class of f rows stands for at least F people at confidence c when every smaller number is refuted: had there
+          been F − 1, then f rows or more of those that chance puts into the table, one at least, would have had a
+          chance of at most 1 − c.
+Table     Everybody is held against every class (`floor.fitting`). People who fit the same classes are one kind: of its
+          G people at most all rows of its classes are theirs, at least those of classes that no other kind fits; 0 who
+          fits none.
 
 >>> [people_behind(rows, Fraction("0.1"), Fraction("0.9")) for rows in (1, 2, 3, 5)]
 [1, 3, 10, 25]
@@ -11,7 +13,8 @@ Table     Everybody is held against every class (`floor.fitting`). People who fi
 
 Fitting
 -------
-Whom a published cell fits: from what ``policy.yaml`` says of a column, which labels could stand for each value of a population.
+Whom a published cell fits: from what ``policy.yaml`` says of a column, which labels could stand for each value of a
+population.
 
 By what the policy says
     a file, a nested tree    the labels on the way from the value to the root; a value that is no leaf fits nothing
@@ -65,7 +68,9 @@ def speaks_of_population(asked: WrittenRequirement) -> bool:
     return asked.model in ("k-map", "delta-presence") or bool({"game", "attacker"} & asked.level.keys())
 
 
-def in_population(groups: RecountedClasses, folder: Folder, policy: WrittenPolicy, asked: WrittenRequirement) -> RecountedClasses:
+def in_population(
+    groups: RecountedClasses, folder: Folder, policy: WrittenPolicy, asked: WrittenRequirement
+) -> RecountedClasses:
     """The same groups, with people of the population as candidates."""
     if "fraction" in policy.population:
         sure = (Fraction(policy.population["fraction"]), Fraction(policy.population.get("confidence", "0.9")))
@@ -85,7 +90,7 @@ def in_population(groups: RecountedClasses, folder: Folder, policy: WrittenPolic
     return replace(groups, fewest=min(sums, default=0), sizes=sums, rows=list(rows.values()))
 
 
-# -- a table of everybody -------------------------------------------------------------------------------------------------------
+# -- a table of everybody ----------------------------------------------------------------------------------------------
 
 
 def _among_everybody(
@@ -109,7 +114,9 @@ def _among_everybody(
         for each in classes:
             fitting[each] += people[one]
     sizes = [fitting[each] for each in rows]
-    return replace(groups, fewest=min(sizes, default=0), sizes=sizes, rows=list(rows.values()), chances=_chances(rows, people, met))
+    return replace(
+        groups, fewest=min(sizes, default=0), sizes=sizes, rows=list(rows.values()), chances=_chances(rows, people, met)
+    )
 
 
 def _met(people: Sequence[Row], classes: Sequence[Row], ways: Sequence[Mapping[str, Labels]]) -> dict[Row, list[Row]]:
@@ -149,7 +156,7 @@ def _chances(rows: Counter[Row], people: Counter[Row], met: Mapping[Row, Sequenc
     return found
 
 
-# -- a fraction -----------------------------------------------------------------------------------------------------------------
+# -- a fraction --------------------------------------------------------------------------------------------------------
 
 
 @lru_cache(maxsize=4096)
@@ -169,7 +176,10 @@ def _chance(rows: int, people: int, fraction: Fraction) -> Fraction | float:
     if rows > _EXACT or people > _EXACT / fraction:
         return _in_floats(rows, people, float(fraction))
     none = (1 - fraction) ** people
-    below = sum((comb(people, drawn) * fraction**drawn * (1 - fraction) ** (people - drawn) for drawn in range(rows)), Fraction(0))
+    below = sum(
+        (comb(people, drawn) * fraction**drawn * (1 - fraction) ** (people - drawn) for drawn in range(rows)),
+        Fraction(0),
+    )
     return (1 - below) / (1 - none)
 
 
@@ -227,7 +237,7 @@ def _by_rule(rule: Any, values: Labels, labels: Labels) -> dict[str, Labels]:
     return _between(argument, values, labels)
 
 
-# -- coding ---------------------------------------------------------------------------------------------------------------------
+# -- coding ------------------------------------------------------------------------------------------------------------
 
 
 def _coding(written: Any) -> tuple[dict[str, Any], Any]:
@@ -272,7 +282,7 @@ def _number(text: str) -> Fraction:
     return Fraction(Decimal(text))
 
 
-# -- trees ----------------------------------------------------------------------------------------------------------------------
+# -- trees -------------------------------------------------------------------------------------------------------------
 
 
 def _tree_rows(rule: Any, folder: Path) -> list[list[str]]:
@@ -326,7 +336,7 @@ def _between(order: Sequence[str], values: Labels, labels: Labels) -> dict[str, 
     return {value: frozenset(names) for value, names in found.items()}
 
 
-# -- numbers --------------------------------------------------------------------------------------------------------------------
+# -- numbers -----------------------------------------------------------------------------------------------------------
 
 
 def _around_numbers(rule: Any, values: Labels, labels: Labels) -> dict[str, Labels]:

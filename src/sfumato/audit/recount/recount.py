@@ -2,8 +2,8 @@
 
 Invariants
     I1  One entry per claim, in the order of the policy.
-    I2  An entry is counted, or it says why not; a claim that ought to be countable and is not (files are missing or do not add
-        up) is counted as reaching nothing.
+    I2  An entry is counted, or it says why not; a claim that ought to be countable and is not (files are missing or do
+        not add up) is counted as reaching nothing.
 
 Cost: linear in the folder for each claim.
 
@@ -14,9 +14,10 @@ Comparing
 `disagreements` is what differs.
 
 Invariants
-    I1  Findings of claims stand first, in the order of the policy, one for each claim; what follows are checks, and no model.
-    I2  A count is a whole number and must be the same. Other figures are written with six digits in a certificate, and may
-        differ by half a unit of the last one.
+    I1  Findings of claims stand first, in the order of the policy, one for each claim; what follows are checks, and no
+        model.
+    I2  A count is a whole number and must be the same. Other figures are written with six digits in a certificate, and
+        may differ by half a unit of the last one.
     I3  Whatever the floor cannot read is a disagreement, never a crash.
 
 >>> same_figure(5, 5), same_figure(5, 4), same_figure(2.33333, 7 / 3), same_figure(2.3333, 7 / 3)
@@ -95,7 +96,8 @@ def recount(folder: Path) -> tuple[Recount, ...]:
     """Every claim of the policy in a release folder, counted again (I1).
 
     Parameters
-        folder   a release folder, finished or not: ``policy.yaml``, ``manifest.json`` and the parts are read, nothing else.
+        folder   a release folder, finished or not: ``policy.yaml``, ``manifest.json`` and the parts are read, nothing
+                 else.
 
     Returns one `Recount` per claim under ``protect``. Raises `ReleaseError` when policy or manifest cannot be read.
     """
@@ -202,7 +204,8 @@ def disagreements(
     over_files: OverFiles | None = None,
     everybody: Everybody | None = None,
 ) -> list[str]:
-    """What differs between the findings and the recount, in sentences (`compare_with_findings`); empty when they agree."""
+    """What differs between the findings and the recount, in sentences (`compare_with_findings`); empty when they
+    agree."""
     return compare_with_findings(folder, findings, over_files, everybody).wrong
 
 
@@ -215,7 +218,8 @@ def compare_with_findings(
     """Compare findings with what the files say, in sentences without values of people.
 
     Parameters
-        folder     a release folder, finished or not: ``policy.yaml``, ``manifest.json`` and the parts are read, nothing else.
+        folder     a release folder, finished or not: ``policy.yaml``, ``manifest.json`` and the parts are read, nothing
+                   else.
         findings   as in ``certificate.json``: mappings with model, given, hide, required, achieved, holds.
         over_files how files of a part that is a folder are counted: here one after the other, or where they lie.
         everybody  the table of the population, where the data holder has one: then claims about it are counted, too.
@@ -228,7 +232,9 @@ def compare_with_findings(
     except ReleaseError as error:
         return RecountComparison([f"the floor cannot read the folder: {error.what}"])  # I3
     wrong = [sentence for place, each in enumerate(counts) for sentence in _claim(place, each, findings)]
-    more = [str(finding.get("model")) for finding in findings[len(counts) :] if finding.get("model") in DEFINITIONS]  # I1
+    more = [
+        str(finding.get("model")) for finding in findings[len(counts) :] if finding.get("model") in DEFINITIONS
+    ]  # I1
     wrong += [f"the certificate speaks about {model}, which the policy does not claim" for model in more]
     return RecountComparison([*rows, *wrong], sum(each.counted for each in counts), len(counts))
 
@@ -257,7 +263,11 @@ def _claim(place: int, each: Recount, findings: Sequence[Mapping[str, Any]]) -> 
 def _required(each: Recount, finding: Mapping[str, Any]) -> Iterator[str]:
     """What the policy asks for is what the certificate says was asked for."""
     said = finding.get("required") or {}
-    names = [*each.required, *(key for key in said if key not in each.required)] if each.model in DEFINITIONS else each.required
+    names = (
+        [*each.required, *(key for key in said if key not in each.required)]
+        if each.model in DEFINITIONS
+        else each.required
+    )
     for key in names:
         if key not in each.required or key not in said or not _equal(said[key], each.required[key]):
             yield f"the level asked for is not the one in the policy ({key})"

@@ -1,8 +1,8 @@
 """Compiled kernels: arrays in, arrays out.
 
-Kernels stand in the ``kernels`` folders beside the ideas they serve, and decorate their functions with `jit`. A kernel runs as
-machine code that numba made when Sfumato was installed (`native`), else through numba where that is installed. Importing a kernel
-loads neither. Both run the same source and give the same bits.
+Kernels stand in the ``kernels`` folders beside the ideas they serve, and decorate their functions with `jit`. A kernel
+runs as machine code that numba made when Sfumato was installed (`native`), else through numba where that is installed.
+Importing a kernel loads neither. Both run the same source and give the same bits.
 
 ``SFUMATO_LOOPS`` chooses for tests and for work on a kernel:
 
@@ -69,12 +69,17 @@ class Loop:
         return self.linked(numba_fallback.compiled)
 
     def linked(self, make: Callable[[Any, dict[str, Any]], Any]) -> Any:
-        """Return what `make` makes of the source and the options, where the kernels that it calls are made the same way."""
+        """Return what `make` makes of the source and the options, where the kernels that it calls are made the same
+        way."""
         if make not in self._linked:
             source = self.py_func
             scope = source.__globals__
-            called = {name: scope[name].linked(make) for name in _names(source.__code__) if isinstance(scope.get(name), Loop)}
-            twin = FunctionType(source.__code__, {**scope, **called}, source.__name__, source.__defaults__, source.__closure__)
+            called = {
+                name: scope[name].linked(make) for name in _names(source.__code__) if isinstance(scope.get(name), Loop)
+            }
+            twin = FunctionType(
+                source.__code__, {**scope, **called}, source.__name__, source.__defaults__, source.__closure__
+            )
             twin.__module__, twin.__qualname__ = source.__module__, source.__qualname__
             self._linked[make] = make(twin, self._options)
         return self._linked[make]

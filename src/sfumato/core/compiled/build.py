@@ -1,13 +1,13 @@
 """Build the library of compiled kernels ahead of time: numba translates, LLVM optimizes, the C compiler links.
 
-A signature is a line ``module function type type …`` of ``signatures.txt``. Types are ``i`` (integer), ``u`` (unsigned), ``f``
-(float), ``b`` (boolean), ``int64[2]`` (an array and its dimensions), ``{begin end}[1]`` (records of integers), ``(type type)`` (a
-tuple) and ``module:Name(type type)`` (a named tuple).
+A signature is a line ``module function type type …`` of ``signatures.txt``. Types are ``i`` (integer), ``u``
+(unsigned), ``f`` (float), ``b`` (boolean), ``int64[2]`` (an array and its dimensions), ``{begin end}[1]`` (records of
+integers), ``(type type)`` (a tuple) and ``module:Name(type type)`` (a named tuple).
 
 Steps
     1. Each kernel module is compiled to an object file in a process of its own, two at a time (`translate`).
-    2. Object files are kept in the user's cache under a digest of the code they were made from. Comments and docstrings do not
-       count, so that only what has changed is compiled again.
+    2. Object files are kept in the user's cache under a digest of the code they were made from. Comments and docstrings
+       do not count, so that only what has changed is compiled again.
     3. ``cc`` links them with ``runtime.c``. The library needs the C library alone: no numba, no Python.
 
 Invariants
@@ -69,7 +69,9 @@ def build(folder: Path) -> Path:
         parts = Path(cache_directory("kernel-objects") or work)
         wanted = {module: parts / f"{_part_digest(module)}.o" for module in modules}
         todo = [module for module in modules if not wanted[module].is_file()]
-        todo.sort(key=lambda module: kernel_modules()[module].stat().st_size, reverse=True)  # what takes longest begins first
+        todo.sort(
+            key=lambda module: kernel_modules()[module].stat().st_size, reverse=True
+        )  # what takes longest begins first
         with ThreadPoolExecutor(PROCESSES) as pool:
             list(pool.map(lambda module: _compile_apart(module, wanted[module]), todo))
         made = Path(work) / "loops.so"
@@ -95,7 +97,11 @@ def _compile_apart(module: str, target: Path) -> None:
     }
     made = target.with_name(f"{target.name}.{os.getpid()}")
     try:
-        _run([sys.executable, "-m", "sfumato.core.compiled.translate", module, str(made)], f"compiled: {module}", settings)
+        _run(
+            [sys.executable, "-m", "sfumato.core.compiled.translate", module, str(made)],
+            f"compiled: {module}",
+            settings,
+        )
         made.replace(target)  # I1
     finally:
         made.unlink(missing_ok=True)
@@ -128,7 +134,11 @@ def _reached(module: str) -> set[str]:
         one = todo.pop()
         if one not in found:
             found.add(one)
-            imports = [node for node in ast.walk(ast.parse(kernel_modules()[one].read_bytes())) if isinstance(node, ast.ImportFrom)]
+            imports = [
+                node
+                for node in ast.walk(ast.parse(kernel_modules()[one].read_bytes()))
+                if isinstance(node, ast.ImportFrom)
+            ]
             todo += [str(node.module) for node in imports if node.module in kernel_modules()]
     return found
 
@@ -136,7 +146,9 @@ def _reached(module: str) -> set[str]:
 def _without_docstrings(tree: ast.Module) -> ast.Module:
     for node in ast.walk(tree):
         if hasattr(node, "body") and isinstance(node.body, list):
-            node.body = [one for one in node.body if not (isinstance(one, ast.Expr) and isinstance(one.value, ast.Constant))]
+            node.body = [
+                one for one in node.body if not (isinstance(one, ast.Expr) and isinstance(one.value, ast.Constant))
+            ]
     return tree
 
 
@@ -145,7 +157,10 @@ def warm_up() -> tuple[bool, str]:
     if found := path_of_library():
         return True, f"The compiled kernels are ready, in {found.parent}."
     if lacking := missing():
-        return False, f"The compiled kernels cannot be built: {lacking}. Kernels run through numba where it is installed."
+        return (
+            False,
+            f"The compiled kernels cannot be built: {lacking}. Kernels run through numba where it is installed.",
+        )
     kept = cache_directory()
     if not kept:
         return False, "No directory of yours can be written: set SFUMATO_CACHE to one that nobody else can write."
@@ -158,7 +173,8 @@ def warm_up() -> tuple[bool, str]:
 
 
 def install() -> Path:
-    """Put the library beside the sources, from the user's cache where it is there or can be kept there; return its path."""
+    """Put the library beside the sources, from the user's cache where it is there or can be kept there; return its
+    path."""
     warm_up()
     with tempfile.TemporaryDirectory(dir=HERE) as folder:
         made = Path(shutil.copy2(path_of_library() or build(Path(folder)), Path(folder) / "copy.so"))

@@ -2,9 +2,10 @@
 
 Invariants
     I1  Kept code belongs to these very sources: their digest is part of the directory's name.
-    I2  Kept code is run as it is found, so it is taken only from where nobody else can put it: the directory, what lies in it
-        and every directory above it belong to this user or to root, and neither group nor others may write there. Of the
-        directories above, one may be open to all when only owners can rename what lies in it (the sticky bit, as on ``/tmp``).
+    I2  Kept code is run as it is found, so it is taken only from where nobody else can put it: the directory, what lies
+        in it and every directory above it belong to this user or to root, and neither group nor others may write there.
+        Of the directories above, one may be open to all when only owners can rename what lies in it (the sticky bit, as
+        on ``/tmp``).
 
 
 Notice
@@ -54,7 +55,8 @@ def _places() -> list[Path]:
 
 @cache
 def cache_directory(name: str = "") -> str:
-    """Return the first directory of this name that this user alone can write, "" if there is none; else that of these sources."""
+    """Return the first directory of this name that this user alone can write, "" if there is none; else that of these
+    sources."""
     for base in _places():
         directory = base / (name or f"loops-{digest()}")
         try:
@@ -69,7 +71,8 @@ def cache_directory(name: str = "") -> str:
 
 
 def cache_directories_to_read() -> list[Path]:
-    """Directories that may hold code made earlier, those that cannot be written included (an image, a read-only home)."""
+    """Directories that may hold code made earlier, those that cannot be written included (an image, a read-only
+    home)."""
     found = []
     for base in _places():
         directory = base / f"loops-{digest()}"

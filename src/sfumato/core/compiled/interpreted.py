@@ -1,8 +1,8 @@
-"""Run a kernel in Python's interpreter: slow, without a compiler, and by another implementation of the language than numba's.
+"""Run a kernel in Python's interpreter: slow, without a compiler, and by another implementation of the language than
+numba's.
 
-Records are given as `numpy.recarray`, for kernels name their fields like attributes. Integers are given as 64-bit numbers, and
-wrap around silently as they do in machine code.
-"""
+Records are given as `numpy.recarray`, for kernels name their fields like attributes. Integers are given as 64-bit
+numbers, and wrap around silently as they do in machine code."""
 
 from __future__ import annotations
 

@@ -1,9 +1,8 @@
 """The library of compiled kernels: find it, call it.
 
-It lies beside this file when it was built at installation, or in the user's cache when it was built later (`cache`). Nothing is
-built here (`build`). A call takes its arguments as words: numbers, addresses and shapes. A signature that the library does not
-have is left to numba.
-"""
+It lies beside this file when it was built at installation, or in the user's cache when it was built later (`cache`).
+Nothing is built here (`build`). A call takes its arguments as words: numbers, addresses and shapes. A signature that
+the library does not have is left to numba."""
 
 from __future__ import annotations
 
@@ -83,7 +82,9 @@ def described(value: Any, words: CallWords) -> str:
         return "f"
     if isinstance(value, tuple):
         inner = " ".join([described(one, words) for one in value])
-        return f"{type(value).__module__}:{type(value).__name__}({inner})" if hasattr(value, "_fields") else f"({inner})"
+        return (
+            f"{type(value).__module__}:{type(value).__name__}({inner})" if hasattr(value, "_fields") else f"({inner})"
+        )
     raise _Foreign
 
 
@@ -121,7 +122,9 @@ def no_entry(function: Any, arguments: tuple[Any, ...]) -> LookupError:
         types = " ".join([described(one, CallWords()) for one in arguments])
     except (_Foreign, OverflowError):
         types = "(an argument that no entry can take)"
-    return LookupError(f"the library of compiled kernels has no entry for: {function.__module__} {function.__name__} {types}")
+    return LookupError(
+        f"the library of compiled kernels has no entry for: {function.__module__} {function.__name__} {types}"
+    )
 
 
 @cache

@@ -1,8 +1,8 @@
 """Kernels through numba at run time, and where numba keeps its code: for machines without the library.
 
 Invariants
-    I1  Kept code belongs to these very sources: the compiler itself notices a change only in a function's own file, not in
-        the files of the functions it calls.
+    I1  Kept code belongs to these very sources: the compiler itself notices a change only in a function's own file, not
+        in the files of the functions it calls.
     I2  Code with bounds checks is kept apart: numba takes whichever it finds.
 """
 
@@ -45,7 +45,9 @@ def _directory() -> str:
     checked = os.environ.get("NUMBA_BOUNDSCHECK", "0") != "0"
     directory = cache_directory(f"loops-{digest()}-bounds" if checked else "")  # I1, I2
     if not directory:
-        announce("compiling kernels, about a minute, in every run: no directory of yours can be written (sfumato warm-up)")
+        announce(
+            "compiling kernels, about a minute, in every run: no directory of yours can be written (sfumato warm-up)"
+        )
     elif not any(Path(directory).rglob("*.nbc")):
         announce("compiling kernels with numba, once, about a minute (sfumato warm-up builds them ahead of time)")
     return directory

@@ -2,14 +2,15 @@
 
 The only file that calls numba's compiler ahead of time. `build` starts it and says for which processor.
 
-An entry takes two addresses: the words of its arguments (`native.CallWords`) and room for the words of its result. It follows
-numba's calling convention: ``status entry(result, exception, arguments, room)``.
+An entry takes two addresses: the words of its arguments (`native.CallWords`) and room for the words of its result. It
+follows numba's calling convention: ``status entry(result, exception, arguments, room)``.
 
 Invariants
-    I1  Only public calls of numba and llvmlite are used, except for what `build.NUMBA` pins: the calling convention, the layout
-        of an array (`_load_array`), the header of counted memory (``runtime.c``).
-    I2  Everything but the entries is internal to the object file, and counting references may be inlined. LLVM then drops the
-        words of named tuples that nobody reads, and all counting of arrays that come from outside: two to four times faster.
+    I1  Only public calls of numba and llvmlite are used, except for what `build.NUMBA` pins: the calling convention,
+        the layout of an array (`_load_array`), the header of counted memory (``runtime.c``).
+    I2  Everything but the entries is internal to the object file, and counting references may be inlined. LLVM then
+        drops the words of named tuples that nobody reads, and all counting of arrays that come from outside: two to
+        four times faster.
 """
 
 from __future__ import annotations
@@ -167,7 +168,9 @@ def _load_array(context: Any, builder: Any, form: Any, words: list[Any]) -> Any:
 @intrinsic
 def bits(context: Any, number: Any) -> Any:
     """Return the word of a float."""
-    return types.int64(types.float64), lambda context, builder, signature, given: builder.bitcast(given[0], ir.IntType(64))
+    return types.int64(types.float64), lambda context, builder, signature, given: builder.bitcast(
+        given[0], ir.IntType(64)
+    )
 
 
 @intrinsic

@@ -1,7 +1,8 @@
 """Small charts as inline SVG: no scripts, no fonts to load, readable in print, on a telephone and by screen readers.
 
-They are laid out for a narrow screen, 440 units wide with letters of 12; on a wide one the style draws letters smaller. Nothing is
-written over anything else: labels are cut to their place with an ellipsis, and columns whose labels would touch become bars.
+They are laid out for a narrow screen, 440 units wide with letters of 12; on a wide one the style draws letters smaller.
+Nothing is written over anything else: labels are cut to their place with an ellipsis, and columns whose labels would
+touch become bars.
 
 
 Scatter
@@ -38,7 +39,8 @@ def bars(rows: Sequence[tuple[str, float, str]], *, title: str, fill: str = INK)
     room = WIDTH - _LEFT - 8 - _LETTER * max((len(written) for _, _, written in rows), default=0)
     drawn = Markup("").join(
         _ROW.format(
-            tx=_LEFT - 6, ty=20 * i + 14, label=_short(label), x=_LEFT, y=20 * i + 3, w=round(room * value / largest, 1), h=14,
+            tx=_LEFT - 6, ty=20 * i + 14, label=_short(label), x=_LEFT, y=20 * i + 3, w=round(room * value / largest,
+            1), h=14,
             fill=fill, vx=round(_LEFT + room * value / largest + 6, 1), value=written,
         )
         for i, (label, value, written) in enumerate(rows)
@@ -54,11 +56,15 @@ def paired_bars(rows: Sequence[tuple[str, float, float]], *, title: str, names: 
     drawn = [key.format(x, c, x + 15, _short(n, 22)) for x, c, n in ((8, SOFT, names[0]), (WIDTH / 2, TERRA, names[1]))]
     for i, (label, before, after) in enumerate(rows):
         y = 26 * i + 22
-        drawn.append(Markup('<text x="{}" y="{}" text-anchor="end" class="l">{}</text>').format(_LEFT - 6, y + 13, _short(label)))
+        drawn.append(
+            Markup('<text x="{}" y="{}" text-anchor="end" class="l">{}</text>').format(_LEFT - 6, y + 13, _short(label))
+        )
         for j, (value, fill) in enumerate(((before, SOFT), (after, TERRA))):
             span = round(room * value / largest, 1)
             drawn.append(
-                Markup('<rect x="{}" y="{}" width="{}" height="8" rx="2" fill="{}"/>').format(_LEFT, y + 1 + 9 * j, span, fill)
+                Markup('<rect x="{}" y="{}" width="{}" height="8" rx="2" fill="{}"/>').format(
+                    _LEFT, y + 1 + 9 * j, span, fill
+                )
             )
         end = round(_LEFT + room * max(before, after) / largest + 6)
         drawn.append(Markup('<text x="{}" y="{}" class="v">{:.1%} → {:.1%}</text>').format(end, y + 13, before, after))
@@ -77,7 +83,8 @@ def share_bars(rows: Sequence[tuple[str, float, str]], *, title: str, axis: str)
     )
     drawn = [
         bar.format(
-            tx=left - 8, ty=24 * i + 15, label=_short(label, 16), x=left, y=24 * i + 4, room=room, rule=_RULE, fill=INK, tip=tip,
+            tx=left - 8, ty=24 * i + 15, label=_short(label, 16), x=left, y=24 * i + 4, room=room, rule=_RULE, fill=INK,
+            tip=tip,
             w=round(max(room * min(share, 1.0), 1), 1), vx=WIDTH - right + 8, written=percent_text(share),
         )
         for i, (label, share, tip) in enumerate(rows)
@@ -94,17 +101,22 @@ def dumbbell(rows: Sequence[tuple[str, float | None, float]], limit: float | Non
     if limit is not None:
         x = round(left + room * limit, 1)
         drawn.append(
-            Markup('<line x1="{}" x2="{}" y1="4" y2="{}" stroke="var(--hold, #12715e)" stroke-dasharray="4 3"/>').format(x, x, low)
+            Markup(
+                '<line x1="{}" x2="{}" y1="4" y2="{}" stroke="var(--hold, #12715e)" stroke-dasharray="4 3"/>'
+            ).format(x, x, low)
         )
     for i, (label, before, after) in enumerate(rows):
         y, at = 36 * i + 24, round(left + room * after, 1)
         drawn.append(Markup('<text x="0" y="{}" class="l">{}</text>').format(y + 4, _short(label, 20)))
-        drawn.append(Markup('<line x1="{}" x2="{}" y1="{}" y2="{}" stroke="{}"/>').format(left, left + room, y, y, _RULE))
+        drawn.append(
+            Markup('<line x1="{}" x2="{}" y1="{}" y2="{}" stroke="{}"/>').format(left, left + room, y, y, _RULE)
+        )
         if before is not None:
             was = round(left + room * before, 1)
             line = Markup('<line x1="{}" x2="{}" y1="{}" y2="{}" stroke="var(--soft, #56626f)" stroke-width="2"/>')
             ring = Markup(
-                '<circle cx="{}" cy="{}" r="5" fill="var(--card, #fff)" stroke="{}" stroke-width="2.5"><title>{}</title></circle>'
+                '<circle cx="{}" cy="{}" r="5" fill="var(--card, #fff)" stroke="{}"'
+                ' stroke-width="2.5"><title>{}</title></circle>'
             )
             drawn += [line.format(at, was, y, y), ring.format(was, y, SOFT, f"original: {percent_text(before)}")]
             drawn.append(
@@ -116,12 +128,16 @@ def dumbbell(rows: Sequence[tuple[str, float | None, float]], limit: float | Non
         drawn.append(dot.format(at, y, INK, f"release: {percent_text(after)}"))
         if before is None or abs(before - after) * room > 36:
             drawn.append(
-                Markup('<text x="{}" y="{}" text-anchor="middle" class="v over">{}</text>').format(at, y - 10, percent_text(after))
+                Markup('<text x="{}" y="{}" text-anchor="middle" class="v over">{}</text>').format(
+                    at, y - 10, percent_text(after)
+                )
             )
     key = "● release" + (", ○ original" if any(before is not None for _, before, _ in rows) else "")
     key += f", dashed: promised at most {percent_text(limit)}" if limit is not None else ""
     drawn += [*_percent_axis(left, room, low, axis)]
-    drawn.append(Markup('<text x="{}" y="{}" text-anchor="middle" class="v">{}</text>').format(WIDTH / 2, low + 52, key))
+    drawn.append(
+        Markup('<text x="{}" y="{}" text-anchor="middle" class="v">{}</text>').format(WIDTH / 2, low + 52, key)
+    )
     return _svg(low + 58, title, Markup("").join(drawn))
 
 
@@ -136,7 +152,8 @@ def _percent_axis(left: float, room: float, low: float, axis: str) -> list[Marku
 
 
 def columns(rows: Sequence[tuple[str, float, str]], *, title: str, fill: str = INK, height: int = 170) -> Markup:
-    """Vertical columns for a distribution: (label below, value, how it is written above); bars where these would touch."""
+    """Vertical columns for a distribution: (label below, value, how it is written above); bars where these would
+    touch."""
     largest = max((value for _, value, _ in rows), default=0.0) or 1.0
     step = (WIDTH - 12) / max(len(rows), 1)
     if max((len(text) for label, _, tip in rows for text in (label, tip)), default=0) * _LETTER > step:
@@ -149,14 +166,21 @@ def columns(rows: Sequence[tuple[str, float, str]], *, title: str, fill: str = I
     drawn = []
     for i, (label, value, tip) in enumerate(rows):
         tall = round((height - 48) * value / largest, 1)
-        place = {"x": round(6 + i * step + step * 0.12, 1), "y": height - 24 - tall, "w": round(step * 0.76, 1), "h": tall}
+        place = {
+            "x": round(6 + i * step + step * 0.12, 1),
+            "y": height - 24 - tall,
+            "w": round(step * 0.76, 1),
+            "h": tall,
+        }
         texts = {"cx": round(6 + (i + 0.5) * step, 1), "ty": height - 29 - tall, "ly": height - 8}
         drawn.append(column.format(**place, **texts, fill=fill, tip=tip, label=label))
     return _svg(height, title, Markup("").join(drawn))
 
 
 def _svg(height: int, title: str, inside: Markup) -> Markup:
-    frame = Markup('<svg viewBox="0 0 {} {}" class="chart" role="img" aria-label="{}" xmlns="http://www.w3.org/2000/svg">{}</svg>')
+    frame = Markup(
+        '<svg viewBox="0 0 {} {}" class="chart" role="img" aria-label="{}" xmlns="http://www.w3.org/2000/svg">{}</svg>'
+    )
     return frame.format(WIDTH, height, title, inside)
 
 
@@ -196,7 +220,9 @@ class Mark:
     number: int
 
 
-def scatter(marks: Sequence[Mark], steps: Sequence[str], *, title: str, width: int = WIDTH, height: int = 240) -> Markup:
+def scatter(
+    marks: Sequence[Mark], steps: Sequence[str], *, title: str, width: int = WIDTH, height: int = 240
+) -> Markup:
     """The points with a line through the best of every step; hollow ones are dominated."""
     series = list(dict.fromkeys(mark.series for mark in marks))
     colour = {name: COLOURS[place % len(COLOURS)] for place, name in enumerate(series)}
@@ -212,7 +238,9 @@ def scatter(marks: Sequence[Mark], steps: Sequence[str], *, title: str, width: i
     drawn = [_axes(steps, ticks, width, height, room), _line([at(mark) for mark in _best(marks)])]
     drawn += [_dot(mark, *at(mark), colour[mark.series]) for mark in marks]
     drawn.append(_key(colour, height))
-    frame = Markup('<svg viewBox="0 0 {} {}" class="chart" role="img" aria-label="{}" xmlns="http://www.w3.org/2000/svg">{}</svg>')
+    frame = Markup(
+        '<svg viewBox="0 0 {} {}" class="chart" role="img" aria-label="{}" xmlns="http://www.w3.org/2000/svg">{}</svg>'
+    )
     rows = (len(series) + _KEYS - 1) // _KEYS
     return frame.format(width, height + _KEY * rows, title, Markup("").join(drawn))
 
@@ -245,7 +273,9 @@ def _axes(steps: Sequence[str], ticks: Sequence[float], width: int, height: int,
         y = round(_TOP + (height - _TOP - _BOTTOM) * (1 - tick / ticks[-1]), 1)
         parts.append(line.format(_SCATTER_LEFT, y, width - _RIGHT, y))
         parts.append(
-            Markup('<text x="{}" y="{}" text-anchor="end" class="v">{}</text>').format(_SCATTER_LEFT - 6, y + 4, f"{tick:.6g}")
+            Markup('<text x="{}" y="{}" text-anchor="end" class="v">{}</text>').format(
+                _SCATTER_LEFT - 6, y + 4, f"{tick:.6g}"
+            )
         )
     wide = max((len(step) for step in steps), default=0) * _LETTER
     every = max(1, math.ceil(wide / (2 * room)))
@@ -263,7 +293,8 @@ def _line(places: Sequence[tuple[float, float]]) -> Markup:
 
 def _dot(mark: Mark, x: float, y: float, colour: str) -> Markup:
     shape = Markup(
-        '<circle cx="{}" cy="{}" r="4" fill="{}" stroke="{}" stroke-width="1.3" data-point="{}"><title>{}</title></circle>'
+        '<circle cx="{}" cy="{}" r="4" fill="{}" stroke="{}" stroke-width="1.3"'
+        ' data-point="{}"><title>{}</title></circle>'
     )
     return shape.format(x, y, colour if mark.best else "var(--card, #ffffff)", colour, mark.number, mark.tip)
 

@@ -1,20 +1,21 @@
 """The cells of a plain text file as codes: one look at every eight bytes.
 
-A plain file has one record for every line, no quotes, and line feeds alone; whatever else is found in it is left to the reader that
-knows all of CSV.
+A plain file has one record for every line, no quotes, and line feeds alone; whatever else is found in it is left to the
+reader that knows all of CSV.
 
 Notation
     label      a text that stands in a column; labels are numbered in the order in which they appear first
-    slot       per column a table of labels by their hash, with open places marked −1; there are twice as many as labels may be
+    slot       per column a table of labels by their hash, with open places marked −1; there are twice as many as labels
+               may be
     word       eight bytes of the file, the first one lowest
 
 Invariants
     I1  Two cells of a column have the same code exactly when their bytes are the same.
     I2  Every line but empty ones has as many cells as there are columns, or nothing is said (−1).
-    I3  Behind a cell's last byte a word is zero, wherever the cell stands, so that equal cells have equal words; a cell of eight
-        bytes is one word and an empty one.
-    I4  A byte of a word is zero exactly where x − 1 borrows and x has no high bit; above the lowest such byte the borrow may lie,
-        so only the lowest is believed.
+    I3  Behind a cell's last byte a word is zero, wherever the cell stands, so that equal cells have equal words; a cell
+        of eight bytes is one word and an empty one.
+    I4  A byte of a word is zero exactly where x − 1 borrows and x has no high bit; above the lowest such byte the
+        borrow may lie, so only the lowest is believed.
 """
 
 # mypy: disable-error-code="arg-type, no-any-return, return-value"
@@ -84,7 +85,13 @@ def same_bytes(content: NDArray[np.uint8], words: NDArray[np.uint64], one: int, 
 
 @jit
 def code_of(
-    content: NDArray[np.uint8], words: NDArray[np.uint64], labels: CellLabels, c: int, begin: int, size: int, key: np.uint64
+    content: NDArray[np.uint8],
+    words: NDArray[np.uint64],
+    labels: CellLabels,
+    c: int,
+    begin: int,
+    size: int,
+    key: np.uint64,
 ) -> int:
     """The number of a label of a column, new or known (I1); −1 when there is no room for another."""
     last = labels.slot.shape[1] - 1
@@ -105,9 +112,15 @@ def code_of(
 
 @jit
 def code_cells(
-    content: NDArray[np.uint8], words: NDArray[np.uint64], start: int, separator: int, labels: CellLabels, codes: CodeArray
+    content: NDArray[np.uint8],
+    words: NDArray[np.uint64],
+    start: int,
+    separator: int,
+    labels: CellLabels,
+    codes: CodeArray,
 ) -> int:
-    """Fill in the codes of all records from a byte on, one line for each column; how many there are, −1 when one is not plain.
+    """Fill in the codes of all records from a byte on, one line for each column; how many there are, −1 when one is not
+    plain.
 
     `words` are the whole words of the content.
     """

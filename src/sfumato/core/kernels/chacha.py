@@ -1,8 +1,8 @@
 """A cryptographic stream inside compiled loops: ChaCha20, keyed by `Randomness`.
 
 Walks draw hundreds of millions of numbers, and a kernel cannot call back for each. What is published must still be
-unpredictable, so the loop carries its own stream cipher: 32 secret bytes from `Randomness` are the key, the number of the
-independent part is the nonce, and nobody without the key can tell the draws from chance.
+unpredictable, so the loop carries its own stream cipher: 32 secret bytes from `Randomness` are the key, the number of
+the independent part is the nonce, and nobody without the key can tell the draws from chance.
 
 Paper
     D. J. Bernstein, "ChaCha, a variant of Salsa20" (2008); the words of the block function as in RFC 8439.
@@ -46,7 +46,9 @@ def _rotate(word: np.uint32, count: int) -> np.uint32:
 
 
 @jit
-def _quarter(a: np.uint32, b: np.uint32, c: np.uint32, d: np.uint32) -> tuple[np.uint32, np.uint32, np.uint32, np.uint32]:
+def _quarter(
+    a: np.uint32, b: np.uint32, c: np.uint32, d: np.uint32
+) -> tuple[np.uint32, np.uint32, np.uint32, np.uint32]:
     a = np.uint32(a + b)
     d = _rotate(d ^ a, 16)
     c = np.uint32(c + d)

@@ -37,7 +37,9 @@ def sort_by_digits(keys: IntArray, places: IntArray, other_keys: IntArray, other
 
 
 @jit
-def spread(keys: IntArray, places: IntArray, sorted_keys: IntArray, sorted_places: IntArray, shift: int, tally: IntArray) -> None:
+def spread(
+    keys: IntArray, places: IntArray, sorted_keys: IntArray, sorted_places: IntArray, shift: int, tally: IntArray
+) -> None:
     """Sort by one digit; the tally is zero."""
     mask = (1 << BITS) - 1
     for i in range(len(keys)):

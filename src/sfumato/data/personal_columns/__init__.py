@@ -7,9 +7,8 @@
     databases    what a draft does with every column of a database
     roles        a role for every column of a table
 
-Discovery drafts by it, `risk` and the studio show it, and the audit of a source warns by it. It errs on the side of caution
-and is no proof: what is not recognized is marked for review.
-"""
+Discovery drafts by it, `risk` and the studio show it, and the audit of a source warns by it. It errs on the side of
+caution and is no proof: what is not recognized is marked for review."""
 
 from sfumato.data.personal_columns.detector import (
     ColumnDecision,

@@ -1,7 +1,7 @@
 """What to do about every column of a database: replace it, ask somebody, or keep it, each with the reason.
 
-A table is about people by its name, by a column that points at a person, or because it refers to such a table. A column of text,
-bytes, json, xml, hstore, array or another open type there is never kept because nothing was recognized.
+A table is about people by its name, by a column that points at a person, or because it refers to such a table. A column
+of text, bytes, json, xml, hstore, array or another open type there is never kept because nothing was recognized.
 
 >>> import pyarrow as pa
 >>> from sfumato.data.database import ColumnFacts, Schema, TableFacts
@@ -21,7 +21,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sfumato.data.database import ColumnFacts, Database, TableFacts
-from sfumato.data.personal_columns.detector import ColumnDecision, DatabaseColumn, decide, people_tables, points_at_persons
+from sfumato.data.personal_columns.detector import (
+    ColumnDecision,
+    DatabaseColumn,
+    decide,
+    people_tables,
+    points_at_persons,
+)
 from sfumato.data.table import Table
 
 MOST_ROWS = 20_000
@@ -41,19 +47,23 @@ def column_decisions(
         found += [(facts.name, column, link.parent) for link in facts.foreign_keys for column in link.columns]
     referring = {(table, column) for table, column, _ in found}
     columns = {
-        facts.name: described_columns(facts, database.tables.get(facts.name), referring, most) for facts in database.schema.tables
+        facts.name: described_columns(facts, database.tables.get(facts.name), referring, most)
+        for facts in database.schema.tables
     }
     people = people_tables(columns, [(table, parent) for table, _, parent in found])
     pointing = {table for table, own in columns.items() if points_at_persons(own)}
     return {
-        (table, column.name): decide(column, table in people, table in pointing) for table, own in columns.items() for column in own
+        (table, column.name): decide(column, table in people, table in pointing)
+        for table, own in columns.items()
+        for column in own
     }
 
 
 def described_columns(
     facts: TableFacts, table: Table | None, referring: Iterable[tuple[str, str]], most: int
 ) -> list[DatabaseColumn]:
-    """Return what is known of the columns of a table; a column that refers to another table, or numbers rows, is a key."""
+    """Return what is known of the columns of a table; a column that refers to another table, or numbers rows, is a
+    key."""
     keys = {column for name, column in referring if name == facts.name}
     keys |= set(facts.primary_key) if len(facts.primary_key) == 1 else set()
     return [_described(column, facts.name, table, column.name in keys, most) for column in facts.columns]
@@ -72,6 +82,8 @@ def _distinct(cells: pa.ChunkedArray) -> tuple[Sequence[str], Sequence[int]]:
     """Return the different texts of some cells and how many rows have each; missing and empty ones are none."""
     found = pc.value_counts(cells.combine_chunks() if isinstance(cells, pa.ChunkedArray) else cells)
     pairs = [
-        (str(value), count) for value, count in zip(*(found.field(place).to_pylist() for place in (0, 1)), strict=True) if value
+        (str(value), count)
+        for value, count in zip(*(found.field(place).to_pylist() for place in (0, 1)), strict=True)
+        if value
     ]
     return [value for value, _ in pairs], [count for _, count in pairs]

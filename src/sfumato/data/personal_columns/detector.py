@@ -4,7 +4,8 @@
 'matched "diagnose" (health information); 100% of the values look like diagnosis codes (ICD)'
 >>> detect("x", ["a", "b"]) is None, detect("telephone", ["yes", "no"]) is None
 (True, True)
->>> [personal_kind(name, "customers") for name in ("FirstName", "email", "name", "quantity", "email_verified_at", "address_id")]
+>>> [personal_kind(name, "customers") for name in ("FirstName", "email", "name", "quantity", "email_verified_at",
+...     "address_id")]
 ['first name', 'email', 'name', '', '', '']
 >>> personal_kind("name", "schools"), personal_kind("file_name", "users")
 ('', '')
@@ -18,7 +19,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from sfumato.data.personal_columns.looks import Look, are_flags, has_document, is_free_text, kind_by_look, sample_of, value_shape
+from sfumato.data.personal_columns.looks import (
+    Look,
+    are_flags,
+    has_document,
+    is_free_text,
+    kind_by_look,
+    sample_of,
+    value_shape,
+)
 from sfumato.data.personal_columns.names import (
     DATED,
     NamedKind,
@@ -35,7 +44,21 @@ Certainty = Literal["high", "medium", "low"]
 Action = Literal["replace", "ask", "keep"]
 _NUMBERS = ("integer", "decimal", "float")
 _DATES = ("date", "timestamp")
-_CLOSED = (*_NUMBERS, *_DATES, "time", "boolean", "uuid", "enum", "interval", "inet", "cidr", "macaddr", "macaddr8", "year", "bit")
+_CLOSED = (
+    *_NUMBERS,
+    *_DATES,
+    "time",
+    "boolean",
+    "uuid",
+    "enum",
+    "interval",
+    "inet",
+    "cidr",
+    "macaddr",
+    "macaddr8",
+    "year",
+    "bit",
+)
 """Types that hold no text of their own; columns of any other type are decided about one by one."""
 _SILENT = ("boolean", "enum", "interval", "time", "uuid")
 _OF_NUMBERS = frozenset(
@@ -45,7 +68,19 @@ _OF_NUMBERS |= {"postcode", "latitude", "longitude"}
 _UNSPOKEN = frozenset(("text", "body", "content", "raw", "instruction", "description person", "subject", "statement"))
 """Words for texts that are somebody's own only in a table about people or of what they write."""
 _POINTING = frozenset(
-    ("name", "first name", "last name", "login", "email", "phone", "fax", "street", "national id", "paper", "medical record")
+    (
+        "name",
+        "first name",
+        "last name",
+        "login",
+        "email",
+        "phone",
+        "fax",
+        "street",
+        "national id",
+        "paper",
+        "medical record",
+    )
 ) | frozenset(("health plan", "account", "card", "birth", "death", "vehicle", "biometric", "photo"))
 """Kinds that make the rows of their table rows about people."""
 _FEW, _OFTEN, _SHORT = 60, 3, 48
@@ -69,7 +104,9 @@ class Detected:
         return KINDS[self.kind].hipaa
 
 
-def detect(column: str, values: Sequence[str], *, table: str = "", rows: int = 0, dated: bool = False) -> Detected | None:
+def detect(
+    column: str, values: Sequence[str], *, table: str = "", rows: int = 0, dated: bool = False
+) -> Detected | None:
     """Return what the distinct values under a name say about people; None when neither name nor values are recognized.
 
     `rows` have a value; `dated` values are dates.
@@ -81,9 +118,16 @@ def detect(column: str, values: Sequence[str], *, table: str = "", rows: int = 0
     role, seen = KINDS[named.kind].role, KINDS[look.kind].role
     if named.kind == look.kind or (role == seen and role != "quasi-identifier"):
         return Detected(named.kind, f"{named.reason}; {look.reason.partition(' (')[0]}" + _rest(look), "high")
-    stronger = seen in ("identifier", "drop") and role not in ("identifier", "drop") and (look.sure or role == "quasi-identifier")
+    stronger = (
+        seen in ("identifier", "drop")
+        and role not in ("identifier", "drop")
+        and (look.sure or role == "quasi-identifier")
+    )
     sensitive = (
-        role == "quasi-identifier" and seen == "sensitive" and look.sure and named.kind in ("event date", "residence", "region")
+        role == "quasi-identifier"
+        and seen == "sensitive"
+        and look.sure
+        and named.kind in ("event date", "residence", "region")
     )
     if (stronger and not _contradicts(named, look)) or sensitive:
         return Detected(look.kind, look.reason, "medium")
@@ -113,7 +157,8 @@ def _alone(named: NamedKind | None, look: Look | None, values: Sequence[str]) ->
 
 
 def _contradicts(named: NamedKind, look: Look) -> bool:
-    """Return whether a look is what values of a named kind have: a city is called like a person, a title has several words."""
+    """Return whether a look is what values of a named kind have: a city is called like a person, a title has several
+    words."""
     if look.kind in ("first name", "last name", "name"):
         return named.kind in (
             "city",
@@ -178,9 +223,11 @@ def personal_kind(column: str, table: str = "", kind: str = "text", values: Sequ
 def decide(column: DatabaseColumn, people: bool, pointing: bool = False) -> ColumnDecision:
     """Return what to do about a column; `people`: the rows of its table are about people.
 
-    With `pointing` another column of the table points at a person by itself, so that a city or an employer would tell who is meant.
+    With `pointing` another column of the table points at a person by itself, so that a city or an employer would tell
+    who is meant.
 
-    >>> decide(DatabaseColumn("phonenumber", "personphone"), True).action, decide(DatabaseColumn("flarb", "users"), True).action
+    >>> decide(DatabaseColumn("phonenumber", "personphone"), True).action, decide(DatabaseColumn("flarb", "users"),
+    ...     True).action
     ('replace', 'ask')
     >>> decide(DatabaseColumn("state", "users", values=["open", "shut"], rows=90, distinct=2, rarest=40), True).reason
     'a code of the application: 2 values in 90 rows, the rarest in 40'
@@ -199,7 +246,11 @@ def decide(column: DatabaseColumn, people: bool, pointing: bool = False) -> Colu
         look = kind_by_look(column.values, column.rows) if column.type == "text" else None
         hidden = look is not None and look.kind == "secret"
         return ColumnDecision("ask", "secret", look.reason) if look and hidden else ColumnDecision("keep", "", "")
-    asked = named if named is not None and (KINDS[named.kind].treatment == "ask" or named.kind in ("birth", "death")) else None
+    asked = (
+        named
+        if named is not None and (KINDS[named.kind].treatment == "ask" or named.kind in ("birth", "death"))
+        else None
+    )
     if column.type in _CLOSED or value_shape(column.values) in ("whole numbers", "decimals", "dates"):
         own = asked is not None and is_about_persons(column.table)
         return ColumnDecision("ask", asked.kind, asked.reason) if asked and own else ColumnDecision("keep", "", "")
@@ -211,13 +262,19 @@ def decide(column: DatabaseColumn, people: bool, pointing: bool = False) -> Colu
         return ColumnDecision("replace", named.kind, f"{named.reason} beside other personal columns")
     if reason := _code_reason(column):
         return ColumnDecision("keep", "", reason)
-    if named is not None and treatment in ("keep", "beside") and KINDS[named.kind].role != "identifier" and _are_labels(column):
+    if (
+        named is not None
+        and treatment in ("keep", "beside")
+        and KINDS[named.kind].role != "identifier"
+        and _are_labels(column)
+    ):
         return ColumnDecision("keep", named.kind, named.reason)
     return ColumnDecision("ask", "", f"no word or pattern recognized in a column of type {column.type} about people")
 
 
 def _are_labels(column: DatabaseColumn) -> bool:
-    """Return whether values are short labels, as those of a city or an occupation are, and no texts that somebody wrote."""
+    """Return whether values are short labels, as those of a city or an occupation are, and no texts that somebody
+    wrote."""
     return all(len(value) <= _SHORT and len(value.split()) <= 4 for value in column.values)
 
 
@@ -237,11 +294,13 @@ def points_at_persons(columns: Sequence[DatabaseColumn]) -> bool:
     return any((found := _personal(column)) is not None and found.kind in _POINTING for column in columns)
 
 
-def people_tables(columns: Mapping[str, Sequence[DatabaseColumn]], references: Iterable[tuple[str, str]]) -> frozenset[str]:
+def people_tables(
+    columns: Mapping[str, Sequence[DatabaseColumn]], references: Iterable[tuple[str, str]]
+) -> frozenset[str]:
     """Return the tables that are about people.
 
-    These are tables whose rows belong to people, those that refer to one of them over any number of steps, except tables of things,
-    and those with a column that points at a person by itself.
+    These are tables whose rows belong to people, those that refer to one of them over any number of steps, except
+    tables of things, and those with a column that points at a person by itself.
 
     >>> columns = {"customer": (), "orders": (), "lines": (), "film": ()}
     >>> sorted(people_tables(columns, [("lines", "orders"), ("orders", "customer"), ("orders", "film")]))
@@ -261,20 +320,27 @@ def _personal(column: DatabaseColumn) -> Detected | None:
     if typed := _by_type(column):
         return typed
     sample = sample_of(column.values)
-    path = next((path for value in sample[:100] if (path := has_document(value))), "") if column.type not in _CLOSED else ""
+    path = (
+        next((path for value in sample[:100] if (path := has_document(value))), "")
+        if column.type not in _CLOSED
+        else ""
+    )
     if path:
         return Detected("document", f"personal data inside, at {path}", "high")
     named = _held(column)
     if named is not None:
         plain = (
-            column.type == "text" or column.type in _CLOSED or named.kind in ("photo", "biometric", "secret", "free text", "place")
+            column.type == "text"
+            or column.type in _CLOSED
+            or named.kind in ("photo", "biometric", "secret", "free text", "place")
         )
         return Detected(named.kind if plain else "document", named.reason, "medium")
     return _by_values(column, sample)
 
 
 def _held(column: DatabaseColumn) -> NamedKind | None:
-    """Return the likeliest personal kind by name that the type can hold; none where the likeliest kind is not personal."""
+    """Return the likeliest personal kind by name that the type can hold; none where the likeliest kind is not
+    personal."""
     for named in kinds_by_name(column.name, column.table):
         if column.type in _DATES and named.kind not in DATED:
             continue
@@ -288,8 +354,14 @@ def _held(column: DatabaseColumn) -> NamedKind | None:
 def _by_values(column: DatabaseColumn, sample: list[str]) -> Detected | None:
     if column.type in _DATES or column.type == "float":
         return None
-    look = kind_by_look(sample, column.rows) if len(sample) >= 10 or (sample and len(sample) == column.distinct) else None
-    if look is None or KINDS[look.kind].treatment != "replace" or (column.type in _NUMBERS and look.kind not in _OF_NUMBERS):
+    look = (
+        kind_by_look(sample, column.rows) if len(sample) >= 10 or (sample and len(sample) == column.distinct) else None
+    )
+    if (
+        look is None
+        or KINDS[look.kind].treatment != "replace"
+        or (column.type in _NUMBERS and look.kind not in _OF_NUMBERS)
+    ):
         return None
     if look.kind == "free text" and not _is_spoken(column):
         return None
@@ -332,7 +404,8 @@ def _can_hold(column: DatabaseColumn, named: NamedKind) -> bool:
 
 
 def _is_spoken(column: DatabaseColumn) -> bool:
-    """Return whether long text is somebody's own: where people write or are written about; the description of a film is not."""
+    """Return whether long text is somebody's own: where people write or are written about; the description of a film is
+    not."""
     groups = vocabulary()
     named = any(one.kind == "free text" and one.matched not in _UNSPOKEN for one in kinds_by_name(column.name))
     told = is_about_persons(column.table) or bool(set(words_of_name(column.table)) & groups.group("talk"))
@@ -348,12 +421,16 @@ def _opaque_reason(column: DatabaseColumn) -> str:
         return f'"{words[-1]}" may hold anything, and nothing in it was recognized'
     secret = _keeps_secrets(column.table)
     return (
-        "a column of a table that keeps secrets" if secret and words[-1:] and words[-1] in ("code", "key", "hash", "string") else ""
+        "a column of a table that keeps secrets"
+        if secret and words[-1:] and words[-1] in ("code", "key", "hash", "string")
+        else ""
     )
 
 
 def _keeps_secrets(table: str) -> bool:
-    return any(one.kind == "secret" for one in kinds_by_name(table)) or bool({"auth", "oauth"} & set(words_of_name(table)))
+    return any(one.kind == "secret" for one in kinds_by_name(table)) or bool(
+        {"auth", "oauth"} & set(words_of_name(table))
+    )
 
 
 def _code_reason(column: DatabaseColumn) -> str:
@@ -364,7 +441,8 @@ def _code_reason(column: DatabaseColumn) -> str:
         short = _are_labels(column)
         few = column.distinct <= _FEW and column.rows >= 10 * column.distinct and column.rarest >= _OFTEN
         told = (
-            f"{column.distinct} value{'' if column.distinct == 1 else 's'} in {column.rows:,} rows, the rarest in {column.rarest:,}"
+            f"{column.distinct} value{'' if column.distinct == 1 else 's'} in {column.rows:,} rows, the rarest in"
+            f" {column.rarest:,}"
         )
         return (
             f"a code of the application: {told}"
@@ -373,6 +451,8 @@ def _code_reason(column: DatabaseColumn) -> str:
         )
     words = [word for word in words_of_name(column.name) if not word.isdigit()]
     codes = (vocabulary().group("about") | vocabulary().group("code")) - {"id"}
-    if _keeps_secrets(column.table) or any(KINDS[one.kind].treatment == "replace" for one in kinds_by_name(" ".join(words[:-1]))):
+    if _keeps_secrets(column.table) or any(
+        KINDS[one.kind].treatment == "replace" for one in kinds_by_name(" ".join(words[:-1]))
+    ):
         codes = frozenset()
     return "a code of the application, by its name; it has no values yet" if words and words[-1] in codes else ""

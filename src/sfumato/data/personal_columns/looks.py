@@ -1,7 +1,7 @@
 """What the values of a column look like: formats, check digits, words, names of people, free text, secrets.
 
-A look is judged on a sample of the distinct values; most of them must have it. Check digits are computed where there are any, and
-telephone numbers are compared with the numbering plans of the countries (phonenumberslite).
+A look is judged on a sample of the distinct values; most of them must have it. Check digits are computed where there
+are any, and telephone numbers are compared with the numbering plans of the countries (phonenumberslite).
 
 >>> kind_by_look(["anna@example.org", "bo@example.org"]).kind, kind_by_look(["DE89 3704 0044 0532 0130 00"]).kind
 ('email', 'account')
@@ -33,7 +33,9 @@ _REGIONS = ("US", "GB", "DE", "FR", "ES", "IT", "NL", "PT", "AT", "CH", "BE", "B
 _PICTURES = ("89504e47", "ffd8ff", "47494638", "52494646", "424d", "iVBORw0KG", "/9j/", "R0lGOD", "data:image")
 Shape = Literal["nothing", "whole numbers", "decimals", "dates", "text"]
 _SHAPED = 2_000
-_MONEY = re.compile(r"[€$£]?\s?[+-]?(?:\d{1,3}(?:[.' \u00a0\u202f]\d{3})+|\d+)(?:,\d+)?\s?(?:€|\$|£|EUR|USD|CHF|GBP|BRL|R\$)?")
+_MONEY = re.compile(
+    r"[€$£]?\s?[+-]?(?:\d{1,3}(?:[.' \u00a0\u202f]\d{3})+|\d+)(?:,\d+)?\s?(?:€|\$|£|EUR|USD|CHF|GBP|BRL|R\$)?"
+)
 _GROUPED = re.compile(r"[€$£]?\s?[+-]?\d{1,3}(?:,\d{3})+(?:\.\d+)?\s?(?:€|\$|£|EUR|USD|CHF|GBP)?")
 _CLOCK = r"(?:[ T]+\d{1,2}:\d{2}(?::\d{2}(?:\.\d+)?)?)?"
 _DAY = re.compile(rf"\d{{1,2}}[./-]\d{{1,2}}[./-]\d{{2,4}}{_CLOCK}|\d{{4}}[./]\d{{1,2}}[./]\d{{1,2}}{_CLOCK}")
@@ -76,9 +78,8 @@ def sample_of(values: Sequence[str]) -> list[str]:
 def kind_by_look(values: Sequence[str], rows: int = 0, least: float = 1.0) -> Look | None:
     """Return the kind that most of the distinct values look like; None when they look like nothing in particular.
 
-    `rows` is the number of rows that have a value: few of them say the same in free text. With `least` a smaller share is enough
-    for formats that hardly anything else has.
-    """
+    `rows` is the number of rows that have a value: few of them say the same in free text. With `least` a smaller share
+    is enough for formats that hardly anything else has."""
     sample = sample_of(values)
     if not sample:
         return None
@@ -91,9 +92,11 @@ def kind_by_look(values: Sequence[str], rows: int = 0, least: float = 1.0) -> Lo
 
 
 def value_shape(values: Sequence[str]) -> Shape:
-    """Return what kind of values a column has, judged by a sample of the distinct ones; codes with a leading zero are text.
+    """Return what kind of values a column has, judged by a sample of the distinct ones; codes with a leading zero are
+    text.
 
-    >>> value_shape(["10.026,09", "1,5"]), value_shape(["31.12.1999 07:30"]), value_shape(["01234"]), value_shape(["1", "2"])
+    >>> value_shape(["10.026,09", "1,5"]), value_shape(["31.12.1999 07:30"]), value_shape(["01234"]), value_shape(["1",
+    ...     "2"])
     ('decimals', 'dates', 'text', 'whole numbers')
     """
     sample = [value.strip() for value in values if value and value.strip()]
@@ -163,11 +166,17 @@ def is_phone(value: str) -> bool:
     (True, True, False)
     """
     digits = re.sub(r"\D", "", value)
-    if not 7 <= len(digits) <= 15 or not re.fullmatch(r"[+\d][\d ().,/-]*(?: ?(?:x|ext\.?) ?\d+)?|\([\d ][\d ().,/-]*", value):
+    if not 7 <= len(digits) <= 15 or not re.fullmatch(
+        r"[+\d][\d ().,/-]*(?: ?(?:x|ext\.?) ?\d+)?|\([\d ][\d ().,/-]*", value
+    ):
         return False
-    if re.fullmatch(r"\d{1,4}[-./]\d{1,2}[-./]\d{1,4}.*|[\d.,]+|\d{4}-\d{4}|-?\d+", value) and not value.startswith("0"):
+    if re.fullmatch(r"\d{1,4}[-./]\d{1,2}[-./]\d{1,4}.*|[\d.,]+|\d{4}-\d{4}|-?\d+", value) and not value.startswith(
+        "0"
+    ):
         return False
-    if re.fullmatch(r"(?:\+\d{1,3}[ .-]?|\d )?(?:\(\d{2,5}\)[ .-]?)?\d{2,5}(?:[ .-]\d{2,5}){1,4}|\+\d[\d .()/-]{6,20}", value):
+    if re.fullmatch(
+        r"(?:\+\d{1,3}[ .-]?|\d )?(?:\(\d{2,5}\)[ .-]?)?\d{2,5}(?:[ .-]\d{2,5}){1,4}|\+\d[\d .()/-]{6,20}", value
+    ):
         return not re.fullmatch(r"\d{1,3}([ .]\d{3})+", value)
     return value.startswith(("0", "(")) and _valid_somewhere(value)
 
@@ -242,7 +251,9 @@ def has_document(value: str) -> str:
     """
     for path, text in _fields(value):
         key = path.rpartition(".")[2]
-        kinds = [found.kind for found in kinds_by_name(key, "") if KINDS[found.kind].treatment == "replace"] if text else []
+        kinds = (
+            [found.kind for found in kinds_by_name(key, "") if KINDS[found.kind].treatment == "replace"] if text else []
+        )
         if (kinds and kinds[0] not in ("free text", "link", "name")) or (kinds and len(key) > 4) or _EMAIL(text):
             return path
     return ""
@@ -278,13 +289,16 @@ def _inside(value: Any, path: str) -> Iterable[tuple[str, str]]:
 _EMAIL = _like(r"[^@\s,;]{1,64}@[^@\s,;]{1,190}\.[A-Za-z]{2,24}")
 _PLATES = "|".join(
     (
-        r"[A-ZÄÖÜ]{1,3}[- ][A-Z]{1,2}[- ]?\d{1,4}[EH]?", r"[A-Z]{2}-\d{3}-[A-Z]{2}", r"\d{4} ?[BCDFGHJKLMNPRSTVWXYZ]{3}",
-        r"[A-Z]{2} ?\d{3} ?[A-Z]{2}", r"\d{2}-[A-Z]{2,3}-\d{1,2}", r"[A-Z]{1,2}-\d{2,3}-[A-Z]{1,2}", r"[A-Z]{2}\d{2} [A-Z]{3}",
+        r"[A-ZÄÖÜ]{1,3}[- ][A-Z]{1,2}[- ]?\d{1,4}[EH]?", r"[A-Z]{2}-\d{3}-[A-Z]{2}",
+        r"\d{4} ?[BCDFGHJKLMNPRSTVWXYZ]{3}",
+        r"[A-Z]{2} ?\d{3} ?[A-Z]{2}", r"\d{2}-[A-Z]{2,3}-\d{1,2}", r"[A-Z]{1,2}-\d{2,3}-[A-Z]{1,2}",
+        r"[A-Z]{2}\d{2} [A-Z]{3}",
         r"[A-Z]{2}-\d{2}-\d{2}", r"\d{2}-\d{2}-[A-Z]{2}", r"\d-[A-Z]{3}-\d{2,3}", r"[A-Z]{3}-?\d[A-Z\d]\d{2}",
     )
 )  # fmt: skip
 _STREETS = (
-    r"(?:\d{1,5}[a-z]? +)?(?:[A-Z][\w.'-]* +){1,3}(?:Street|St|Road|Rd|Avenue|Ave|Lane|Drive|Boulevard|Blvd|Way|Court)\.?(?:,? .*)?"
+    r"(?:\d{1,5}[a-z]? +)?(?:[A-Z][\w.'-]*"
+    r" +){1,3}(?:Street|St|Road|Rd|Avenue|Ave|Lane|Drive|Boulevard|Blvd|Way|Court)\.?(?:,? .*)?"
     r"|(?i:.*(?:stra(?:ß|ss)e|str\.|weg|platz|gasse|allee|straat|laan|gracht|plein) +\d.*)"
     r"|(?i:(?:\d+[a-z]?(?: bis)?,? +)?"
     r"(?:rue|avenue|chemin|impasse|place|calle|avenida|plaza|via|viale|piazza|corso|rua|travessa)\b.*)"
@@ -300,8 +314,10 @@ _FORMATS: tuple[_Format, ...] = (
     _Format("card", "card numbers with right check digits", is_card),
     _Format("national id", "social security numbers", _like(r"\d{3}-\d{2}-\d{4}")),
     _Format("national id", "Italian tax codes", _like(r"(?i)[A-Z]{6}\d{2}[A-EHLMPRST]\d{2}[A-Z]\d{3}[A-Z]")),
-    _Format("national id", "Spanish identity numbers", lambda value: NUMBERS["dni"](value.replace("-", "").upper()), 0.9, 3),
-    _Format("national id", "British insurance numbers", _like(r"[A-CEGHJ-PR-TW-Z]{2} ?\d{2} ?\d{2} ?\d{2} ?[A-D]"), 0.9, 3),
+    _Format("national id", "Spanish identity numbers", lambda value: NUMBERS["dni"](value.replace("-", "").upper()),
+    0.9, 3),
+    _Format("national id", "British insurance numbers", _like(r"[A-CEGHJ-PR-TW-Z]{2} ?\d{2} ?\d{2} ?\d{2} ?[A-D]"), 0.9,
+    3),
     _Format("national id", "French social security numbers", _is_french_number, 0.9, 3),
     _Format("national id", "Brazilian tax numbers", _is_brazilian_number, 0.95, 5),
     _Format("national id", "Dutch citizen numbers", NUMBERS["bsn"], 0.95, 10),
@@ -316,7 +332,8 @@ _FORMATS: tuple[_Format, ...] = (
     _Format("postcode", "postcodes", _like(_POSTCODES), 0.9, 5, sure=False),
     _Format("street", "street addresses", _like(_STREETS), 0.6, 5, sure=False),
     _Format("drug", "drug codes (ATC)", _like(r"[A-DGHJLMNPRSV]\d\d[A-Z]{2}\d\d"), 0.8, 2),
-    _Format("health", "diagnosis codes (ICD)", _like(r"[A-TV-Z]\d[0-9A-Z](?:\.[0-9A-Z-]{1,4}|\.?[0-9A-Z]{0,4}[ :-]+\S.*)"), 0.3, 2),
+    _Format("health", "diagnosis codes (ICD)",
+    _like(r"[A-TV-Z]\d[0-9A-Z](?:\.[0-9A-Z-]{1,4}|\.?[0-9A-Z]{0,4}[ :-]+\S.*)"), 0.3, 2),
     _Format("secret", "keys or hashes", _is_secret, 0.8, 3, sure=False),
 )  # fmt: skip
 """In the order of asking: what is surest comes first."""
@@ -329,7 +346,11 @@ _FORMATS: tuple[_Format, ...] = (
 def _by_words(sample: list[str]) -> Look | None:
     """Diagnoses, drugs, religions and sexes by their words."""
     folded = [fold(value) for value in sample]
-    if set(folded) <= value_words("sex") and len(set(folded)) > 1 and any(len(value) > 1 or value in "fw" for value in folded):
+    if (
+        set(folded) <= value_words("sex")
+        and len(set(folded)) > 1
+        and any(len(value) > 1 or value in "fw" for value in folded)
+    ):
         return Look("sex", 1.0, "words for sex", True)
     for kind, of in (("health", "diagnoses"), ("drug", "drugs"), ("religion", "religions")):
         words = value_words(kind)

@@ -1,13 +1,14 @@
 """What the name of a column says: its words, and the kind of personal data that they stand for.
 
-A name is divided at underscores, blanks, digits and capital letters, and a word that is no known one is divided by a dictionary
-(`passwordhash`, `geburtsdatum`, `nomdefamille`).
+A name is divided at underscores, blanks, digits and capital letters, and a word that is no known one is divided by a
+dictionary (`passwordhash`, `geburtsdatum`, `nomdefamille`).
 
 >>> words_of_name("SupportRepId"), words_of_name("order_details"), words_of_name("Categories")
 (('support', 'rep', 'id'), ('order', 'detail'), ('category',))
 >>> words_of_name("nationalidnumber"), words_of_name("addressline1"), words_of_name("Hauptdiagnose")
 (('national', 'id', 'number'), ('address', 'line', '1'), ('haupt', 'diagnose'))
->>> name_contains("date_of_birth", "birth date"), name_contains("birthdate", "birth date"), name_contains("gate", "date")
+>>> name_contains("date_of_birth", "birth date"), name_contains("birthdate", "birth date"), name_contains("gate",
+...     "date")
 (True, True, False)
 """
 
@@ -21,10 +22,42 @@ from sfumato.data.personal_columns.vocabulary import KINDS, Phrase, Vocabulary, 
 
 _PIECE = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\d_A-Za-z]+|\d+")
 _IRREGULAR = {"people": "person", "children": "child", "men": "man", "women": "woman", "media": "medium"}
-_ENDINGS = (("s", ""), ("es", ""), ("en", ""), ("n", ""), ("e", ""), ("er", ""), ("oes", "ao"), ("i", "o"), ("i", "e"), ("e", "a"))
+_ENDINGS = (
+    ("s", ""),
+    ("es", ""),
+    ("en", ""),
+    ("n", ""),
+    ("e", ""),
+    ("er", ""),
+    ("oes", "ao"),
+    ("i", "o"),
+    ("i", "e"),
+    ("e", "a"),
+)
 _LINKING = ("s", "es", "n", "en", "e", "er")
 _SHORT = frozenset(
-    ("id", "ip", "no", "nr", "nb", "cc", "at", "by", "on", "to", "of", "de", "di", "du", "da", "do", "la", "le", "is", "cv")
+    (
+        "id",
+        "ip",
+        "no",
+        "nr",
+        "nb",
+        "cc",
+        "at",
+        "by",
+        "on",
+        "to",
+        "of",
+        "de",
+        "di",
+        "du",
+        "da",
+        "do",
+        "la",
+        "le",
+        "is",
+        "cv",
+    )
 )
 _LONGEST, _LEAST = 60, 3
 DATED = frozenset(("birth", "death", "event date"))
@@ -52,7 +85,9 @@ class NamedKind:
 @lru_cache(maxsize=8192)
 def words_of_name(name: str) -> tuple[str, ...]:
     """Return the words of a name in lower case and in the singular."""
-    plain = name if name.isascii() else "".join(fold(sign).capitalize() if sign.isupper() else fold(sign) for sign in name)
+    plain = (
+        name if name.isascii() else "".join(fold(sign).capitalize() if sign.isupper() else fold(sign) for sign in name)
+    )
     return tuple(word for piece in _PIECE.findall(plain) for word in _divide(piece.lower()))
 
 
@@ -103,7 +138,11 @@ def _joined(word: str, known: Vocabulary) -> tuple[str, ...]:
     for start in range(size - 2, -1, -1):
         for end in range(start + 2, size + 1):
             rest = best[end]
-            found = _part(word[start:end], known, inside=start > 0 and end < size, last=end == size) if rest is not None else None
+            found = (
+                _part(word[start:end], known, inside=start > 0 and end < size, last=end == size)
+                if rest is not None
+                else None
+            )
             if rest is None or found is None:
                 continue
             cost = rest[0] + 1.0 + 0.5 * (end - start < 4)
@@ -169,8 +208,8 @@ def mentions_persons(table: str) -> bool:
 def kinds_by_name(column: str, table: str = "") -> list[NamedKind]:
     """Return the kinds that a name speaks of, the likeliest first.
 
-    >>> [found.kind for found in kinds_by_name("phonenumber")], [found.kind for found in kinds_by_name("email_verified_at")]
-    (['phone'], [])
+    >>> kinds_by_name("phonenumber")[0].kind, kinds_by_name("email_verified_at")
+    ('phone', [])
     >>> kinds_by_name("name", "schools"), kinds_by_name("name", "pupils")[0].kind, kinds_by_name("file_name", "users")
     ([], 'name', [])
     """
@@ -178,7 +217,10 @@ def kinds_by_name(column: str, table: str = "") -> list[NamedKind]:
     words = [word for word in words_of_name(column) if not word.isdigit()]
     own = [word for word in words if word not in known.group("link")] or words
     found = {
-        phrase: _rank(phrase, own) for word in dict.fromkeys(own) for phrase in known.by_word.get(word, ()) if _matches(phrase, own)
+        phrase: _rank(phrase, own)
+        for word in dict.fromkeys(own)
+        for phrase in known.by_word.get(word, ())
+        if _matches(phrase, own)
     }
     ranked = sorted(found, key=lambda phrase: found[phrase])
     kinds = [NamedKind(phrase.kind, phrase.written) for phrase in ranked if _speaks(phrase, own, table)]
@@ -199,14 +241,16 @@ def _matches(phrase: Phrase, own: list[str]) -> bool:
 
 
 def _rank(phrase: Phrase, own: list[str]) -> tuple[int, int, int, int, int]:
-    """Order phrases: more words first, then whole names, then nearer to the word that says what the column is, then longer."""
+    """Order phrases: more words first, then whole names, then nearer to the word that says what the column is, then
+    longer."""
     places = [own.index(word) for word in phrase.words]
     distance = len(own) - 1 - max(places) if phrase.head_last else min(places)
     return (-len(phrase.words), phrase.kind == "event date", not phrase.exact, distance, -len(phrase.written))
 
 
 def _speaks(phrase: Phrase, own: list[str], table: str) -> bool:
-    """Return whether the phrase speaks of the value: the number or type of a telephone, or the name of a thing, is none."""
+    """Return whether the phrase speaks of the value: the number or type of a telephone, or the name of a thing, is
+    none."""
     kind, groups = KINDS[phrase.kind], vocabulary()
     if kind.role not in ("identifier", "drop") and kind.treatment != "replace":
         return True

@@ -1,7 +1,7 @@
 """A role for every column of a table, with the reason in a sentence and how certain it is.
 
-No data says what an adversary knows; names and values only suggest it. What nothing speaks for is *undecided* (`certainty`
-low): the proposed role is the cautious one, and a draft marks the column for review.
+No data says what an adversary knows; names and values only suggest it. What nothing speaks for is *undecided*
+(`certainty` low): the proposed role is the cautious one, and a draft marks the column for review.
 
 >>> import pyarrow as pa
 >>> people = Table(pa.table({"id": ["1", "2", "3"], "sex": ["f", "m", "f"], "diagnosis": ["flu", "flu", "gout"]}))
@@ -36,12 +36,17 @@ SAFE_HARBOR = {
     "D": "telephone numbers", "E": "fax numbers", "F": "e-mail addresses", "G": "social security numbers",
     "H": "medical record numbers", "I": "health plan beneficiary numbers", "J": "account numbers",
     "K": "certificate and license numbers", "L": "vehicle identifiers and license plates", "M": "device identifiers",
-    "N": "web addresses", "O": "internet protocol addresses", "P": "biometric identifiers", "Q": "full-face photographs",
+    "N": "web addresses", "O": "internet protocol addresses", "P": "biometric identifiers",
+    "Q": "full-face photographs",
     "R": "any other unique identifying number, characteristic or code",
 }  # fmt: skip
 """45 CFR 164.514(b)(2)(i), letters A to R."""
-_NUMBERING = frozenset(("id", "uid", "pid", "key", "uuid", "guid", "nbr", "ident", "identifier", "rowname", "row", "index"))
-_TEXTUAL = frozenset(("name", "first name", "last name", "street", "city", "occupation", "company", "education", "origin"))
+_NUMBERING = frozenset(
+    ("id", "uid", "pid", "key", "uuid", "guid", "nbr", "ident", "identifier", "rowname", "row", "index")
+)
+_TEXTUAL = frozenset(
+    ("name", "first name", "last name", "street", "city", "occupation", "company", "education", "origin")
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,20 +86,28 @@ def _look(name: str, text: TextColumn, rows: int) -> InferredColumn:
     if found is not None and found.role in ("identifier", "drop"):
         return _with(plain, found)
     if len(values) <= 1 and (not values or not missing):
-        return replace(plain, reason="the same value in every row" if values else "no value in any row", certainty="high")
+        return replace(
+            plain, reason="the same value in every row" if values else "no value in any row", certainty="high"
+        )
     if reason := _key_reason(plain, values, rows - missing, found):
         return replace(plain, role="identifier", reason=reason)
     if found is not None and not (found.kind == "event date" and plain.shape in ("text", "decimals")):
         return _aged(_with(plain, found), values)
     if plain.shape == "dates":
         return replace(
-            plain, role="quasi-identifier", reason="dates: an adversary may know what happened then", kind="event date", hipaa="C"
+            plain,
+            role="quasi-identifier",
+            reason="dates: an adversary may know what happened then",
+            kind="event date",
+            hipaa="C",
         )
     return _undecided(plain, rows)
 
 
 def _with(look: InferredColumn, found: Detected) -> InferredColumn:
-    return replace(look, role=found.role, reason=found.reason, kind=found.kind, hipaa=found.hipaa, certainty=found.certainty)
+    return replace(
+        look, role=found.role, reason=found.reason, kind=found.kind, hipaa=found.hipaa, certainty=found.certainty
+    )
 
 
 def _aged(look: InferredColumn, values: Sequence[str]) -> InferredColumn:
@@ -119,7 +132,11 @@ def _key_reason(look: InferredColumn, values: Sequence[str], known: int, found: 
         )
     if look.distinct == known and _is_run(values) and (found is None or found.kind != "postcode"):
         return "numbers the rows one after the other"
-    return f"every row has a number of its own ({known:,} rows)" if look.distinct == known > _MANY and found is None else ""
+    return (
+        f"every row has a number of its own ({known:,} rows)"
+        if look.distinct == known > _MANY and found is None
+        else ""
+    )
 
 
 def _is_run(values: Sequence[str]) -> bool:
@@ -128,11 +145,15 @@ def _is_run(values: Sequence[str]) -> bool:
 
 
 def _undecided(look: InferredColumn, rows: int) -> InferredColumn:
-    """What nothing speaks for: a number of many values is proposed as sensitive, everything else as quasi-identifier."""
+    """What nothing speaks for: a number of many values is proposed as sensitive, everything else as
+    quasi-identifier."""
     many = look.shape in ("decimals", "whole numbers") and look.distinct > (_FEW if look.shape == "decimals" else _MANY)
     said = f"{look.distinct:,} different value{'' if look.distinct == 1 else 's'} in {rows:,} rows"
     return replace(
-        look, role="sensitive" if many else "quasi-identifier", reason=f"no word or pattern recognized ({said})", certainty="low"
+        look,
+        role="sensitive" if many else "quasi-identifier",
+        reason=f"no word or pattern recognized ({said})",
+        certainty="low",
     )
 
 
@@ -141,11 +162,18 @@ def _shared(look: InferredColumn, looks: Sequence[InferredColumn], table: Table)
     if look.decided or look.distinct > min(_SAMPLE, table.records // 2):
         return look
     for other in looks:
-        if other.role == "sensitive" and other.decided and other.distinct == look.distinct and other.missing == look.missing:
+        if (
+            other.role == "sensitive"
+            and other.decided
+            and other.distinct == look.distinct
+            and other.missing == look.missing
+        ):
             one, two = table.text(look.name), table.text(other.name)
             pairs = np.unique(one.codes.astype(np.int64) * len(two.labels) + two.codes)
             if len(pairs) == len(one.labels):
-                return replace(look, role="sensitive", reason=f"says the same as '{other.name}' in other words", certainty="medium")
+                return replace(
+                    look, role="sensitive", reason=f"says the same as '{other.name}' in other words", certainty="medium"
+                )
     return look
 
 

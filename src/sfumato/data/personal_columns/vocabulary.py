@@ -134,7 +134,9 @@ def vocabulary() -> Vocabulary:
     for phrase in phrases:
         by_word.setdefault(phrase.words[0], []).append(phrase)
     frozen = {name: frozenset(words) for name, words in groups.items()}
-    return Vocabulary(tuple(phrases), frozen, spelled, frozenset(compounds), {word: tuple(own) for word, own in by_word.items()})
+    return Vocabulary(
+        tuple(phrases), frozen, spelled, frozenset(compounds), {word: tuple(own) for word, own in by_word.items()}
+    )
 
 
 def _spell(entry: str, spelled: dict[str, str]) -> list[str]:

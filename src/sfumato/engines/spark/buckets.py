@@ -1,21 +1,22 @@
 """Buckets on the cluster: rows are dealt there, and of what was written only kinds of buckets come to the driver.
 
-A bucket has a handful of rows, so there are almost as many pairs of a row and a bucket as rows. But whoever reads a release needs
-of a bucket only what it lists: buckets that list the same are one kind, and of those there are few. So rows are counted with the
-kind of their bucket (`bucket_kinds`), and what the audit and metrics make of such a table is what they would make of the rows.
+A bucket has a handful of rows, so there are almost as many pairs of a row and a bucket as rows. But whoever reads a
+release needs of a bucket only what it lists: buckets that list the same are one kind, and of those there are few. So
+rows are counted with the kind of their bucket (`bucket_kinds`), and what the audit and metrics make of such a table is
+what they would make of the rows.
 
 Invariants
-    I1  Rows that are alike in everything that is published or hidden are numbered. Which of them gets which number does not matter,
-        so every record has a key of its own that is the same however often a task runs.
-    I2  A deal looks at hidden values and at keys only: rows of a value in the order of their keys, one value after the other, each
-        in turn to the next bucket. Bucket numbers are keyed digests of 60 bits; should two buckets ever get the same one, they are
-        one bucket, whose rows and lists are those of both, and models that hold for both hold for it (they are monotone).
+    I1  Rows that are alike in everything that is published or hidden are numbered. Which of them gets which number does
+        not matter, so every record has a key of its own that is the same however often a task runs.
+    I2  A deal looks at hidden values and at keys only: rows of a value in the order of their keys, one value after the
+        other, each in turn to the next bucket. Bucket numbers are keyed digests of 60 bits; should two buckets ever get
+        the same one, they are one bucket, whose rows and lists are those of both, and models that hold for both hold
+        for it (they are monotone).
     I3  The order of published rows comes from another key than the deal, so that it tells nothing about the deal.
     I4  A bucket that does not have as many rows as it lists values is of no kind with one that has.
 
-Cost: two exchanges of all rows for a deal. The driver gets the number of rows for each hidden value and each beginning of a key,
-one number for some hundred thousand rows.
-"""
+Cost: two exchanges of all rows for a deal. The driver gets the number of rows for each hidden value and each beginning
+of a key, one number for some hundred thousand rows."""
 
 from __future__ import annotations
 
@@ -58,7 +59,9 @@ class BucketLayout:
             (rows.column(name) if name in self.aside else rows.text(name)).alias(_visible(place))
             for place, name in enumerate(self.visible)
         ]
-        return rows.frame.select(*shown, *(rows.text(name).alias(_hidden(place)) for place, name in enumerate(self.hidden)))
+        return rows.frame.select(
+            *shown, *(rows.text(name).alias(_hidden(place)) for place, name in enumerate(self.hidden))
+        )
 
     def texts(self, frame: Any, *, bucket: bool) -> Any:
         """As text, what is visible beside the bucket or beside what is hidden."""
@@ -73,7 +76,8 @@ class BucketLayout:
 
 @dataclass(frozen=True)
 class BucketedRows:
-    """The records of a source, each with what is published of it, what is hidden, and its bucket; they lie on the cluster."""
+    """The records of a source, each with what is published of it, what is hidden, and its bucket; they lie on the
+    cluster."""
 
     frame: Any
     layout: BucketLayout
@@ -138,7 +142,9 @@ class RecordCache:
         from pyspark.sql import functions as F
 
         kept = [_named(name) for name in self.frame.columns if name != _DEAL]
-        again = F.sha2(F.concat_ws("\x1f", _named(_DEAL), F.lit(str(attempt))), 256)  # keyed already: the number is no secret
+        again = F.sha2(
+            F.concat_ws("\x1f", _named(_DEAL), F.lit(str(attempt))), 256
+        )  # keyed already: the number is no secret
         cards = self.frame.select(*kept, again.alias(_DEAL))
         column = _hidden(self.layout.hidden.index(by))
         turns = number_rows(self.session, cards, column, values, self.records, secret.key("numbers", str(attempt)))
@@ -149,7 +155,8 @@ class RecordCache:
 
 
 def number_rows(session: Any, cards: Any, group: str, values: Sequence[str], many: int, key: str) -> Any:
-    """Rows with their place among all: by their group, in the given order, and in it by their key; and one more key beside it."""
+    """Rows with their place among all: by their group, in the given order, and in it by their key; and one more key
+    beside it."""
     from pyspark.sql import Window
     from pyspark.sql import functions as F
 
@@ -169,7 +176,8 @@ def number_rows(session: Any, cards: Any, group: str, values: Sequence[str], man
 
 
 def project_columns(session: Any, rows: RemoteRows, names: Sequence[str], key: str) -> Any:
-    """Some columns of all records as texts, with a key that puts them in an order of their own: by what they say alone (I3)."""
+    """Some columns of all records as texts, with a key that puts them in an order of their own: by what they say alone
+    (I3)."""
     from pyspark.sql import functions as F
 
     texts = rows.frame.select(*(rows.text(name).alias(name) for name in names))
@@ -189,7 +197,8 @@ class BucketKinds:
 
 
 def bucket_kinds(rows: Any, lists: Mapping[str, Any], names: Sequence[str] | None, most: int) -> BucketKinds:
-    """A table with buckets and its lists (bucket, value, count, …) as kinds of buckets (I4); without names lists alone."""
+    """A table with buckets and its lists (bucket, value, count, …) as kinds of buckets (I4); without names lists
+    alone."""
     from pyspark.sql import functions as F
 
     shown = as_texts(rows, [*(names or ()), BUCKET])
@@ -197,7 +206,9 @@ def bucket_kinds(rows: Any, lists: Mapping[str, Any], names: Sequence[str] | Non
     keys = {part: f"list {place}" for place, part in enumerate(lists)}
     for part, frame in lists.items():
         kinds = kinds.join(_contents(frame, keys[part]), BUCKET, "full")
-    content = F.sha2(F.to_json(F.struct(F.coalesce(_named(_ROWS), F.lit(0)).alias("n"), *map(_named, keys.values()))), 256)
+    content = F.sha2(
+        F.to_json(F.struct(F.coalesce(_named(_ROWS), F.lit(0)).alias("n"), *map(_named, keys.values()))), 256
+    )
     kinds = kinds.withColumn(_CONTENT, content).persist()
     firsts = [F.first(_named(key)).alias(key) for key in keys.values()]
     found = kinds.groupBy(_CONTENT).agg(F.count(F.lit(1)).alias(COUNT), *firsts).limit(most + 1).toArrow()
@@ -208,7 +219,9 @@ def bucket_kinds(rows: Any, lists: Mapping[str, Any], names: Sequence[str] | Non
     table, counts = pa.table({}), np.zeros(0, dtype=np.int64)
     if names is not None:
         several = shown.join(kinds.select(BUCKET, _CONTENT), BUCKET).groupBy(*map(_named, names), _CONTENT)
-        made = sort_rows(collect_frame(several.agg(F.count(F.lit(1)).alias(COUNT)), [*names, _CONTENT]), [], [*names, _CONTENT])
+        made = sort_rows(
+            collect_frame(several.agg(F.count(F.lit(1)).alias(COUNT)), [*names, _CONTENT]), [], [*names, _CONTENT]
+        )
         table, counts = _relabelled(made, label).select([*names, BUCKET]), made.column(COUNT).to_numpy()
     kinds.unpersist()
     return BucketKinds(table, counts, entries)
@@ -241,20 +254,27 @@ def _entries(found: pa.Table, key: str, label: Mapping[str, str]) -> tuple[pa.Ta
         for entry in entries or ()
     ]
     kind, value, count, often, about = zip(*rows, strict=True) if rows else ((), (), (), (), ())
-    texts = {BUCKET: pa.array(kind, pa.string()), VALUE: pa.array(value, pa.string()), "count": pa.array(count, pa.int64())}
+    texts = {
+        BUCKET: pa.array(kind, pa.string()),
+        VALUE: pa.array(value, pa.string()),
+        "count": pa.array(count, pa.int64()),
+    }
     texts |= {COLUMN: pa.array(about, pa.string())} if any(about) else {}
     return pa.table(texts), np.array(often, dtype=np.int64)
 
 
 def count_differences(*pairs: tuple[Any, Any]) -> list[int]:
-    """By how many rows the two frames of every pair differ, which have texts under the same names; all pairs in one pass."""
+    """By how many rows the two frames of every pair differ, which have texts under the same names; all pairs in one
+    pass."""
     from functools import reduce
 
     from pyspark.sql import functions as F
 
     sides = [
         frame.select(
-            F.lit(place).alias(_NUMBER), F.array(*map(_named, sorted(frame.columns))).alias(_CONTENT), F.lit(sign).alias(COUNT)
+            F.lit(place).alias(_NUMBER),
+            F.array(*map(_named, sorted(frame.columns))).alias(_CONTENT),
+            F.lit(sign).alias(COUNT),
         )
         for place, pair in enumerate(pairs)
         for frame, sign in zip(pair, (1, -1), strict=True)

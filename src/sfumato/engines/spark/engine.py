@@ -1,27 +1,31 @@
 """Spark: rows stay on the cluster; classes with counts come to the driver, and a recoding goes back.
 
 Guarantee
-    Every record is published exactly once or suppressed, whatever tasks fail, run twice or lose their executor: nothing in here
-    depends on a place, a partition number, a time or `rand()`. Output is staged, and only complete files get a name in a release.
+    Every record is published exactly once or suppressed, whatever tasks fail, run twice or lose their executor: nothing
+    in here depends on a place, a partition number, a time or `rand()`. Output is staged, and only complete files get a
+    name in a release.
 
 Invariants
     I1  Rows are put in order last: an optimizer drops a sort that a join or an exchange follows.
-    I2  Only listed files lie in a part: no marks of a committer, no checksums of a file system, no job numbers in names.
+    I2  Only listed files lie in a part: no marks of a committer, no checksums of a file system, no job numbers in
+        names.
 
 Cost: three reads of the source, two exchanges. The driver holds the classes and the published tuples, never rows.
 
 
 Spark draws
 -----------
-Records with new values, made where they lie: of the old ones only how often which kept values stand together is looked at.
+Records with new values, made where they lie: of the old ones only how often which kept values stand together is looked
+at.
 
-Records that are alike in everything that is kept are one for whoever reads the release, so the source is grouped by what is kept
-and every record is made again from the counts. Each gets a key of its own, its place in the order of these keys as its number, and
-its new values in a share of records with consecutive numbers.
+Records that are alike in everything that is kept are one for whoever reads the release, so the source is grouped by
+what is kept and every record is made again from the counts. Each gets a key of its own, its place in the order of these
+keys as its number, and its new values in a share of records with consecutive numbers.
 
 Invariants
     I1  Replaced columns are never read, except to see whether something in them is missing.
-    I2  The number of a record is a function of the secret and of what is kept of it: a task that runs again makes the same.
+    I2  The number of a record is a function of the secret and of what is kept of it: a task that runs again makes the
+        same.
     I3  The order of published rows comes from another key than the numbers.
 """
 
@@ -79,7 +83,8 @@ from sfumato.policy.policy import Policy
 
 Progress = Callable[[float, str], None]
 MOST_CELLS = 1 << 23
-"""Cells of one published file: whoever reads it accepts so many, however small it is (rows that are alike take no room)."""
+"""Cells of one published file: whoever reads it accepts so many, however small it is (rows that are alike take no
+room)."""
 BROADCAST = 3_000_000
 """Shares that are sent to every executor; more are joined by an exchange."""
 SMALL_FILES = 1 << 16
@@ -118,7 +123,8 @@ class SparkEngine(PeopleVerbs):
             if isinstance(found, RemoteClasses):
                 return found
             if found is not None:
-                # frequent values first, as they come in rows: methods that break ties by the first value then break them alike
+                # frequent values first, as they come in rows: methods that break ties by the first value then break
+                # them alike
                 found = sort_rows(found, [COUNT], names)
                 identity, counts = found.column(IDENTITY).to_numpy(), found.column(COUNT).to_numpy().astype(np.int64)
                 if len(np.unique(identity)) == len(identity):
@@ -139,7 +145,8 @@ class SparkEngine(PeopleVerbs):
         return pa.table({name: found.column(name) for name in names})
 
     def recode(self, rows: RemoteRows, recoding: Recoding, published: Sequence[str], secret: RunSecret) -> Any:
-        """Rows as they are published, each with its key: the whole of a class by a join, its shares by a keyed order."""
+        """Rows as they are published, each with its key: the whole of a class by a join, its shares by a keyed
+        order."""
         frame, as_is, carried = self._numbered(rows, recoding.names, recoding.salt, recoding.labels, published)
         labels = {f"{LABEL}{place}": column for place, column in enumerate(recoding.labels.values())}
         told = {KEY: pa.array(recoding.tuple_keys(secret), pa.string()), **labels}
@@ -155,7 +162,9 @@ class SparkEngine(PeopleVerbs):
         if not recoding.whole.all():
             some = ~recoding.whole
             different = np.unique(recoding.identity[some])
-            split = broadcast_columns({IDENTITY: different, SPLIT: [secret.key("split", str(number)) for number in different]})
+            split = broadcast_columns(
+                {IDENTITY: different, SPLIT: [secret.key("split", str(number)) for number in different]}
+            )
             among = rank_within_class(frame.join(self.sent(split), IDENTITY), carried)
             edges = {FIRST: recoding.first[some], LAST: recoding.last[some]}
             placed = placed.unionByName(join_share(among.join(shares(some, **edges), IDENTITY), carried, more))
@@ -197,7 +206,9 @@ class SparkEngine(PeopleVerbs):
             laid = laid_out(frame, files).write.mode("error").options(compression="zstd", maxRecordsPerFile=str(most))
             laid.parquet(staged.absolute().as_uri())
         folder.mkdir()
-        made = sorted(file for file in staged.iterdir() if file.suffix == ".parquet" and not file.name.startswith((".", "_")))
+        made = sorted(
+            file for file in staged.iterdir() if file.suffix == ".parquet" and not file.name.startswith((".", "_"))
+        )
         rows = {}
         for place, file in enumerate(made):
             name = folder / f"part-{place:05d}.parquet"
@@ -256,18 +267,23 @@ class SparkEngine(PeopleVerbs):
         """What buckets list of each hidden column, buckets that list the same as one."""
         with plain_cluster_errors("count the buckets"), self.watched("counting buckets"):
             return dict(
-                bucket_kinds(dealt.frame, {name: dealt.listed(name) for name in dealt.hidden}, None, self.most_classes).lists
+                bucket_kinds(
+                    dealt.frame, {name: dealt.listed(name) for name in dealt.hidden}, None, self.most_classes
+                ).lists
             )
 
     def misdealt(
         self, files: Sequence[Path], lists: Mapping[str, Sequence[Path]], dealt: BucketedRows, rows: RemoteRows
     ) -> tuple[int, int]:
-        """By how many rows, and by how many listed values, what was written differs from records of the source in these buckets."""
+        """By how many rows, and by how many listed values, what was written differs from records of the source in these
+        buckets."""
         with plain_cluster_errors("compare with the source"), self.watched("comparing with the source"):
             layout, names = dealt.layout, [BUCKET, VALUE, "count"]
             pairs = [(layout.texts(layout.of(rows), bucket=False), layout.texts(dealt.frame, bucket=False))]
             pairs += [(layout.written(self.files(files)), layout.texts(dealt.frame, bucket=True))]
-            pairs += [(as_texts(self.files(lists[name]), names), as_texts(dealt.listed(name), names)) for name in dealt.hidden]
+            pairs += [
+                (as_texts(self.files(lists[name]), names), as_texts(dealt.listed(name), names)) for name in dealt.hidden
+            ]
             found = count_differences(*pairs)
             return sum(found[:2]), sum(found[2:])
 
@@ -276,7 +292,8 @@ class SparkEngine(PeopleVerbs):
         return project_columns(self.session, rows, names, key)
 
     def misprojected(self, tables: Sequence[tuple[Sequence[Path], Sequence[str]]], rows: RemoteRows) -> int:
-        """By how many rows what was written as some tables differs from their columns of all records; all tables in one pass."""
+        """By how many rows what was written as some tables differs from their columns of all records; all tables in one
+        pass."""
         with plain_cluster_errors("compare with the source"), self.watched("comparing with the source"):
             own = [rows.frame.select(*(rows.text(name).alias(name) for name in names)) for _, names in tables]
             written = [as_texts(self.files(files), names) for files, names in tables]
@@ -313,7 +330,11 @@ class SparkEngine(PeopleVerbs):
         from pyspark.sql import functions as F
 
         with plain_cluster_errors("count the published rows"), self.watched("counting what was written"):
-            often = as_texts(self.files(files), names).groupBy(*map(column_by_name, names)).agg(F.count(F.lit(1)).alias(COUNT))
+            often = (
+                as_texts(self.files(files), names)
+                .groupBy(*map(column_by_name, names))
+                .agg(F.count(F.lit(1)).alias(COUNT))
+            )
             return int(often.agg(F.sum(F.col(COUNT) - 1)).first()[0] or 0)
 
     def files(self, files: Sequence[Path]) -> Any:
@@ -332,10 +353,14 @@ class SparkEngine(PeopleVerbs):
             mine = published.select(
                 *(F.coalesce(F.col(quote_column(name)).cast("string"), F.lit("")).alias(name) for name in names)
             )
-            theirs = rows.frame.select(*(F.coalesce(rows.column(name).cast("string"), F.lit("")).alias(name) for name in names))
+            theirs = rows.frame.select(
+                *(F.coalesce(rows.column(name).cast("string"), F.lit("")).alias(name) for name in names)
+            )
             return int(mine.exceptAll(theirs).count())
 
-    def histogram(self, classes: RemoteClasses, leaves: Any, route: Any, open_: Sequence[int], hidden: Sequence[str]) -> pa.Table:
+    def histogram(
+        self, classes: RemoteClasses, leaves: Any, route: Any, open_: Sequence[int], hidden: Sequence[str]
+    ) -> pa.Table:
         """What every open region has in each column."""
         with plain_cluster_errors("count the regions"), self.watched("counting regions"):
             return classes.histogram(leaves, route, open_, hidden)
@@ -364,7 +389,9 @@ class SparkEngine(PeopleVerbs):
             values = [column_by_name(name).alias(str(len(recoded) + place)) for place, name in enumerate(others)]
             keys = [str(place) for place in range(len(recoded) + len(others))]
             said = (
-                own.select(*labels, *values, (F.col(LAST) - F.col(FIRST)).alias("n")).groupBy(*keys).agg(F.sum("n").alias("said"))
+                own.select(*labels, *values, (F.col(LAST) - F.col(FIRST)).alias("n"))
+                .groupBy(*keys)
+                .agg(F.sum("n").alias("said"))
             )
             frame = self.files(files)
             texts = [F.coalesce(column_by_name(name).cast("string"), F.lit("")) for name in (*recoded, *others)]
@@ -388,9 +415,12 @@ class SparkEngine(PeopleVerbs):
 
     @contextmanager
     def watched(self, what: str) -> Iterator[None]:
-        """Progress from the stages that run, which have our name; else Java looks for one in the stack at every step."""
+        """Progress from the stages that run, which have our name; else Java looks for one in the stack at every
+        step."""
         done, context = threading.Event(), self.session.sparkContext
-        watcher = threading.Thread(target=_watch, args=(context.statusTracker(), self.progress, what, done), daemon=True)
+        watcher = threading.Thread(
+            target=_watch, args=(context.statusTracker(), self.progress, what, done), daemon=True
+        )
         watcher.start()
         _name_jobs(context, what)
         try:
@@ -410,7 +440,9 @@ def classes_of(engine: Any, names: Sequence[str], data: Any, source: Any) -> Tab
     found = spark.classes(rows, names)
     rows.require_unchanged()
     if not isinstance(found, NumberedClasses):
-        raise DataError(f"there are more than {spark.most_classes:,} classes", hint="name fewer columns, or coarsen them")
+        raise DataError(
+            f"there are more than {spark.most_classes:,} classes", hint="name fewer columns, or coarsen them"
+        )
     return found.table
 
 
@@ -457,13 +489,17 @@ class RecordShares:
     kept: tuple[str, ...]
 
     def counted(self, names: Sequence[str]) -> pa.Table:
-        """How many records of each combination of some kept columns every share has, by the number of its first record."""
+        """How many records of each combination of some kept columns every share has, by the number of its first
+        record."""
         from pyspark.sql import functions as F
 
         texts = [F.col(f"{self.kept.index(name)}\x1fkept").alias(name) for name in names]
         first = (F.col(_SHARE) * F.lit(SHARE)).alias(NUMBER)
         return collect_frame(
-            self.frame.select(*texts, first).groupBy(*map(column_by_name, names), NUMBER).agg(F.count(F.lit(1)).alias(COUNT)), names
+            self.frame.select(*texts, first)
+            .groupBy(*map(column_by_name, names), NUMBER)
+            .agg(F.count(F.lit(1)).alias(COUNT)),
+            names,
         )
 
     def made(self, published: Sequence[str], make: Make) -> Any:
@@ -474,13 +510,17 @@ class RecordShares:
         return self.frame.groupBy(_SHARE).applyInArrow(_making(self.kept, tuple(published), make), schema)
 
 
-def number_into_shares(session: Any, rows: RemoteRows, kept: Sequence[str], secret: RunSecret, many: int) -> RecordShares:
+def number_into_shares(
+    session: Any, rows: RemoteRows, kept: Sequence[str], secret: RunSecret, many: int
+) -> RecordShares:
     """All records, numbered and dealt to shares."""
     from pyspark.sql import functions as F
 
     names = [f"{place}\x1fkept" for place in range(len(kept))]
     texts = [rows.text(name).alias(place) for name, place in zip(kept, names, strict=True)]
-    alike = rows.frame.select(*texts, F.lit("").alias(_SHARE)).groupBy(*names, _SHARE).agg(F.count(F.lit(1)).alias(COUNT))  # I1
+    alike = (
+        rows.frame.select(*texts, F.lit("").alias(_SHARE)).groupBy(*names, _SHARE).agg(F.count(F.lit(1)).alias(COUNT))
+    )  # I1
     each = alike.select(*names, _SHARE, F.explode(F.sequence(F.lit(1), F.col(COUNT))).alias(NUMBER))
     content = [F.concat(F.length(name).cast("string"), F.lit(":"), F.col(name)) for name in names]
     own = F.concat(*content, F.lit("#"), F.col(NUMBER).cast("string"))

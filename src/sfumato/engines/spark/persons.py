@@ -1,8 +1,10 @@
-"""People of earlier releases, known again on the cluster by a join on their key; the driver learns how many went which way.
+"""People of earlier releases, known again on the cluster by a join on their key; the driver learns how many went which
+way.
 
 Invariants
     I1  Who somebody is stays here: on the driver there are lines of releases and counts.
-    I2  Who of a class is on which line is decided by a keyed order of their keys, so that a task that runs twice decides alike.
+    I2  Who of a class is on which line is decided by a keyed order of their keys, so that a task that runs twice
+        decides alike.
 """
 
 from __future__ import annotations
@@ -22,7 +24,14 @@ from sfumato.core.arrays import IntArray
 from sfumato.core.errors import DataError, LedgerError
 from sfumato.engines.protocol import COUNT, IDENTITY, LINE, PERSON, TWICE, NumberedClasses, People, Recoding, RunSecret
 from sfumato.engines.spark.regions import FIRST, KEY, LAST, SPLIT
-from sfumato.engines.spark.rows import broadcast_columns, class_number, column_by_name, join_share, order_key, rank_within_class
+from sfumato.engines.spark.rows import (
+    broadcast_columns,
+    class_number,
+    column_by_name,
+    join_share,
+    order_key,
+    rank_within_class,
+)
 from sfumato.engines.spark.session import plain_cluster_errors
 from sfumato.engines.spark.source import RemoteRows, file_stamps
 
@@ -48,8 +57,11 @@ class PeopleVerbs(ABC):
     def files(self, files: Sequence[Path]) -> Any:
         """Files of a part, where they lie."""
 
-    def known_again(self, rows: RemoteRows, key: Sequence[str], people: Sequence[People]) -> tuple[RemoteRows, pa.Table]:
-        """Rows beside which way their person went through earlier releases, and which ways the people went who are not there."""
+    def known_again(
+        self, rows: RemoteRows, key: Sequence[str], people: Sequence[People]
+    ) -> tuple[RemoteRows, pa.Table]:
+        """Rows beside which way their person went through earlier releases, and which ways the people went who are not
+        there."""
         with plain_cluster_errors("know people again"), self.watched("knowing people again"):
             require_keys(rows, key)
             frames = [self._people(own) for own in people]
@@ -61,7 +73,9 @@ class PeopleVerbs(ABC):
         with plain_cluster_errors("know people again"), self.watched("knowing people again"):
             found = counted_courses([self._people(own) for own in people])
         # I1
-        return parse_memory_lines(found.column(PAST).to_pylist(), len(people)), found.column(COUNT).to_numpy().astype(np.int64)
+        return parse_memory_lines(found.column(PAST).to_pylist(), len(people)), found.column(COUNT).to_numpy().astype(
+            np.int64
+        )
 
     def seats(self, rows: RemoteRows, key: Sequence[str], recoding: Recoding, secret: RunSecret) -> Any:
         """Who is on which line: what is `shown` of a share is its line."""
@@ -69,12 +83,20 @@ class PeopleVerbs(ABC):
         frame = rows.frame.select(number, person(rows, key).alias(PERSON))
         keys = [secret.key("people", str(line)) for line in recoding.shown.tolist()]
         whole, some = recoding.whole, ~recoding.whole
-        every = {IDENTITY: recoding.identity, FIRST: recoding.first, LAST: recoding.last, LINE: recoding.shown, KEY: np.array(keys)}
+        every = {
+            IDENTITY: recoding.identity,
+            FIRST: recoding.first,
+            LAST: recoding.last,
+            LINE: recoding.shown,
+            KEY: np.array(keys),
+        }
         mine = {name: column[whole] for name, column in every.items() if name not in (FIRST, LAST)}
         placed = frame.join(self.sent(broadcast_columns(mine)), IDENTITY).select(PERSON, LINE, KEY)
         if some.any():
             different = np.unique(recoding.identity[some])
-            split = broadcast_columns({IDENTITY: different, SPLIT: [secret.key("seats", str(number)) for number in different]})
+            split = broadcast_columns(
+                {IDENTITY: different, SPLIT: [secret.key("seats", str(number)) for number in different]}
+            )
             among = rank_within_class(frame.join(self.sent(split), IDENTITY), [PERSON])
             parts = self.sent(broadcast_columns({name: column[some] for name, column in every.items()}))
             placed = placed.unionByName(join_share(among.join(parts, IDENTITY), [PERSON], [LINE, KEY]))
@@ -112,7 +134,8 @@ def require_keys(rows: RemoteRows, key: Sequence[str]) -> None:
 
 
 def beside_past(rows: RemoteRows, key: Sequence[str], people: Sequence[Any]) -> RemoteRows:
-    """Rows with one more column: which way their person went through earlier releases; the people files are pinned, too."""
+    """Rows with one more column: which way their person went through earlier releases; the people files are pinned,
+    too."""
     from pyspark.sql import functions as F
 
     if not people:
@@ -173,11 +196,14 @@ def as_remembered(placed: Any) -> Any:
     """Who is on which line, with the key that puts them in order (I2)."""
     from pyspark.sql import functions as F
 
-    return placed.select(PERSON, F.col(LINE).cast("long").alias(LINE), F.substring(order_key(KEY, [PERSON]), 1, 32).alias(KEY))
+    return placed.select(
+        PERSON, F.col(LINE).cast("long").alias(LINE), F.substring(order_key(KEY, [PERSON]), 1, 32).alias(KEY)
+    )
 
 
 def seated(rows: RemoteRows, key: Sequence[str], people: Any, names: Sequence[str], salt: int) -> pa.Table:
-    """What was written about people beside the rows: of every class how many are on which line, −1 for who is not in the source."""
+    """What was written about people beside the rows: of every class how many are on which line, −1 for who is not in
+    the source."""
     from pyspark.sql import functions as F
 
     number = class_number(map(rows.text, names), salt).alias(IDENTITY)

@@ -1,7 +1,9 @@
-"""Classes that do not fit on the driver: they stay on the cluster, are counted by region, and each region is solved where it lies.
+"""Classes that do not fit on the driver: they stay on the cluster, are counted by region, and each region is solved
+where it lies.
 
-What comes to the driver are the values of each column and, per open region and column, how often each leaf occurs with which hidden
-value. Shares of classes (who is published as what) stay on the cluster, too; rows find theirs by an exchange.
+What comes to the driver are the values of each column and, per open region and column, how often each leaf occurs with
+which hidden value. Shares of classes (who is published as what) stay on the cluster, too; rows find theirs by an
+exchange.
 
 Invariants
     I1  A region is a function of leaf codes alone, so a task that runs again sees the same classes.
@@ -60,21 +62,28 @@ class RemoteClasses:
         found = self.frame.select(self.frame.columns[place]).distinct().limit(most + 1).toArrow()
         return sorted(found.column(0).to_pylist())
 
-    def histogram(self, leaves: Sequence[Leaves], route: Route, open_: Sequence[int], hidden: Sequence[str]) -> pa.Table:
-        """Per open region, column and leaf: records and classes (hidden −1), and records per value of each hidden column."""
+    def histogram(
+        self, leaves: Sequence[Leaves], route: Route, open_: Sequence[int], hidden: Sequence[str]
+    ) -> pa.Table:
+        """Per open region, column and leaf: records and classes (hidden −1), and records per value of each hidden
+        column."""
         from pyspark.sql import functions as F
 
         count = _counting(leaves, route, tuple(open_), tuple(hidden))
         numbers = ["region", "column", "code", "hidden", "records", "classes"]
         partial = self.frame.mapInArrow(count, _schema(["value"], numbers))
         keys = ["region", "column", "code", "hidden", "value"]
-        return partial.groupBy(*keys).agg(F.sum("records").alias("records"), F.sum("classes").alias("classes")).toArrow()
+        return (
+            partial.groupBy(*keys).agg(F.sum("records").alias("records"), F.sum("classes").alias("classes")).toArrow()
+        )
 
     def solved(self, placing: Any, solve: Solve, recoded: Sequence[str]) -> Any:
         """The shares of all classes, made region by region: number, places, keys, labels of recoded columns."""
         inside = self.frame.mapInArrow(placing, _schema(self.names, [COUNT, IDENTITY, REGION, BIN]))
         labels = [f"{LABEL}{place}" for place in range(len(recoded))]
-        return inside.groupBy(BIN).applyInArrow(_solving(solve), _schema([KEY, SPLIT, *labels], [IDENTITY, COUNT, FIRST, LAST]))
+        return inside.groupBy(BIN).applyInArrow(
+            _solving(solve), _schema([KEY, SPLIT, *labels], [IDENTITY, COUNT, FIRST, LAST])
+        )
 
     def wrong(self, shares: Any, count: Any) -> int:
         """Records of shares that do not cover their class, and records that shares take beyond what a class has."""
@@ -91,7 +100,9 @@ class RemoteClasses:
 def _schema(texts: Sequence[str], numbers: Sequence[str]) -> Any:
     from pyspark.sql.types import LongType, StringType, StructField, StructType
 
-    return StructType([*(StructField(name, StringType()) for name in texts), *(StructField(name, LongType()) for name in numbers)])
+    return StructType(
+        [*(StructField(name, StringType()) for name in texts), *(StructField(name, LongType()) for name in numbers)]
+    )
 
 
 def _counting(leaves: Sequence[Leaves], route: Route, open_: tuple[int, ...], hidden: tuple[str, ...]) -> Any:

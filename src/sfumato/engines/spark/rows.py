@@ -1,17 +1,19 @@
-"""How rows find what is published of them: their place among the records of their class, the share it lies in, and their key.
+"""How rows find what is published of them: their place among the records of their class, the share it lies in, and
+their key.
 
 Invariants
     I1  Keys come to rows by a join, so that no secret stands in a plan, a log or a page of the cluster.
-    I2  Rows that tie under a key are the same in everything that is published, so it does not matter which of them comes first.
+    I2  Rows that tie under a key are the same in everything that is published, so it does not matter which of them
+        comes first.
 
 
 Spark packing
 -------------
 What comes to the driver: a counted frame, its texts as codes from the moment they leave the executors.
 
-Classes of people repeat few texts often. As text a class of ten columns takes some 250 bytes, and twice that while it arrives; as
-codes it takes one byte a column, two or four where a column has many texts. So executors write every partition as a stream of
-codes with dictionaries, compressed, and here the streams are put together.
+Classes of people repeat few texts often. As text a class of ten columns takes some 250 bytes, and twice that while it
+arrives; as codes it takes one byte a column, two or four where a column has many texts. So executors write every
+partition as a stream of codes with dictionaries, compressed, and here the streams are put together.
 
 >>> table = pa.table({"town": pa.array(["Ulm", "Bonn", "Ulm"]).dictionary_encode(), "n": [1, 2, 3]})
 >>> pa.types.is_dictionary(unpacked([packed([table.to_batches()[0]], ["town"])]).column("town").type)
@@ -22,10 +24,11 @@ True
 
 Spark classes
 -------------
-Rows counted as classes where they lie, and brought to the driver as long as they are not too many; and how many rows there are.
+Rows counted as classes where they lie, and brought to the driver as long as they are not too many; and how many rows
+there are.
 
-Cost: one job and one read of a small source. Classes of a larger one are kept on the cluster until they are counted and brought.
-"""
+Cost: one job and one read of a small source. Classes of a larger one are kept on the cluster until they are counted and
+brought."""
 
 from __future__ import annotations
 
@@ -61,7 +64,9 @@ def join_share(frame: Any, carried: Sequence[str], more: Sequence[str]) -> Any:
     return frame.where((F.col(PLACE) >= F.col(FIRST)) & (F.col(PLACE) < F.col(LAST))).select(*carried, *more)
 
 
-def select_published(frame: Any, recoded: Iterable[str], as_is: list[str], carried: list[str], published: Sequence[str]) -> Any:
+def select_published(
+    frame: Any, recoded: Iterable[str], as_is: list[str], carried: list[str], published: Sequence[str]
+) -> Any:
     """The published columns and the key that puts rows in order."""
     from pyspark.sql import functions as F
 
@@ -71,7 +76,8 @@ def select_published(frame: Any, recoded: Iterable[str], as_is: list[str], carri
 
 
 def order_key(key: str, names: Sequence[str]) -> Any:
-    """A row's place in an order that the key of its class or tuple decides, by what is published of it as it is (I2)."""
+    """A row's place in an order that the key of its class or tuple decides, by what is published of it as it is
+    (I2)."""
     from pyspark.sql import functions as F
 
     content = [F.coalesce(column_by_name(name).cast("string"), F.lit("\x00")) for name in names]
@@ -114,7 +120,8 @@ def collect_frame(frame: Any, texts: Sequence[str]) -> pa.Table: ...
 @overload
 def collect_frame(frame: Any, texts: Sequence[str], few: int) -> pa.Table | None: ...
 def collect_frame(frame: Any, texts: Sequence[str], few: int | None = None) -> pa.Table | None:
-    """A frame brought here, some of its columns as codes into their texts; nothing where a partition has more rows than a few."""
+    """A frame brought here, some of its columns as codes into their texts; nothing where a partition has more rows than
+    a few."""
     from pyspark.sql.types import BinaryType, StructField, StructType
 
     names = tuple(texts)
@@ -128,7 +135,9 @@ def collect_frame(frame: Any, texts: Sequence[str], few: int | None = None) -> p
 
     rows = frame.mapInArrow(pack, StructType([StructField(_CONTENT, BinaryType())])).collect()
     if not rows:
-        kinds = {name: pa.dictionary(pa.int32(), pa.string()) if name in names else pa.int64() for name in frame.columns}
+        kinds = {
+            name: pa.dictionary(pa.int32(), pa.string()) if name in names else pa.int64() for name in frame.columns
+        }
         return pa.schema(kinds).empty_table()
     if any(row[0] is None for row in rows):
         return None
@@ -143,7 +152,9 @@ def packed(batches: Sequence[pa.RecordBatch], texts: Sequence[str]) -> bytes:
         if name in texts and not pa.types.is_dictionary(column.type):
             table = table.set_column(place, name, column.combine_chunks().dictionary_encode())
     sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, table.schema, options=pa.ipc.IpcWriteOptions(compression="zstd", unify_dictionaries=True)) as out:
+    with pa.ipc.new_stream(
+        sink, table.schema, options=pa.ipc.IpcWriteOptions(compression="zstd", unify_dictionaries=True)
+    ) as out:
         out.write_table(table.unify_dictionaries().combine_chunks())
     return bytes(sink.getvalue())
 
@@ -159,10 +170,12 @@ def sort_rows(table: pa.Table, descending: Sequence[str], texts: Sequence[str]) 
     keys = [-table.column(name).to_numpy() for name in descending] + [_ranks(table.column(name)) for name in texts]
     order = pa.array(np.lexsort(keys[::-1])) if keys else None
     del keys
-    columns = {name: table.column(name) if order is None else table.column(name).take(order) for name in table.column_names}
-    made = pa.table(columns | {name: encode_column_compactly(columns[name], name) for name in texts}).replace_schema_metadata(
-        IN_ORDER
-    )
+    columns = {
+        name: table.column(name) if order is None else table.column(name).take(order) for name in table.column_names
+    }
+    made = pa.table(
+        columns | {name: encode_column_compactly(columns[name], name) for name in texts}
+    ).replace_schema_metadata(IN_ORDER)
     del columns, table
     pa.default_memory_pool().release_unused()
     return made
@@ -189,11 +202,14 @@ FEW = 100_000
 
 
 def collect_classes(rows: RemoteRows, names: Sequence[str], salt: int, most: int) -> pa.Table | RemoteClasses | None:
-    """Classes here or, where they are more than the driver takes, there; nothing where two of those have the same number."""
+    """Classes here or, where they are more than the driver takes, there; nothing where two of those have the same
+    number."""
     frame = _grouped(rows, names, salt)
     found = collect_frame(frame, names, FEW) if expected_bytes(rows.frame) <= SMALL_SOURCE else None
     if found is not None and found.num_rows <= most:
-        _require_none(int(found.column(COUNT).to_numpy()[found.column(MALFORMED).to_numpy()].sum()) if rows.checked else 0)
+        _require_none(
+            int(found.column(COUNT).to_numpy()[found.column(MALFORMED).to_numpy()].sum()) if rows.checked else 0
+        )
         return found
     return _brought_from(frame, names, salt, most)
 
@@ -218,7 +234,9 @@ def _grouped(rows: RemoteRows, names: Sequence[str], salt: int) -> Any:
     texts = [rows.text(name).alias(name) for name in names]
     marks = [F.col(MALFORMED).isNotNull().alias(MALFORMED)] if rows.checked else []
     alike = rows.frame.select(*texts, *marks).groupBy(*map(column_by_name, [*names, *([MALFORMED] if marks else [])]))
-    return alike.agg(F.count(F.lit(1)).alias(COUNT)).withColumn(IDENTITY, class_number(map(column_by_name, names), salt))
+    return alike.agg(F.count(F.lit(1)).alias(COUNT)).withColumn(
+        IDENTITY, class_number(map(column_by_name, names), salt)
+    )
 
 
 def _kept(frame: Any) -> tuple[int, int]:

@@ -1,4 +1,5 @@
-"""The session in which everything on a cluster runs: the one that is there, that `spark-submit` brings, or one of our own.
+"""The session in which everything on a cluster runs: the one that is there, that `spark-submit` brings, or one of our
+own.
 
 
 Spark plainly
@@ -24,8 +25,8 @@ from sfumato.core.extras import require
 _SUBMITTED = "PYSPARK_GATEWAY_PORT"
 """Set where spark-submit started this process."""
 _MAPPED_FROM, _TRIMMED_FROM, _ARENAS = -3, -1, -8
-"""Options of glibc's mallopt: sizes from which memory is mapped by itself, and from which free memory is given back; and how many
-heaps there are, of which every thread that waits for the cluster would else have one of its own."""
+"""Options of glibc's mallopt: sizes from which memory is mapped by itself, and from which free memory is given back;
+and how many heaps there are, of which every thread that waits for the cluster would else have one of its own."""
 _SETTINGS = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
@@ -58,24 +59,29 @@ def start(master: str | None = None, **settings: str) -> Any:
         return remembering(builder.getOrCreate())
     except Exception as error:
         where = master or "local[*]"
-        raise PlaceError(f"no Spark session can be had ({type(error).__name__})", where=where, hint="look at --master") from None
+        raise PlaceError(
+            f"no Spark session can be had ({type(error).__name__})", where=where, hint="look at --master"
+        ) from None
 
 
 def remembering(session: Any) -> Any:
-    """A session that knows the classes of Java behind every column; else Java looks through all its archives each time."""
+    """A session that knows the classes of Java behind every column; else Java looks through all its archives each
+    time."""
     for name in ("PythonUtils", "functions", "org.apache.spark.sql.functions"):
         setattr(session._jvm, name, getattr(session._jvm, name))
     return session
 
 
 def give_back() -> None:
-    """From now on this process gives the memory of large arrays back when it is done with them: it holds little beside classes.
+    """From now on this process gives the memory of large arrays back when it is done with them: it holds little beside
+    classes.
 
     Where the C library is not glibc it may keep more.
     """
     pa.set_memory_pool(pa.system_memory_pool())
     with suppress(OSError, AttributeError, TypeError):
-        # what a method cuts into parts is mostly smaller than a megabyte, and would lie idle between arrays that are in use
+        # what a method cuts into parts is mostly smaller than a megabyte, and would lie idle between arrays that are in
+        # use
         for option, value in ((_MAPPED_FROM, 1 << 16), (_TRIMMED_FROM, 1 << 17), (_ARENAS, 1)):
             ctypes.CDLL(None).mallopt(option, value)
 

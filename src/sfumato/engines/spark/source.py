@@ -1,8 +1,8 @@
 """Where rows on a cluster come from: folders and files (CSV, Parquet), tables that the session knows, JDBC, or a frame.
 
 Invariants
-    I1  Values are text until a hierarchy says otherwise; a missing value and an empty one are the same. A column whose text would
-        depend on who writes it (floating-point numbers, moments) is refused where classes are made of it.
+    I1  Values are text until a hierarchy says otherwise; a missing value and an empty one are the same. A column whose
+        text would depend on who writes it (floating-point numbers, moments) is refused where classes are made of it.
     I2  Rows are read several times. Files are pinned by their sizes and times, and a source that changed is refused.
     I3  A line that does not fit is counted, never quoted: messages of a reader would carry values.
 """
@@ -62,7 +62,9 @@ class RemoteRows:
         column, kind = self.column(name), dict(self.frame.dtypes)[name]
         if not kind.startswith(_TEXTS):
             hint = "cast it to text or to a decimal where it comes from"
-            raise DataError(f"column '{name}' has the type {kind}, which different programs write differently", hint=hint)
+            raise DataError(
+                f"column '{name}' has the type {kind}, which different programs write differently", hint=hint
+            )
         text = F.coalesce(column.cast("string"), F.lit(""))
         return F.when(text.isin(list(self.missing)), F.lit("")).otherwise(text) if self.missing else text
 
@@ -71,7 +73,9 @@ def open_source(session: Any, source: Any, data: Any = None) -> RemoteRows:
     """The rows of a source, or those that are given in their place: a frame, a path, ``table:NAME`` or a JDBC URL."""
     set_ = [name for name in _SETTINGS if getattr(source, name, None)]
     if set_ or getattr(source, "escape", "none") != "none":
-        raise PolicyError(f"'{(set_ or ['escape'])[0]}' under data is not read on a cluster", hint="prepare the column before")
+        raise PolicyError(
+            f"'{(set_ or ['escape'])[0]}' under data is not read on a cluster", hint="prepare the column before"
+        )
     missing = tuple(getattr(source, "missing", ()))
     if data is not None and not isinstance(data, str | Path):
         return RemoteRows(data, file_stamps(data), missing, names=tuple(data.columns))
@@ -132,26 +136,41 @@ def _kind(place: str) -> str:
     kinds = {"parquet" if name.endswith(".parquet") else "csv" if ".csv" in name else "" for name in inside}
     if kinds == {"parquet"} or kinds == {"csv"}:
         return kinds.pop()
-    raise DataError("this is no folder of CSV or of Parquet files", where=plain, hint="name it like people.csv or people.parquet")
+    raise DataError(
+        "this is no folder of CSV or of Parquet files", where=plain, hint="name it like people.csv or people.parquet"
+    )
 
 
 def _csv(session: Any, place: str, source: Any) -> Any:
     """Text columns by the header of the files, and a mark for lines that do not fit (I3)."""
-    written = {"sep": source.separator or ",", "quote": source.quote, "escape": source.quote, "encoding": "UTF-8", "header": "true"}
+    written = {
+        "sep": source.separator or ",",
+        "quote": source.quote,
+        "escape": source.quote,
+        "encoding": "UTF-8",
+        "header": "true",
+    }
     names = session.read.options(**written).csv(place).columns
     if len(set(names)) < len(names):
         raise DataError("a column name stands twice in the header", where=place)
     from pyspark.sql.types import StringType, StructField, StructType
 
     schema = StructType([StructField(name, StringType()) for name in (*names, MALFORMED)])
-    marked = {"columnNameOfCorruptRecord": MALFORMED, "mode": "PERMISSIVE", "enforceSchema": "false", "columnPruning": "false"}
+    marked = {
+        "columnNameOfCorruptRecord": MALFORMED,
+        "mode": "PERMISSIVE",
+        "enforceSchema": "false",
+        "columnPruning": "false",
+    }
     return session.read.options(**written, **marked).schema(schema).csv(place)
 
 
 def file_stamps(frame: Any) -> tuple[tuple[str, int, int], ...]:
     """The files behind a frame with their sizes and times; none where there are none."""
     session, found = frame.sparkSession, []
-    named = getattr(session._jvm, "org.apache.hadoop.fs.Path")  # by its whole name, else Java looks for what 'org' may be
+    named = getattr(
+        session._jvm, "org.apache.hadoop.fs.Path"
+    )  # by its whole name, else Java looks for what 'org' may be
     for uri in sorted(frame.inputFiles()):
         path = named(uri)
         status = path.getFileSystem(session._jsc.hadoopConfiguration()).getFileStatus(path)

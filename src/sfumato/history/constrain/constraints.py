@@ -1,27 +1,29 @@
 """Continuing a history: who may stand with whom in the next release, so that all releases together keep every promise.
 
 Guarantee
-    Groups of the next release that lie within one *history class* and satisfy every claim make joint classes that satisfy every
-    claim (`history.persistent_classes`), whichever method formed them. People who left are looked after before the method
-    is asked: `leaving`.
+    Groups of the next release that lie within one *history class* and satisfy every claim make joint classes that
+    satisfy every claim (`history.persistent_classes`), whichever method formed them. People who left are looked after
+    before the method is asked: `leaving`.
 
 Notation
-    history class   people who were published alike wherever the new release can be joined with what claims hide; everybody who was
-                    never there is one class. Its number is one more column that outsiders know and that nobody generalizes
+    history class   people who were published alike wherever the new release can be joined with what claims hide;
+    everybody who was
+                    never there is one class. Its number is one more column that outsiders know and that nobody
+                    generalizes
     standing        claims of earlier releases: what was promised then is still promised
 
 Invariants
     I1  The classes are those of every claim at once, the standing ones included: the common refinement.
-    I2  A release that shows no column that hangs on a hidden one leaves all joint classes as they are, and is bound by nothing.
+    I2  A release that shows no column that hangs on a hidden one leaves all joint classes as they are, and is bound by
+        nothing.
 
 
 Other classes
 -------------
 Records of people in several rows that could be of another history class than their own, as far as outsiders can tell.
 
-Cells overlap, so a record may lie in all cells that another history class was published with. Whoever counts the rows of a person
-that could stand behind a group (`history.persons`) counts it there, too.
-"""
+Cells overlap, so a record may lie in all cells that another history class was published with. Whoever counts the rows
+of a person that could stand behind a group (`history.persons`) counts it there, too."""
 
 from __future__ import annotations
 
@@ -75,12 +77,14 @@ class HistoryConstraint:
     stand_ins: tuple[tuple[str, ...], pa.Table] = field(default_factory=lambda: ((), pa.table({})))
     """Keys and last known values of the people that rows stand in for."""
     lineages: RecordPlacement | None = None
-    """Where outsiders do not know who is in which release: what becomes of everybody; the method is asked about the rest."""
+    """Where outsiders do not know who is in which release: what becomes of everybody; the method is asked about the
+    rest."""
     as_before: IntArray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
-    """History classes with the same people as in the newest release, which had the same columns and claims: it was looked for a
-    better way to publish them then, and there is no other now."""
+    """History classes with the same people as in the newest release, which had the same columns and claims: it was
+    looked for a better way to publish them then, and there is no other now."""
     divisible: frozenset[int] = frozenset()
-    """History classes of which some may be left out without anybody being known by it: those who were never published."""
+    """History classes of which some may be left out without anybody being known by it: those who were never
+    published."""
     waiting: int = 0
     """How many more of those who were never published (the history class 0) may be left for a later release."""
     tied: HistoryLinks | None = None
@@ -88,7 +92,8 @@ class HistoryConstraint:
 
     @classmethod
     def first(cls, table: Table, waiting: int = 0) -> HistoryConstraint:
-        """Nothing was published before: everybody is of the history class 0, and so many may be left for a later release."""
+        """Nothing was published before: everybody is of the history class 0, and so many may be left for a later
+        release."""
         return cls(table, None, np.broadcast_to(np.int64(0), (table.rows,)), divisible=frozenset({0}), waiting=waiting)
 
     @property
@@ -132,7 +137,9 @@ def ties(policy: Policy, history: History, keys: Iterable[str]) -> HistoryLinks:
     return HistoryLinks(bundles, person, found, PersonsOfHistory(bundles) if counted else None)
 
 
-def classes_of_requirement(bundles: PublishedCells, policy: Policy, claim: PrivacyRequirement) -> list[PersistentClasses]:
+def classes_of_requirement(
+    bundles: PublishedCells, policy: Policy, claim: PrivacyRequirement
+) -> list[PersistentClasses]:
     """The joint classes of a claim over the past, when the release would be part of its bundle (I2)."""
     absent = np.zeros(bundles.people, dtype=np.bool_)
     coming = CellTable((len(bundles.history),), dict.fromkeys(policy.published, absent.astype(np.int64)), {}, absent)
@@ -178,8 +185,12 @@ def constrain_task(task: Task, *, may_stand_in: bool = True) -> HistoryConstrain
     rest = Table(task.data.frame.take(pa.array(found.free)))
     spare = deferral_limit(task, len(found.withheld), found.waiting) if (found.apart < 0).any() else 0
     apart = equivalence_classes_of([found.apart + 1])
-    new = frozenset(apart.of[found.apart < 0].tolist())  # of a lineage, who is left out alone stands with the others in no table
-    return HistoryConstraint(rest, found.free, apart.of, len(found.withheld), lineages=found, waiting=spare, divisible=new)
+    new = frozenset(
+        apart.of[found.apart < 0].tolist()
+    )  # of a lineage, who is left out alone stands with the others in no table
+    return HistoryConstraint(
+        rest, found.free, apart.of, len(found.withheld), lineages=found, waiting=spare, divisible=new
+    )
 
 
 def _first(task: Task, waiting: int) -> HistoryConstraint:
@@ -189,7 +200,8 @@ def _first(task: Task, waiting: int) -> HistoryConstraint:
 
 
 def excluded_records(task: Task, claims: Iterable[PrivacyRequirement]) -> BoolArray:
-    """Per record of a task's table whether no group with it satisfies every claim: its sensitive value lacks in a reference."""
+    """Per record of a task's table whether no group with it satisfies every claim: its sensitive value lacks in a
+    reference."""
     out = np.zeros(task.data.rows, dtype=np.bool_)
     for claim in claims:
         for name in (name for name in claim.hide if name in task.policy.published):
@@ -199,12 +211,17 @@ def excluded_records(task: Task, claims: Iterable[PrivacyRequirement]) -> BoolAr
 
 
 def _placed(task: Task, tied: HistoryLinks) -> RecordPlacement:
-    """Where everybody stands; fewer newcomers wait where more records would be left out with them than the policy allows."""
+    """Where everybody stands; fewer newcomers wait where more records would be left out with them than the policy
+    allows."""
     from sfumato.history.constrain.unknown_membership import place_records
 
     limit = task.policy.utility.suppress_at_most
     found = place_records(task, tied, deferral_limit(task, 0))
-    while limit is not None and found.waiting and (over := len(found.withheld) - math.floor(limit * task.data.records + 1e-9)) > 0:
+    while (
+        limit is not None
+        and found.waiting
+        and (over := len(found.withheld) - math.floor(limit * task.data.records + 1e-9)) > 0
+    ):
         found = place_records(task, tied, max(0, found.waiting - over))
     return found
 
@@ -224,8 +241,8 @@ def require_few_withheld(policy: Policy, withheld: int, records: int) -> None:
     limit = policy.utility.suppress_at_most
     if limit is not None and withheld > limit * records + 1e-9:
         raise Infeasible(
-            f"{withheld} of {records} records would have to be withheld, because they stand beside people who left or have no "
-            f"place within the boundaries, and the policy allows {limit:.3%}",
+            f"{withheld} of {records} records would have to be withheld, because they stand beside people who left or"
+            f" have no place within the boundaries, and the policy allows {limit:.3%}",
             where="utility.suppress_at_most",
             hint=hint_counterfeits(policy, "raise utility.suppress_at_most"),
         )
@@ -241,26 +258,31 @@ def hint_counterfeits(policy: Policy, way: str) -> str:
 
 
 def counterfeit_limit(policy: Policy, records: int) -> float:
-    """How many rows may stand in for people who left, beside so many records; infinite where the policy does not say."""
+    """How many rows may stand in for people who left, beside so many records; infinite where the policy does not
+    say."""
     limit = policy.series.counterfeits_at_most
     return math.inf if limit is None else math.floor(limit * records + 1e-9)
 
 
 def classes_over_counterfeit_limit(stand_ins: IntArray, stay: IntArray, most: float) -> IntArray:
-    """Classes without stand-ins, so that there are no more than `most` in all: first those that need most for each who stays.
+    """Classes without stand-ins, so that there are no more than `most` in all: first those that need most for each who
+    stays.
 
     >>> classes_over_counterfeit_limit(np.array([1, 2, 0, 1]), np.array([2, 1, 5, 3]), 2).tolist()
     [1]
     """
     some = np.flatnonzero(stand_ins)
     order = some[np.lexsort((stay[some], -stand_ins[some] / np.maximum(stay[some], 1)))]
-    left = int(stand_ins.sum()) - np.cumsum(stand_ins[order]) + stand_ins[order]  # with this one and all that come later
+    left = (
+        int(stand_ins.sum()) - np.cumsum(stand_ins[order]) + stand_ins[order]
+    )  # with this one and all that come later
     found: IntArray = order[left > most]
     return found
 
 
 def cannot_be_counterfeited(tied: HistoryLinks, policy: Policy) -> BoolArray:
-    """Of whom of the past a row could not stand in under a policy: of a column that it tells of people, nothing is remembered.
+    """Of whom of the past a row could not stand in under a policy: of a column that it tells of people, nothing is
+    remembered.
 
     An empty or a borrowed value there would tell which rows stand in for somebody, and so whose the others are.
     """
@@ -273,14 +295,18 @@ def cannot_be_counterfeited(tied: HistoryLinks, policy: Policy) -> BoolArray:
 
 
 def deferral_limit(task: Task, withheld: int, waiting: int = 0) -> int:
-    """How many more newcomers the policy lets wait for a later release, when so many records are withheld, some of them waiting."""
+    """How many more newcomers the policy lets wait for a later release, when so many records are withheld, some of them
+    waiting."""
     most = int(task.policy.series.waiting * task.data.records + 1e-9) - waiting
     limit = task.policy.utility.suppress_at_most
     return max(0, most if limit is None else min(most, int(limit * task.data.records + 1e-9) - withheld))
 
 
-def counterfeits_of(continuation: HistoryConstraint, rows: IntArray) -> tuple[IntArray, tuple[list[str], pa.Table] | None]:
-    """Per published row the record of the task's table behind it, −1 for stand-ins; and who these stand in for, in their order."""
+def counterfeits_of(
+    continuation: HistoryConstraint, rows: IntArray
+) -> tuple[IntArray, tuple[list[str], pa.Table] | None]:
+    """Per published row the record of the task's table behind it, −1 for stand-ins; and who these stand in for, in
+    their order."""
     behind = continuation.behind[rows]
     keys, values = continuation.stand_ins
     if not keys:
@@ -290,8 +316,11 @@ def counterfeits_of(continuation: HistoryConstraint, rows: IntArray) -> tuple[In
     return behind, ([keys[i] for i in mine.tolist()], values.take(pa.array(mine)))
 
 
-def buckets_per_class(apart: IntArray, deal: Callable[[IntArray, int], IntArray | None], chance: Randomness) -> IntArray:
-    """Buckets that `deal` forms within every history class (rows, its number), −1 where it cannot; their numbers tell nothing."""
+def buckets_per_class(
+    apart: IntArray, deal: Callable[[IntArray, int], IntArray | None], chance: Randomness
+) -> IntArray:
+    """Buckets that `deal` forms within every history class (rows, its number), −1 where it cannot; their numbers tell
+    nothing."""
     order = np.argsort(apart, kind="stable")
     bucket, used = np.full(len(apart), -1, dtype=np.int64), 0
     for place, rows in enumerate(np.split(order, np.flatnonzero(np.diff(apart[order])) + 1)):
@@ -324,7 +353,9 @@ def without_records(continuation: HistoryConstraint, dropped: BoolArray) -> Hist
 def _stood_in_for(continuation: HistoryConstraint, tied: HistoryLinks, out: BoolArray) -> IntArray:
     """The people whose stand-ins are published."""
     keys = continuation.stand_ins[0]
-    there = pa.array([key for key, left_out in zip(keys, out[len(out) - len(keys) :], strict=True) if not left_out], pa.string())
+    there = pa.array(
+        [key for key, left_out in zip(keys, out[len(out) - len(keys) :], strict=True) if not left_out], pa.string()
+    )
     people: IntArray = pc.index_in(there, value_set=tied.bundles.keys).to_numpy(zero_copy_only=False).astype(np.int64)
     return people
 
@@ -349,7 +380,9 @@ def unsafe_to_split(task: Task, continuation: HistoryConstraint, out: BoolArray)
     real = np.flatnonzero((continuation.behind >= 0) & ~out)
     counts = continuation.table.counts
     parts = ClassParts.of(tied, hist, continuation.behind[real], None if counts is None else counts[real])
-    fine = safe_classes(tied, parts.without(_stood_in_for(continuation, tied, out), -1))  # who is stood in for is not missed
+    fine = safe_classes(
+        tied, parts.without(_stood_in_for(continuation, tied, out), -1)
+    )  # who is stood in for is not missed
     old = np.flatnonzero(continuation.behind >= 0)
     who = tied.person[continuation.behind[old]]
     past = who < tied.bundles.people
@@ -381,7 +414,8 @@ class PersonCandidateClasses:
 
 
 def person_candidate_classes(going: HistoryConstraint, person: IntArray) -> PersonCandidateClasses | None:
-    """Who could be elsewhere; `person` is whose each record of the task's table is. Nothing when each row is a person."""
+    """Who could be elsewhere; `person` is whose each record of the task's table is. Nothing when each row is a
+    person."""
     tied = going.tied
     if tied is None or tied.people is None:
         return None
@@ -400,7 +434,9 @@ def person_candidate_classes(going: HistoryConstraint, person: IntArray) -> Pers
     left = equivalence_classes_of([history[out], person[record[out]]], rows=len(out))
     left_out = np.zeros(len(leaf), dtype=np.int64)
     np.maximum.at(left_out, history[out][left.first], left.counts)
-    new = np.bincount(person[(inside < 0) & (of_record < 0)]).max(initial=0)  # who was never published could be any newcomer
+    new = np.bincount(person[(inside < 0) & (of_record < 0)]).max(
+        initial=0
+    )  # who was never published could be any newcomer
     left_out[leaf[0]] += new if leaf[0] >= 0 else 0
     mine = np.flatnonzero(here & (inside[record] >= 0))
     mine = mine[going.apart[inside[record[mine]]] != history[mine]]

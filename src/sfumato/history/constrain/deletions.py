@@ -1,25 +1,29 @@
 """People who leave: whoever stays of a history class must be safe, and whoever is missing must be safe as well.
 
-An outsider who knows who is in which release sees a history class fall into those who left and those who stay. Both parts must
-keep every promise by what was published before. Where they do, whoever left is simply absent from now on. Where they do not,
+An outsider who knows who is in which release sees a history class fall into those who left and those who stay. Both
+parts must keep every promise by what was published before. Where they do, whoever left is simply absent from now on.
+Where they do not,
 
-    counterfeits   everybody who left is carried on: a row stands in, until enough have left together (or the whole class has) and
-                   all of them are retired at once. It has what claims hide of the person, and stands beside those who stay.
-                   Where something is published that was not remembered of somebody of a class, or more rows would stand in than
-                   the policy allows, companions are withheld instead
+    counterfeits   everybody who left is carried on: a row stands in, until enough have left together (or the whole
+                   class has) and all of them are retired at once. It has what claims hide of the person, and stands
+                   beside those who stay. Where something is published that was not remembered of somebody of a class,
+                   or more rows would stand in than the policy allows, companions are withheld instead
     withhold       companions are withheld with them, as few as keep both parts safe, the whole class if need be
     refuse         nothing is published
 
 Paper: counterfeits are those of Xiao and Tao's m-invariance, to which [sequential §6] points for deletions.
 
 Invariants
-    I1  Every part of a history class that the next release makes, present or absent, satisfies all promises over the past.
-    I2  A stand-in has the hidden values that were remembered of its person; what outsiders know people by is that of somebody of
-        its class who stays. Who left is not in the release, so no cell need cover them: whoever trades places with them in the
-        releases where both are takes the stand-in's row as well, whose cells cover who stays, and leaves the own row to stand in.
-        With values that claims hide permuted in a class, the same rows would have been published.
-    I3  Where people have several records (`history.persons`) each part is safe for them as well: k of them for all records of a
-        person that could be in its class, because whether a record left or was left out is not told apart here.
+    I1  Every part of a history class that the next release makes, present or absent, satisfies all promises over the
+        past.
+    I2  A stand-in has the hidden values that were remembered of its person; what outsiders know people by is that of
+        somebody of its class who stays. Who left is not in the release, so no cell need cover them: whoever trades
+        places with them in the releases where both are takes the stand-in's row as well, whose cells cover who stays,
+        and leaves the own row to stand in. With values that claims hide permuted in a class, the same rows would have
+        been published.
+    I3  Where people have several records (`history.persons`) each part is safe for them as well: k of them for all
+        records of a person that could be in its class, because whether a record left or was left out is not told apart
+        here.
 """
 
 from __future__ import annotations
@@ -58,7 +62,9 @@ from sfumato.release.method import Task
 from sfumato.release.past_releases import text_of
 
 
-def protect_deleted(task: Task, tied: HistoryLinks, keys: tuple[str, ...], *, may_stand_in: bool = True) -> HistoryConstraint:
+def protect_deleted(
+    task: Task, tied: HistoryLinks, keys: tuple[str, ...], *, may_stand_in: bool = True
+) -> HistoryConstraint:
     """The records that may be published and, where the policy says so, rows that stand in for people who left."""
     hist = tied.history_class()
     excluded = excluded_records(task, [*task.policy.claims, *(claim for claim, _ in tied.classes)])
@@ -75,7 +81,9 @@ def protect_deleted(task: Task, tied: HistoryLinks, keys: tuple[str, ...], *, ma
         stand_in = split & (leaving == "counterfeits" and may_stand_in)
         stand_in[hist[gone & cannot_be_counterfeited(tied, task.policy)]] = False
         stay = np.bincount(hist[parts.stay], minlength=len(split))
-        stand_in[classes_over_counterfeit_limit(np.bincount(hist[gone & stand_in[hist]], minlength=len(split)), stay, most)] = False
+        stand_in[
+            classes_over_counterfeit_limit(np.bincount(hist[gone & stand_in[hist]], minlength=len(split)), stay, most)
+        ] = False
         carried = np.flatnonzero(gone & stand_in[hist])
         if (split & ~stand_in).any():
             hidden = companions(tied, parts, split & ~stand_in)
@@ -84,7 +92,8 @@ def protect_deleted(task: Task, tied: HistoryLinks, keys: tuple[str, ...], *, ma
 
 @dataclass(frozen=True)
 class ClassParts:
-    """History classes in two parts each: who stays, and who is missing. Of one who stands for several people some may do either."""
+    """History classes in two parts each: who stays, and who is missing. Of one who stands for several people some may
+    do either."""
 
     hist: IntArray
     """The history class of everybody of the past, −1 outside."""
@@ -173,14 +182,19 @@ def _broken_for_people(
     inside = (of >= 0) & (joint.of >= 0)
     most = np.ones(count, dtype=np.int64)
     np.maximum.at(most, of[inside], people.most(joint)[joint.of[inside]])
-    broken = violated_classes(people.whose, joint.sheets, np.where(inside, of, -1), most, claim.hide, claim.model.demand())
+    broken = violated_classes(
+        people.whose, joint.sheets, np.where(inside, of, -1), most, claim.hide, claim.model.demand()
+    )
     return np.ones(count, dtype=np.bool_) if broken is None else broken
 
 
 def companions(tied: HistoryLinks, left: ClassParts, split: BoolArray) -> IntArray:
-    """How many of everybody are withheld beside those who left: as few of each class as keep both parts safe, else all of it."""
+    """How many of everybody are withheld beside those who left: as few of each class as keep both parts safe, else all
+    of it."""
     parts, open_classes = left, split.copy()
-    alone = any(claim.model.compares_release for claim, _ in tied.classes)  # such a model is judged on whole tables only
+    alone = any(
+        claim.model.compares_release for claim, _ in tied.classes
+    )  # such a model is judged on whole tables only
     for _ in range(0 if alone else 12):
         chosen = _one_more(tied, parts, open_classes)
         if not len(chosen):
@@ -204,7 +218,9 @@ def _one_more(tied: HistoryLinks, parts: ClassParts, open_classes: BoolArray) ->
     for claim, joint in tied.classes:
         for sheet in joint.sheets:
             told = sheet.columns & set(claim.hide)
-            for name, code in ((name, code) for _, codes in sheet.tellings(told, each=False) for name, code in codes.items()):
+            for name, code in (
+                (name, code) for _, codes in sheet.tellings(told, each=False) for name, code in codes.items()
+            ):
                 width = len(sheet.labels[name]) + 1
                 had = np.unique(hist[gone] * width + code[gone] + 1)
                 known |= np.isin(hist[stay] * width + code[stay] + 1, had)
@@ -232,7 +248,9 @@ def _continuation(
     require_few_withheld(task.policy, withheld, table.records)
     if not len(rows):
         hint = hint_counterfeits(task.policy, "publish when others have come")
-        raise Infeasible("everybody in the table stands beside people who left, and would be withheld", where="key", hint=hint)
+        raise Infeasible(
+            "everybody in the table stands beside people who left, and would be withheld", where="key", hint=hint
+        )
     classes = equivalence_classes_of([np.concatenate([of_record[rows], hist[carried]]) + 1])
     behind = np.concatenate([rows, np.full(len(carried), -1)])
     published = np.zeros(tied.bundles.people, dtype=np.bool_)
@@ -240,10 +258,16 @@ def _continuation(
     before = np.isin(np.append(of_record[rows], hist[carried])[classes.first], _as_before(task, tied, hist, published))
     spare = deferral_limit(task, withheld) if (of_record[rows] < 0).any() else 0
     new = frozenset(np.unique(classes.of[: len(rows)][of_record[rows] < 0]).tolist())
-    going = HistoryConstraint(table, behind, classes.of, withheld, as_before=np.flatnonzero(before), waiting=spare, divisible=new)
+    going = HistoryConstraint(
+        table, behind, classes.of, withheld, as_before=np.flatnonzero(before), waiting=spare, divisible=new
+    )
     if not len(carried):
         return replace(going, table=table.taking(rows, stay[rows]))
-    names = [name for name in table.names if name not in task.policy.columns or task.policy.columns[name].role != "identifier"]
+    names = [
+        name
+        for name in table.names
+        if name not in task.policy.columns or task.policy.columns[name].role != "identifier"
+    ]
     frame = pa.table({name: text_of(table, name).take(pa.array(rows)) for name in names})
     beside = frame.take(pa.array(_companion(task.randomness.child("stand-ins"), of_record[rows], hist[carried])))
     remembered = _remembered(tied, carried, beside)
@@ -259,13 +283,21 @@ def _asked(policy: Policy, bundles: PublishedCells) -> tuple[object, ...]:
         labels = bundles.values.known_to(len(bundles.history) - 1, name)
         if labels is not None:
             domain = generalization_of(policy, name, labels)
-            nodes = set(zip(domain.lo.tolist(), domain.hi.tolist(), strict=True)) if isinstance(domain, Hierarchy) else None
+            nodes = (
+                set(zip(domain.lo.tolist(), domain.hi.tolist(), strict=True)) if isinstance(domain, Hierarchy) else None
+            )
             columns[name] = domain.leaves, nodes, [side.tolist() for side in domain.ceiling()]
-    return policy.published, columns, [(claim.model, claim.given, claim.hide) for claim in policy.claims], policy.utility.minimize
+    return (
+        policy.published,
+        columns,
+        [(claim.model, claim.given, claim.hide) for claim in policy.claims],
+        policy.utility.minimize,
+    )
 
 
 def _as_before(task: Task, tied: HistoryLinks, hist: IntArray, published: BoolArray) -> IntArray:
-    """History classes of which those are published who were in the newest release, where that was made under the same policy."""
+    """History classes of which those are published who were in the newest release, where that was made under the same
+    policy."""
     assert task.history is not None
     newest = task.history.releases[-1]
     if _asked(newest.cover.policy, tied.bundles) != _asked(task.policy, tied.bundles):
@@ -289,14 +321,16 @@ def _remembered(tied: HistoryLinks, carried: IntArray, beside: pa.Table) -> pa.T
 
 
 def _in_place(tied: HistoryLinks, remembered: pa.Table, beside: pa.Table) -> pa.Table:
-    """What is published of stand-ins: what outsiders know people by is that of who stays, everything else is remembered (I2)."""
+    """What is published of stand-ins: what outsiders know people by is that of who stays, everything else is remembered
+    (I2)."""
     hidden = {name for claim, _ in tied.classes for name in claim.hide}
     lent = [name for name in beside.column_names if tied.bundles.is_known(name) and name not in hidden]
     return pa.table({name: (beside if name in lent else remembered).column(name) for name in beside.column_names})
 
 
 def _companion(chance: Randomness, classes: IntArray, mine: IntArray) -> IntArray:
-    """For everybody who is carried on a record of the same class, drawn at random; any record where the class has none."""
+    """For everybody who is carried on a record of the same class, drawn at random; any record where the class has
+    none."""
     order = np.argsort(classes, kind="stable")
     first, last = np.searchsorted(classes[order], mine, "left"), np.searchsorted(classes[order], mine, "right")
     none = last <= first

@@ -1,12 +1,15 @@
-"""Newcomers, where outsiders do not know who is in which release: who joins a lineage, who forms groups with others who are new.
+"""Newcomers, where outsiders do not know who is in which release: who joins a lineage, who forms groups with others who
+are new.
 
-    mending   a lineage whose present people break a promise gets as many newcomers as mend it: each of them is one stand-in less
-    parting   whom no lineage covers must stand with others who are new, and whom only a coarse one covers may. They choose the
-              newcomers with whom they lose least, also some who had a better place; everybody else joins the smallest lineage that
-              covers them
+    mending   a lineage whose present people break a promise gets as many newcomers as mend it: each of them is one
+              stand-in less
+    parting   whom no lineage covers must stand with others who are new, and whom only a coarse one covers may. They
+              choose the newcomers with whom they lose least, also some who had a better place; everybody else joins the
+              smallest lineage that covers them
     waiting   where the policy lets some wait, those do whose place would cost most, alone or with the company they need
 
-Everything here is a proposal: lineages are judged by the models after it (`lineages`), and new groups are the method's own.
+Everything here is a proposal: lineages are judged by the models after it (`lineages`), and new groups are the method's
+own.
 
 Notation
     kind    newcomers with equal values in the columns of lineages and in what claims hide
@@ -34,13 +37,14 @@ _TRIED = 2
 _PARTING = 4_000
 """Newcomers that look for company, at most: the costliest ones."""
 WORTH = 0.1
-"""What somebody who waits must save in every later release, as a share of the most that can be lost: who waits is missing once, and
-a place lasts."""
+"""What somebody who waits must save in every later release, as a share of the most that can be lost: who waits is
+missing once, and a place lasts."""
 
 
 @dataclass(frozen=True)
 class ClassRequirements:
-    """What claims ask of a group, as far as it can be counted: records, different values and the largest share of each column."""
+    """What claims ask of a group, as far as it can be counted: records, different values and the largest share of each
+    column."""
 
     size: int
     distinct: tuple[int, ...]
@@ -60,7 +64,8 @@ class ClassRequirements:
         """Whether a group of this size with these values has what is asked."""
         shares = zip(counts, self.distinct, self.share, strict=True)
         return size >= self.size and all(
-            len(some) >= wanted and max(some.values(), default=0) <= share * size + 1e-9 for some, wanted, share in shares
+            len(some) >= wanted and max(some.values(), default=0) <= share * size + 1e-9
+            for some, wanted, share in shares
         )
 
     def helpful(self, size: int, counts: Sequence[Counter[int]], kinds: NewRecordKinds) -> BoolArray:
@@ -69,7 +74,9 @@ class ClassRequirements:
         for some, column, wanted, share in zip(counts, kinds.values, self.distinct, self.share, strict=True):
             if len(some) < wanted:
                 fine &= ~np.isin(column, list(some))
-            fine &= ~np.isin(column, [value for value, many in some.items() if many + 1 > share * max(size + 1, self.size)])
+            fine &= ~np.isin(
+                column, [value for value, many in some.items() if many + 1 > share * max(size + 1, self.size)]
+            )
         return fine
 
 
@@ -93,7 +100,8 @@ class NewRecordKinds:
 def repair_classes(
     kinds: NewRecordKinds, wants: ClassRequirements, thin: Iterable[ClassBelowLevel], *, whole: bool
 ) -> list[tuple[int, int]]:
-    """(lineage, kind) of newcomers that mend thin lineages, each from those whom it costs least; `whole`: or nobody joins."""
+    """(lineage, kind) of newcomers that mend thin lineages, each from those whom it costs least; `whole`: or nobody
+    joins."""
     found: list[tuple[int, int]] = []
     for one in thin:
         counts, size, chosen = [Counter(some) for some in one.counts], one.size, []
@@ -145,7 +153,9 @@ def form_new_classes(kinds: NewRecordKinds, wants: ClassRequirements, domains: S
     return part
 
 
-def defer_records(kinds: NewRecordKinds, wants: ClassRequirements, domains: Sequence[Generalization], most: int) -> IntArray:
+def defer_records(
+    kinds: NewRecordKinds, wants: ClassRequirements, domains: Sequence[Generalization], most: int
+) -> IntArray:
     """How many newcomers of each kind wait, at most so many in all: those first whose place costs most."""
     wait = np.zeros(len(kinds.left), dtype=np.int64)
     if most <= 0:

@@ -1,23 +1,27 @@
-"""Lineages: history classes for outsiders who do not know who is in which release; newcomers may join, and nobody need be missed.
+"""Lineages: history classes for outsiders who do not know who is in which release; newcomers may join, and nobody need
+be missed.
 
-A lineage is a union of history classes that only presence tells apart (`history.persistent_classes`). As long as its people
-are published
-alike, whoever joins all releases can permute all of them, those who left and those who came included. So a newcomer whose values
-all cells of a lineage cover may join it, and somebody who leaves is covered by those who stay, as long as these keep the promises.
+A lineage is a union of history classes that only presence tells apart (`history.persistent_classes`). As long as its
+people are published alike, whoever joins all releases can permute all of them, those who left and those who came
+included. So a newcomer whose values all cells of a lineage cover may join it, and somebody who leaves is covered by
+those who stay, as long as these keep the promises.
 
-    steady    a lineage with people who came or left is published as it was: its cells in columns that were published before stay,
-              other columns show the smallest interval around everybody who ever was in it, or nothing where somebody left of whom
-              they were never told
-    free      a lineage whose people were always present together is one history class, and the method may divide it further
-    beyond    a lineage whose cells lie above a boundary that some of its people have now is withheld, for it stays as it was; so is
-              one of which somebody left whom no cell is known to cover, because a column was never told of them
-    thin      a lineage whose present people break a promise: newcomers mend it (`newcomers`), else rows stand in for some who left,
-              as few as it takes, at most two for each who stays and no more in all than the policy allows, or it is withheld until
-              others come; nobody of whom a value is not remembered that the release tells of people can be stood in for
+    steady    a lineage with people who came or left is published as it was: its cells in columns that were published
+              before stay, other columns show the smallest interval around everybody who ever was in it, or nothing
+              where somebody left of whom they were never told
+    free      a lineage whose people were always present together is one history class, and the method may divide it
+              further
+    beyond    a lineage whose cells lie above a boundary that some of its people have now is withheld, for it stays as
+              it was; so is one of which somebody left whom no cell is known to cover, because a column was never told
+              of them
+    thin      a lineage whose present people break a promise: newcomers mend it (`newcomers`), else rows stand in for
+              some who left, as few as it takes, at most two for each who stays and no more in all than the policy
+              allows, or it is withheld until others come; nobody of whom a value is not remembered that the release
+              tells of people can be stood in for
 
 Invariants
-    I1  In every table the people of a lineage who stand in it satisfy every promise, with the values that earlier tables published
-        of them where this one leaves a hidden column out.
+    I1  In every table the people of a lineage who stand in it satisfy every promise, with the values that earlier
+        tables published of them where this one leaves a hidden column out.
     I2  Every cell that was ever published of a lineage covers everybody in it.
     I3  The number of a lineage never changes; the memory of a release keeps it, and the audit looks whether it is one.
 """
@@ -61,7 +65,8 @@ from sfumato.release.past_releases import SEPARATOR
 
 _CHUNK = 20_000_000
 _MOVED, _WAITS = -2, -3
-"""Records without a lineage that may not join one: of people whose values changed or are excluded, and of newcomers who wait."""
+"""Records without a lineage that may not join one: of people whose values changed or are excluded, and of newcomers who
+wait."""
 _STAND_INS = 2
 """Rows that may stand in for each person who stays: withholding somebody loses everything, a stand-in loses a cell."""
 
@@ -106,7 +111,9 @@ class RecordPlacement:
 def place_records(task: Task, tied: HistoryLinks, most: int) -> RecordPlacement:
     """Place everybody of the task's table; at most so many newcomers wait."""
     board = _LineageBoard(task, tied)
-    moved = board.leave_out(board.moved() | excluded_records(task, [*task.policy.claims, *(claim for claim, _ in tied.classes)]))
+    moved = board.leave_out(
+        board.moved() | excluded_records(task, [*task.policy.claims, *(claim for claim, _ in tied.classes)])
+    )
     board.join_newcomers(most)
     waits = np.flatnonzero(board.of_record == _WAITS)
     moved = np.union1d(moved, waits)
@@ -177,11 +184,14 @@ class _LineageBoard:
         if name not in self.task.data.names:
             return np.full(self.task.data.rows, -1, dtype=np.int64)
         text = self.task.data.text(name)
-        codes: IntArray = np.array([self.domains[name].code_of[label] for label in text.labels], dtype=np.int64)[text.codes]
+        codes: IntArray = np.array([self.domains[name].code_of[label] for label in text.labels], dtype=np.int64)[
+            text.codes
+        ]
         return codes
 
     def _boxes(self) -> tuple[IntArray, IntArray]:
-        """Per lineage and column what all its cells have in common: whoever is inside is covered by all of them (I2)."""
+        """Per lineage and column what all its cells have in common: whoever is inside is covered by all of them
+        (I2)."""
         lo = np.zeros((self.count, len(self.columns)), dtype=np.int64)
         hi = np.tile(np.array([self.domains[name].size for name in self.columns]), (self.count, 1))
         for sheet in {id(sheet): sheet for sheet in self.joint.sheets}.values():
@@ -196,7 +206,8 @@ class _LineageBoard:
         return lo, hi
 
     def moved(self) -> BoolArray:
-        """Records whose values changed, so that cells of their lineage no longer cover them: they are absent from now on (I2)."""
+        """Records whose values changed, so that cells of their lineage no longer cover them: they are absent from now
+        on (I2)."""
         of = np.maximum(self.of_record, 0)
         inside = np.ones(len(of), dtype=np.bool_)
         for place, name in enumerate(self.columns):
@@ -212,27 +223,40 @@ class _LineageBoard:
         self.of_record[records] = _MOVED
         return records
 
-    # -- who joins ----------------------------------------------------------------------------------------------------------
+    # -- who joins -----------------------------------------------------------------------------------------------------
 
     def join_newcomers(self, most: int) -> None:
-        """Whoever was never published mends a thin lineage, waits, forms groups with others, or joins the smallest that covers."""
+        """Whoever was never published mends a thin lineage, waits, forms groups with others, or joins the smallest that
+        covers."""
         new = np.flatnonzero(self.of_record == -1)
         if not len(new) or not self.count or not set(self.columns) <= set(self.policy.published):
             return  # no memory will say of newcomers what is not shown, and no cell covers what is not remembered
-        hidden = sorted({name for claim, _ in self.tied.classes for name in claim.hide if name in self.policy.published})
+        hidden = sorted(
+            {name for claim, _ in self.tied.classes for name in claim.hide if name in self.policy.published}
+        )
         told = {name: np.asarray(self.task.data.text(name).codes, dtype=np.int64) for name in hidden}
         classes = equivalence_classes_of(
             [self.codes[name][new] for name in self.columns] + [told[name][new] for name in hidden], rows=len(new)
         )
         one = new[classes.first]
-        codes = np.array([self.codes[name][one] for name in self.columns], dtype=np.int64).reshape(len(self.columns), len(one)).T
+        codes = (
+            np.array([self.codes[name][one] for name in self.columns], dtype=np.int64)
+            .reshape(len(self.columns), len(one))
+            .T
+        )
         cost, thin, carries = self._costs(), ~self.satisfied(), self.policy.series.leaving == "counterfeits"
-        some = (np.bincount(self.of_record[self.of_record >= 0], minlength=self.count) > 0) & ~self._in_buckets() & self._open()
+        some = (
+            (np.bincount(self.of_record[self.of_record >= 0], minlength=self.count) > 0)
+            & ~self._in_buckets()
+            & self._open()
+        )
         best = self._smallest(codes, cost, some & (~thin | carries))
         price = np.where(best >= 0, cost[np.maximum(best, 0)], np.inf)
         kinds = NewRecordKinds(codes, [told[name][one] for name in hidden], classes.counts.copy(), price)
         wants = ClassRequirements.of([(claim.model.demand(), claim.hide) for claim, _ in self.tied.classes], hidden)
-        mended = repair_classes(kinds, wants, self._thin(np.flatnonzero(thin & some), list(told.values())), whole=not carries)
+        mended = repair_classes(
+            kinds, wants, self._thin(np.flatnonzero(thin & some), list(told.values())), whole=not carries
+        )
         domains = [self.domains[name] for name in self.columns]
         wait = defer_records(kinds, wants, domains, most)
         part = form_new_classes(kinds, wants, domains)
@@ -258,7 +282,8 @@ class _LineageBoard:
             yield ClassBelowLevel(place, self.lo[place], self.hi[place], len(mine), counts)
 
     def _seat(self, records: IntArray, counts: IntArray, seats: list[tuple[int, int]], best: IntArray) -> None:
-        """Newcomers, in the order of their kinds, take their seats; who has none joins the smallest lineage that covers it."""
+        """Newcomers, in the order of their kinds, take their seats; who has none joins the smallest lineage that covers
+        it."""
         start = np.cumsum(counts) - counts
         of = np.repeat(best, counts)
         for lineage, kind in seats:
@@ -274,7 +299,8 @@ class _LineageBoard:
         return cost
 
     def _smallest(self, codes: IntArray, cost: FloatArray, allowed: BoolArray) -> IntArray:
-        """For each tuple of leaves the cheapest lineage, of those allowed, whose cells all cover it; −1 when there is none."""
+        """For each tuple of leaves the cheapest lineage, of those allowed, whose cells all cover it; −1 when there is
+        none."""
         order = np.flatnonzero(allowed)
         order = order[np.argsort(cost[order], kind="stable")]
         points = equivalence_classes_of([codes[:, m] for m in range(codes.shape[1])], rows=len(codes))
@@ -290,7 +316,7 @@ class _LineageBoard:
             best[first : first + step][found] = order[inside[found].argmax(axis=1)]
         return best[points.of]
 
-    # -- who keeps the promises -----------------------------------------------------------------------------------------------
+    # -- who keeps the promises ----------------------------------------------------------------------------------------
 
     def satisfied(self, more: IntArray | None = None) -> BoolArray:
         """Per lineage: do those who are present keep every promise, with `more` people of the past standing in? (I1)"""
@@ -314,7 +340,8 @@ class _LineageBoard:
     def _from_other_tables(
         self, joint: PersistentClasses, name: str, extra: IntArray
     ) -> Iterator[tuple[IntArray, IntArray, tuple[str, ...]]]:
-        """Per table without a hidden column, this release included: lineages of people whose value another one publishes."""
+        """Per table without a hidden column, this release included: lineages of people whose value another one
+        publishes."""
         told = name in self.policy.published
         if told and all(name in sheet.columns for sheet in joint.sheets):
             return
@@ -345,7 +372,9 @@ class _LineageBoard:
             text = self.task.data.text(name)
             return [text.labels[code] for code in text.codes.tolist()]
         old, found = self.tied.person < self.tied.bundles.people, [""] * len(self.tied.person)
-        for record, label in zip(np.flatnonzero(old).tolist(), self.remembered(name, self.tied.person[old]), strict=True):
+        for record, label in zip(
+            np.flatnonzero(old).tolist(), self.remembered(name, self.tied.person[old]), strict=True
+        ):
             found[record] = label
         return found
 
@@ -356,7 +385,9 @@ class _LineageBoard:
         """People who left and are stood in for, one more of each thin lineage at a time until its promises hold."""
         gone = np.flatnonzero((self.union >= 0) & ~self.present & thin[np.maximum(self.union, 0)])
         gone = gone[~cannot_be_counterfeited(self.tied, self.policy)[gone]]
-        for name in self._published():  # a memory says what is true of somebody, or later cells would be taken to cover them
+        for (
+            name
+        ) in self._published():  # a memory says what is true of somebody, or later cells would be taken to cover them
             gone = gone[self._remembered_codes(name)[gone] >= 0]
         carried = np.zeros(0, dtype=np.int64)
         left = thin & (np.bincount(self.of_record[self.of_record >= 0], minlength=self.count) > 0)
@@ -371,7 +402,9 @@ class _LineageBoard:
         stay = np.bincount(self.of_record[self.of_record >= 0], minlength=self.count)
         many = np.bincount(self.union[carried], minlength=self.count)
         few = many <= _STAND_INS * stay
-        self.rescued = thin & self.satisfied(carried) & (stay > 0) & few  # where too many would stand in, who stays waits instead
+        self.rescued = (
+            thin & self.satisfied(carried) & (stay > 0) & few
+        )  # where too many would stand in, who stays waits instead
         self.rescued[
             classes_over_counterfeit_limit(
                 np.where(self.rescued, many, 0), stay, counterfeit_limit(self.policy, self.task.data.records)
@@ -384,7 +417,11 @@ class _LineageBoard:
         known = np.zeros(len(gone), dtype=np.bool_)
         for claim, _ in self.tied.classes:
             for name in claim.hide:
-                met = {(int(u), label) for u, label in zip(self.of_record, self._labels_of_records(name), strict=True) if u >= 0}
+                met = {
+                    (int(u), label)
+                    for u, label in zip(self.of_record, self._labels_of_records(name), strict=True)
+                    if u >= 0
+                }
                 met |= set(zip(self.union[carried].tolist(), self.remembered(name, carried), strict=True))
                 pairs = zip(self.union[gone].tolist(), self.remembered(name, gone), strict=True)
                 known |= np.array([pair in met for pair in pairs])
@@ -392,10 +429,11 @@ class _LineageBoard:
         found: IntArray = gone[order][np.unique(self.union[gone][order], return_index=True)[1]]
         return found
 
-    # -- how they are written ---------------------------------------------------------------------------------------------------
+    # -- how they are written ------------------------------------------------------------------------------------------
 
     def labels(self, records: IntArray, carried: IntArray) -> dict[str, list[str]]:
-        """Per published known column the cell of each record and stand-in: as it was, or around everybody of the lineage."""
+        """Per published known column the cell of each record and stand-in: as it was, or around everybody of the
+        lineage."""
         of = np.concatenate([self.of_record[records], self.union[carried]])
         written = {}
         for name in self._published():
@@ -409,8 +447,12 @@ class _LineageBoard:
         inside = np.flatnonzero(self.of_record >= 0)
         for name in self._bounded():
             domain, (lo, hi) = self.domains[name], self._cells(name)
-            known = [(domain.code_of[label], place) for place, label in enumerate(self.remembered(name, carried)) if label]
-            then, whose = np.array(known, dtype=np.int64).reshape(-1, 2).T  # of whom no value was told none has a boundary
+            known = [
+                (domain.code_of[label], place) for place, label in enumerate(self.remembered(name, carried)) if label
+            ]
+            then, whose = (
+                np.array(known, dtype=np.int64).reshape(-1, 2).T
+            )  # of whom no value was told none has a boundary
             code = np.concatenate([self.codes[name][inside], then])
             of = np.concatenate([self.of_record[inside], self.union[carried[whose]]])
             low, high = domain.ceiling()
@@ -473,7 +515,9 @@ def _combined(tied: HistoryLinks) -> PersistentClasses:
     people = np.zeros(count, dtype=np.int64)
     people[of[of >= 0]] = np.flatnonzero(of >= 0)
     signs = [
-        np.where((joint.of[people] < 0)[:, None], -1, joint.signs[joint.of[people]]) for _, joint in tied.classes if joint.sheets
+        np.where((joint.of[people] < 0)[:, None], -1, joint.signs[joint.of[people]])
+        for _, joint in tied.classes
+        if joint.sheets
     ]
     sheets = tuple(sheet for _, joint in tied.classes for sheet in joint.sheets)
     names = tuple(some for _, joint in tied.classes for some in joint.names)

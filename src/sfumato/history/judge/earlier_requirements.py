@@ -3,8 +3,8 @@
 
 Earlier promises
 ----------------
-What earlier releases promised still holds with this one beside them; a promise that the policy makes anew is judged there.
-"""
+What earlier releases promised still holds with this one beside them; a promise that the policy makes anew is judged
+there."""
 
 from __future__ import annotations
 
@@ -64,7 +64,8 @@ def require_compatible_forms(history: History | None, form: type[Form]) -> None:
     strange = [past for past in (history or History()).releases if past.cover.form.company != form.company]
     if strange:
         raise LedgerError(
-            f"release {strange[0].number} of this ledger is a {strange[0].cover.form}; a {form.name} cannot be judged with it",
+            f"release {strange[0].number} of this ledger is a {strange[0].cover.form}; a {form.name} cannot be judged"
+            " with it",
             hint="what is of another kind has a ledger of its own",
         )
 
@@ -81,7 +82,10 @@ def require_no_background_link(history: History | None, policy: Policy) -> None:
     for claim in standing_requirements(policy, History(past)):
         tie = partly_known_dependency({*named, *claim.given}, shown, knows)
         if tie is not None:
-            what = f"outsiders know {tie}, which ties what {claim} gives to what it does not, over {len(past) + 1} releases"
+            what = (
+                f"outsiders know {tie}, which ties what {claim} gives to what it does not, over {len(past) + 1}"
+                " releases"
+            )
             raise LedgerError(what, hint="take it out of 'knows:' if outsiders do not really know it")
 
 
@@ -90,13 +94,18 @@ def require_no_weaker_adversary(history: History | None, policy: Policy) -> None
     careful = next((past for past in (history or History()).releases if is_membership_known(past.cover.policy)), None)
     if careful is not None and not is_membership_known(policy):
         raise LedgerError(
-            f"release {careful.number} promised something to people whose coming and going outsiders may know ('cohorts: known')",
-            hint="say 'series: {cohorts: known}': what was promised still stands, and 'unknown' would break it when people leave",
+            f"release {careful.number} promised something to people whose coming and going outsiders may know"
+            " ('cohorts: known')",
+            hint=(
+                "say 'series: {cohorts: known}': what was promised still stands, and 'unknown' would break it when"
+                " people leave"
+            ),
         )
 
 
 def already_disclosed(history: History, policy: Policy) -> Iterator[str]:
-    """Why no release under a policy can keep its claims, whatever the method does: what earlier releases say stays said."""
+    """Why no release under a policy can keep its claims, whatever the method does: what earlier releases say stays
+    said."""
     for past in history.releases:
         before = past.cover.policy
         for name in (name for name in policy.published if name in before.published):
@@ -145,7 +154,7 @@ class EarlierPromises(Check):
         code="earlier-guarantees",
         group="privacy",
         holds="All guarantees of earlier releases still hold together with this one.",
-        violated=("{found.broken guarantee/guarantees} of earlier releases no longer hold with this release: {reason}"),
+        violated="{found.broken guarantee/guarantees} of earlier releases no longer hold with this release: {reason}",
     )
     steady: ClassVar[bool] = False
     on_classes: ClassVar[bool] = True
@@ -159,7 +168,9 @@ class EarlierPromises(Check):
         found = [judge_series(exhibit, claim, None) for claim in _standing(exhibit)]
         broken = [finding for finding in found if not finding.holds]
         left = [finding for finding in found if finding.open]
-        reason = "; ".join(f"{each.model}{describe_sensitive_columns(each.hide)}: {each.reason}" for each in broken or left)
+        reason = "; ".join(
+            f"{each.model}{describe_sensitive_columns(each.hide)}: {each.reason}" for each in broken or left
+        )
         if left and not broken:
             return Finding(self.name, True, {"broken": 0}, {}, grade=NOT_JUDGED, reason=reason)
         return Finding(self.name, not broken, {"broken": 0}, {"broken": len(broken)}, reason=reason)
@@ -175,4 +186,6 @@ def records_to_leave_out(exhibit: ReleaseView) -> frozenset[str]:
 def _standing(exhibit: ReleaseView) -> list[PrivacyRequirement]:
     history = exhibit.history or History()
     bundles = exhibit.once(published_cells_of)
-    return [with_reference(claim, bundles) for claim in earlier_requirements(exhibit.policy, History(history.releases[:-1]))]
+    return [
+        with_reference(claim, bundles) for claim in earlier_requirements(exhibit.policy, History(history.releases[:-1]))
+    ]

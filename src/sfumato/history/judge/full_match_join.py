@@ -1,9 +1,9 @@
 """The full match join of three and more releases, decided: which cliques really lie on a perfect matching.
 
 Guarantee
-    An admitted clique has a witness: non-negative integers x with A x = b and x_C ≥ 1, checked in integers. An excluded clique
-    has x_C = 0 in every real solution (a linear program whose optimum is zero), or its integer program is infeasible. What a time
-    budget leaves open is called undecided and never counted as admitted.
+    An admitted clique has a witness: non-negative integers x with A x = b and x_C ≥ 1, checked in integers. An excluded
+    clique has x_C = 0 in every real solution (a linear program whose optimum is zero), or its integer program is
+    infeasible. What a time budget leaves open is called undecided and never counted as admitted.
 
 Paper: [sequential Def. 3.3, Thm. 3.4] (the problem is NP-hard for three and more releases)
 
@@ -14,17 +14,18 @@ Notation
 Invariants
     I1  Nothing is admitted without an integer witness; nothing is excluded on a time-out or on a positive optimum.
     I2  Components (cliques that share no node, even indirectly) are independent problems.
-    I3  With equal cuts and an acyclic schema every clique of the match join is admissible: root the join tree at any release; on
-        each tree edge nodes meet iff they are equal on what both publish, so any way to pair equal records is allowed, one of
-        them follows the wanted clique, and pairs of releases not joined by a tree edge agree along the path between them.
-    I4  A release whose node is settled by the node of another one adds nothing: a matching without it extends in one way, and the
-        counts fit since the true one extends so too. A component where only two others are left needs no program: there the kernel
-        is the full join.
+    I3  With equal cuts and an acyclic schema every clique of the match join is admissible: root the join tree at any
+        release; on each tree edge nodes meet iff they are equal on what both publish, so any way to pair equal records
+        is allowed, one of them follows the wanted clique, and pairs of releases not joined by a tree edge agree along
+        the path between them.
+    I4  A release whose node is settled by the node of another one adds nothing: a matching without it extends in one
+        way, and the counts fit since the true one extends so too. A component where only two others are left needs no
+        program: there the kernel is the full join.
 
 Departures
-    The acyclic case is claimed elsewhere for different cuts per release too; that fails: the cycle of three releases together with
-    a fully suppressed fourth one over all their columns is acyclic by its column names. Here columns count only where
-    something is published, and cuts must be equal.
+    The acyclic case is claimed elsewhere for different cuts per release too; that fails: the cycle of three releases
+    together with a fully suppressed fourth one over all their columns is acyclic by its column names. Here columns
+    count only where something is published, and cuts must be equal.
 
 Cost: the configurations of the paper need a dozen linear programs of some thousand variables.
 
@@ -34,19 +35,21 @@ Joins
 The joins of a sequence of releases: which rows of different releases may belong to one person.
 
 Guarantee
-    full ⊆ kernel ⊆ match. For two releases the kernel *is* the full join. For three and more only `full_match_join` decides
-    the full join; a level measured on the kernel or the match join flatters.
+    full ⊆ kernel ⊆ match. For two releases the kernel *is* the full join. For three and more only `full_match_join`
+    decides the full join; a level measured on the kernel or the match join flatters.
 
 Paper: [sequential Def. 3.3, 3.4, 3.7, 3.8, Alg. 1, 2]
 
 Notation
-    clique   one node from each release, pairwise consistent; it stands for (product of multiplicities) cliques of records
+    clique   one node from each release, pairwise consistent; it stands for (product of multiplicities) cliques of
+             records
     match    an edge between two releases that lies on some perfect matching between them
     flow     the pairs of nodes that truly share a record: a feasible flow, given by the links
 
 Invariants
-    I1  A flow that ships every record is a perfect matching, so an edge is a match iff it carries flow or closes a cycle in the
-        residual graph: left → right along every edge, right → left where something flows. No matching has to be searched.
+    I1  A flow that ships every record is a perfect matching, so an edge is a match iff it carries flow or closes a
+        cycle in the residual graph: left → right along every edge, right → left where something flows. No matching has
+        to be searched.
     I2  True links are never dropped; if one would be, the links are not a matching of these releases.
 
 Departures
@@ -192,7 +195,9 @@ def _batches(program: _Program, verdict: DecidedCliques, wanted: Wanted) -> None
             _batch(program, verdict, columns, asked[columns], fractional)
 
 
-def _batch(program: _Program, verdict: DecidedCliques, columns: IntArray, asked: BoolArray, fractional: BoolArray) -> None:
+def _batch(
+    program: _Program, verdict: DecidedCliques, columns: IntArray, asked: BoolArray, fractional: BoolArray
+) -> None:
     solution = _most(program, columns, asked)
     verdict.programs["batch"] += 1
     if solution is None:
@@ -319,7 +324,8 @@ def decomposable(sequence: ReleaseSequence) -> bool:
 def reducible(cliques: IntArray) -> bool:
     """Two releases are left when those settled by another one are taken away one after the other (I4).
 
-    >>> reducible(np.array([[0, 0, 0], [0, 1, 0], [1, 1, 2]])), reducible(np.array([[0, 0, 1], [0, 1, 0], [1, 0, 0], [1, 1, 1]]))
+    >>> reducible(np.array([[0, 0, 0], [0, 1, 0], [1, 1, 2]])), reducible(np.array([[0, 0, 1], [0, 1, 0], [1, 0, 0], [1,
+    ...     1, 1]]))
     (True, False)
     """
     rest = cliques
@@ -347,7 +353,8 @@ def _equal_cuts(sequence: ReleaseSequence) -> bool:
 
 
 def acyclic(edges: list[set[int]]) -> bool:
-    """Graham's reduction: drop columns of one release and releases inside others, until nothing is left or nothing moves.
+    """Graham's reduction: drop columns of one release and releases inside others, until nothing is left or nothing
+    moves.
 
     >>> acyclic([{1, 2}, {2, 3}]), acyclic([{1, 2}, {2, 3}, {1, 3}]), acyclic([{1, 2}, {2, 3}, {1, 3}, {1, 2, 3}])
     (True, False, True)
@@ -359,7 +366,11 @@ def acyclic(edges: list[set[int]]) -> bool:
             for column in edge:
                 counts[column] = counts.get(column, 0) + 1
         reduced = [{column for column in edge if counts[column] > 1} for edge in edges]
-        kept = [e for i, e in enumerate(reduced) if not any(e <= o and (e != o or j < i) for j, o in enumerate(reduced) if j != i)]
+        kept = [
+            e
+            for i, e in enumerate(reduced)
+            if not any(e <= o and (e != o or j < i) for j, o in enumerate(reduced) if j != i)
+        ]
         if len(kept) <= 1:
             return True
         if kept == edges:

@@ -1,18 +1,19 @@
 """Judging all releases together: what an outsider learns who joins everything that was ever published about a table.
 
 Guarantee
-    With the history at hand a claim holds only if it holds on proven links (see `exact`). The grade is *exact* when the level is
-    decided, *bound (from below)* when more than the proven links may exist and the claim holds without them, and *bound (at best
-    this)* with the number of undecided links when it could not be proven; then the claim does not hold.
-    Without a history and an original nobody knows which tuples occur; then nothing is judged.
+    With the history at hand a claim holds only if it holds on proven links (see `exact`). The grade is *exact* when the
+    level is decided, *bound (from below)* when more than the proven links may exist and the claim holds without them,
+    and *bound (at best this)* with the number of undecided links when it could not be proven; then the claim does not
+    hold. Without a history and an original nobody knows which tuples occur; then nothing is judged.
 
 The outsider
-    knows everybody's quasi-identifiers and joins all releases. With ``cohorts: known`` the outsider also knows when people joined;
-    ``growth: separative`` adds a second one, who can tell which rows of a release are new. A claim holds for both.
+    knows everybody's quasi-identifiers and joins all releases. With ``cohorts: known`` the outsider also knows when
+    people joined; ``growth: separative`` adds a second one, who can tell which rows of a release are new. A claim holds
+    for both.
 
 Invariants
-    I1  Whoever fits no row of a single release was left out of it, and nothing can be linked to them: suppressed people are no
-        people with few links. That as many were left out as is said, and truly, other checks judge.
+    I1  Whoever fits no row of a single release was left out of it, and nothing can be linked to them: suppressed people
+        are no people with few links. That as many were left out as is said, and truly, other checks judge.
 
 Paper: [sequential Def. 3.3, 4.1, 4.2, §6]
 
@@ -25,7 +26,8 @@ Paper: [sequential Def. 4.1, 4.2]
 
 Notation
     ⟨J|q⟩    the cliques of the join all of whose classes contain the quasi-identifier tuple q
-    S(q)     the multiset of their sensitive values, a clique of classes counting as often as its multiplicities multiply to
+    S(q)     the multiset of their sensitive values, a clique of classes counting as often as its multiplicities
+             multiply to
 
 Invariants
     I1  Only tuples that occur in the table are judged; each of them has at least its own true clique.
@@ -88,7 +90,8 @@ def judge_all_releases(exhibit: ReleaseView, claim: PrivacyRequirement) -> Findi
 
 
 def _guessed(claim: PrivacyRequirement, findings: list[SequenceLinks]) -> Finding:
-    """Without the original nobody knows which people there are: who falls below may not exist, and who is missed may."""
+    """Without the original nobody knows which people there are: who falls below may not exist, and who is missed
+    may."""
     below = not all(claim.model.satisfied(judged.linkage).all() for judged in findings)
     seen = "some combination that may occur falls below" if below else "no combination that was looked at falls below"
     why = f"{seen}; give the original, or the ledger, to judge the people there are"
@@ -111,11 +114,11 @@ def _of_history(history: History, claim: PrivacyRequirement, exhibit: ReleaseVie
 
 
 def _outsiders(history: History, claim: PrivacyRequirement) -> list[History]:
-    """What the outsiders of separate growth join: who can tell old rows from new ones joins each cohort, who cannot joins all rows.
+    """What the outsiders of separate growth join: who can tell old rows from new ones joins each cohort, who cannot
+    joins all rows.
 
-    Rows of other cohorts only add values to a person's links, but they may add the same value again and again: a count of values
-    that holds in every cohort holds for all rows, a limit on shares does not.
-    """
+    Rows of other cohorts only add values to a person's links, but they may add the same value again and again: a count
+    of values that holds in every cohort holds for all rows, a limit on shares does not."""
     cohorts = cohorts_of(history)
     return cohorts if claim.model.demand().counts_values and cohorts else [*cohorts, history]
 
@@ -172,7 +175,9 @@ def _worst(claim: PrivacyRequirement, findings: list[SequenceLinks], what: str) 
 
 def _nothing(claim: PrivacyRequirement) -> Finding:
     reason = "no release publishes the hidden column, so nothing can be linked"
-    return Finding(claim.model.name, True, claim.model.required(), NOTHING_PUBLISHED, claim.given, claim.hide, reason=reason)
+    return Finding(
+        claim.model.name, True, claim.model.required(), NOTHING_PUBLISHED, claim.given, claim.hide, reason=reason
+    )
 
 
 def _labels(history: History, column: str) -> tuple[str, ...]:
@@ -196,11 +201,12 @@ def _only(past: PastRelease, keys: set[str]) -> PastRelease:
     return replace(past, memory=past.memory.taking(kept))
 
 
-# -- one release by itself ----------------------------------------------------------------------------------------------------
+# -- one release by itself ---------------------------------------------------------------------------------------------
 
 
 def _alone(exhibit: ReleaseView, claim: PrivacyRequirement, column: str) -> SequenceLinks:
-    """This release without a history; with the original the tuples that occur are known, without it they are guessed at."""
+    """This release without a history; with the original the tuples that occur are known, without it they are guessed
+    at."""
     sequence, labels = _single(exhibit, column)
     if exhibit.original is not None:
         return SequenceLinks(linkage_of(sequence, match_join(sequence), labels, suppressed=True), "exact")  # I1
@@ -213,7 +219,8 @@ def _alone(exhibit: ReleaseView, claim: PrivacyRequirement, column: str) -> Sequ
 
 
 def _some(people: Boxes, rows: int) -> Boxes:
-    """As many kinds of people as can be compared with every row in bounded time; a level of some is a bound from above, too."""
+    """As many kinds of people as can be compared with every row in bounded time; a level of some is a bound from above,
+    too."""
     looked_at = max(_FEWEST, _COMPARED // max(rows, 1))
     if len(people) <= looked_at:
         return people
@@ -230,7 +237,9 @@ def _single(exhibit: ReleaseView, column: str) -> tuple[ReleaseSequence, tuple[s
         text = table.text(name)
         source = text if exhibit.original is None else exhibit.original.text(name)
         leaves = list(source.labels) if exhibit.original is not None else _leaves(policy, name, source.labels)
-        domain = generalization_of(policy, name, leaves) if leaves else Hierarchy.flat(["*"])  # no value is shown: all are one
+        domain = (
+            generalization_of(policy, name, leaves) if leaves else Hierarchy.flat(["*"])
+        )  # no value is shown: all are one
         spans = np.array([_span(domain, label) for label in text.labels], dtype=np.int64).reshape(-1, 2)
         sizes.append(domain.size)
         lo.append(spans[text.codes, 0])
@@ -253,11 +262,11 @@ def _span(domain: Generalization, label: str) -> tuple[int, int]:
 
 
 def _leaves(policy: Policy, name: str, labels: tuple[str, ...]) -> list[str]:
-    """Published labels that are values by themselves, where a rule grows the hierarchy from the data; groups and stars are none.
+    """Published labels that are values by themselves, where a rule grows the hierarchy from the data; groups and stars
+    are none.
 
-    A group without any published value in it cannot be placed; it is then taken to stand for everything, which only raises a bound
-    that is from above anyway.
-    """
+    A group without any published value in it cannot be placed; it is then taken to stand for everything, which only
+    raises a bound that is from above anyway."""
     if is_standing(policy.columns[name].hierarchy):  # its leaves are written down, and every label is read from them
         missing = [label for label in labels if label == MISSING]
         return [*generalization_of(policy, name, missing).leaves]
@@ -301,8 +310,8 @@ def timeline(
 ) -> list[ReleaseLevels]:
     """After each release (or one of them) the links by the match, the kernel and the full join.
 
-    The full join is decided as far as anybody's number of values depends on it, up to `level` or the kernel's own level.
-    """
+    The full join is decided as far as anybody's number of values depends on it, up to `level` or the kernel's own
+    level."""
     found = []
     for r in [only] if only else range(1, len(history) + 1):
         part = History(history.releases[:r])
@@ -312,13 +321,17 @@ def timeline(
         labels = _labels(part, column)
         kernel = kernel_join(sequence)
         seen = linkage_of(sequence, kernel, labels)
-        wanted = cliques_below_level(sequence, kernel, max(level, float(next(iter(seen.spread.values())).distinct().min())))
+        wanted = cliques_below_level(
+            sequence, kernel, max(level, float(next(iter(seen.spread.values())).distinct().min()))
+        )
         verdict = decide_cliques(sequence, kernel, wanted=wanted, budget=budget)
         full = seen if not verdict.excluded.any() else linkage_of(sequence, kernel[~verdict.excluded], labels)
         open_links = int(wanted(verdict.admitted, verdict.excluded).sum())
         found.append(
             ReleaseLevels(
-                r, {"match": linkage_of(sequence, match_join(sequence), labels), "kernel": seen, "full": full}, open_links
+                r,
+                {"match": linkage_of(sequence, match_join(sequence), labels), "kernel": seen, "full": full},
+                open_links,
             )
         )
     return found
@@ -332,7 +345,9 @@ _SLICE = 2_000_000
 _SAFE = 1 << 62
 
 
-def linkage_of(sequence: ReleaseSequence, cliques: IntArray, labels: tuple[str, ...], *, suppressed: bool = False) -> Linkage:
+def linkage_of(
+    sequence: ReleaseSequence, cliques: IntArray, labels: tuple[str, ...], *, suppressed: bool = False
+) -> Linkage:
     """Everybody's candidates when an outsider joins all releases by `cliques`; who fits no row must be `suppressed`."""
     people = sequence.people()  # I1
     entries = [_spread(sequence, part, cliques) for part in _parts(sequence, people, cliques)]
@@ -381,7 +396,9 @@ def _holders(sequence: ReleaseSequence, r: int, people: Boxes) -> tuple[IntArray
     """(tuple, node, records): how many rows of each node of release r contain the tuple."""
     columns = sequence.quasi
     classes, node_of = sequence.releases[r], sequence.nodes[r][1]
-    inside = containing_pairs(people.lo[:, columns], people.hi[:, columns], classes.lo[:, columns], classes.hi[:, columns])
+    inside = containing_pairs(
+        people.lo[:, columns], people.hi[:, columns], classes.lo[:, columns], classes.hi[:, columns]
+    )
     who, which = inside
     width = len(sequence.nodes[r][0])
     key, place = np.unique(who * width + node_of[which], return_inverse=True)
@@ -395,7 +412,11 @@ def _meet(holds: tuple[IntArray, IntArray, IntArray], nodes: IntArray) -> tuple[
     start = np.searchsorted(nodes[order], np.arange(int(nodes.max(initial=0)) + 2))
     who, node, records = (column[holds[1] < len(start) - 1] for column in holds)
     width = start[node + 1] - start[node]
-    return np.repeat(who, width), order[np.repeat(start[node], width) + positions_in_runs(width)], np.repeat(records, width)
+    return (
+        np.repeat(who, width),
+        order[np.repeat(start[node], width) + positions_in_runs(width)],
+        np.repeat(records, width),
+    )
 
 
 def _look_up(holds: tuple[IntArray, IntArray, IntArray], who: IntArray, node: IntArray) -> IntArray:
@@ -430,7 +451,9 @@ def _summed(who: IntArray, value: IntArray, weight: np.ndarray) -> tuple[IntArra
     return pairs // width, pairs % width, totals
 
 
-def cliques_below_level(sequence: ReleaseSequence, cliques: IntArray, k: float) -> Callable[[BoolArray, BoolArray], BoolArray]:
+def cliques_below_level(
+    sequence: ReleaseSequence, cliques: IntArray, k: float
+) -> Callable[[BoolArray, BoolArray], BoolArray]:
     """For `decide`: cliques that would give a new sensitive value to somebody who has fewer than k proven ones."""
     people = sequence.people()
     holds = [_holders(sequence, r, people) for r in range(sequence.count)]

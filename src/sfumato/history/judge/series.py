@@ -1,30 +1,33 @@
 """Judging a claim over everything that was ever published: with a history no release is judged alone.
 
 Guarantee
-    A claim holds over a history only when its model holds in every joint class (`history.persistent_classes`): people whose
-    published cells are
-    equal wherever the hidden columns stand. Whoever joins all releases can permute the members of such a class as a whole, so
-    what is counted in a class is what that outsider is left with, at least. This is stronger than [sequential Def. 4.2], which
-    counts every row that covers somebody, and which a few suppressed rows satisfy for everybody (*alibi rows*).
-    Claims under the paper's own names (`k-linkability`, `k-diversity`) that joint classes do not show, and every claim of counted
-    values under ``by: join``, are decided by the full match join of all releases (`sequence_claims`). Where that takes too long,
-    values that joint classes and junction trees (`history.persistent_classes`) prove possible are united for everybody.
+    A claim holds over a history only when its model holds in every joint class (`history.persistent_classes`): people
+    whose published cells are equal wherever the hidden columns stand. Whoever joins all releases can permute the
+    members of such a class as a whole, so what is counted in a class is what that outsider is left with, at least. This
+    is stronger than [sequential Def. 4.2], which counts every row that covers somebody, and which a few suppressed rows
+    satisfy for everybody (*alibi rows*). Claims under the paper's own names (`k-linkability`, `k-diversity`) that joint
+    classes do not show, and every claim of counted values under ``by: join``, are decided by the full match join of all
+    releases (`sequence_claims`). Where that takes too long, values that joint classes and junction trees
+    (`history.persistent_classes`) prove possible are united for everybody.
 
 Fail closed
-    What the memory of a release does not account for, what cannot be joined, and what outsiders know by ``knows:`` of columns that
-    people keep and columns that they trade (`history.persistent_classes`) does not hold.
+    What the memory of a release does not account for, what cannot be joined, and what outsiders know by ``knows:`` of
+    columns that people keep and columns that they trade (`history.persistent_classes`) does not hold.
 
 Invariants
-    I1  A claim whose outsider knows all quasi-identifiers of its policy is judged for one who knows those of every release.
-    I2  Every table that tells a hidden column is judged, the ones of earlier releases too: what was promised then must still hold.
+    I1  A claim whose outsider knows all quasi-identifiers of its policy is judged for one who knows those of every
+        release.
+    I2  Every table that tells a hidden column is judged, the ones of earlier releases too: what was promised then must
+        still hold.
 
 
 Linked over releases
 --------------------
-Linked rows over everything that was ever published: people are counted, and values slot by slot and as what people ever have.
+Linked rows over everything that was ever published: people are counted, and values slot by slot and as what people ever
+have.
 
-Why people who share all bundles of rows protect each other stands in `history.persons`. Here they are counted for one claim.
-"""
+Why people who share all bundles of rows protect each other stands in `history.persons`. Here they are counted for one
+claim."""
 
 from __future__ import annotations
 
@@ -56,7 +59,13 @@ from sfumato.history.persistent_classes import (
 )
 from sfumato.history.persons import LinkedPersons, links_rows, require_same_persons
 from sfumato.history.published_cells import CellTable, PublishedCells
-from sfumato.history.record_identity import may_vary, other_name, other_rows, repeated_rows_message, require_one_record_per_row
+from sfumato.history.record_identity import (
+    may_vary,
+    other_name,
+    other_rows,
+    repeated_rows_message,
+    require_one_record_per_row,
+)
 from sfumato.history.reference_distribution import require_reference_of_series
 from sfumato.history.standing_requirements import is_membership_known, release_of_requirement, widen_requirement
 from sfumato.policy.privacy_rules import partly_known_dependency
@@ -111,7 +120,9 @@ def judge_series(exhibit: ReleaseView, claim: PrivacyRequirement, alone: Finding
         return replace(alone, reason=f"{alone.reason}; nothing more {what}".removeprefix("; "))
     if verdict is None:
         reason = f"no release shows the hidden columns, {what}"
-        return Finding(claim.model.name, True, claim.model.required(), NOTHING_PUBLISHED, claim.given, claim.hide, reason=reason)
+        return Finding(
+            claim.model.name, True, claim.model.required(), NOTHING_PUBLISHED, claim.given, claim.hide, reason=reason
+        )
     if verdict.below and _by_join(exhibit, claim):
         return _joined(exhibit, claim, bundles)
     word = exhibit.policy.candidate_word
@@ -123,7 +134,8 @@ def judge_series(exhibit: ReleaseView, claim: PrivacyRequirement, alone: Finding
 
 
 def _require_untold(bundles: PublishedCells, claim: PrivacyRequirement) -> None:
-    """Refuse what outsiders know, by the word of any release, when it ties columns that people keep to columns that they trade."""
+    """Refuse what outsiders know, by the word of any release, when it ties columns that people keep to columns that
+    they trade."""
     knows = [each for policy in bundles.policies for each in dependencies_of(policy)]
     bundles, among = (bundles, []) if claim.hide else _apart(bundles, claim)
     shown = {name for sheet in bundles.sheets for name in sheet.columns}
@@ -138,14 +150,18 @@ def _require_one_name(bundles: PublishedCells, claim: PrivacyRequirement) -> Non
     tied = {name for sheet in bundle_of(bundles, claim.hide) for name in sheet.columns} if claim.hide else set()
     found = other_name(bundles.values, claim.hide, {*tied, *bundles.known}, bundles.weights)
     if found is not None:
-        raise DataError(f"'{found[0]}' says of everybody what '{found[1]}' said: one column under two names is not judged together")
+        raise DataError(
+            f"'{found[0]}' says of everybody what '{found[1]}' said: one column under two names is not judged together"
+        )
 
 
 def _require_rows_known_again(exhibit: ReleaseView, bundles: PublishedCells) -> None:
     """Refuse rows of people that are those of an earlier release under other keys."""
     if exhibit.policy.person is None or WHOSE not in bundles.values.newest:
         return
-    here = pc.index_in(bundles.history.releases[-1].memory.key_column, value_set=bundles.keys).to_numpy(zero_copy_only=False)
+    here = pc.index_in(bundles.history.releases[-1].memory.key_column, value_set=bundles.keys).to_numpy(
+        zero_copy_only=False
+    )
     new, gone = np.arange(bundles.earlier, bundles.people), np.setdiff1d(np.arange(bundles.earlier), here)
     names = [name for name in may_vary(exhibit.policy, exhibit.data.own) if name in bundles.values.newest]
     found = other_rows(bundles.values, names, new, gone)
@@ -154,11 +170,11 @@ def _require_rows_known_again(exhibit: ReleaseView, bundles: PublishedCells) -> 
 
 
 def _require_nothing_invented(bundles: PublishedCells, claim: PrivacyRequirement, *, covering: bool) -> None:
-    """Refuse rows that stand in for people and show what no earlier release told of them: that would tell which rows these are.
+    """Refuse rows that stand in for people and show what no earlier release told of them: that would tell which rows
+    these are.
 
-    Where cells must be `covering` who is absent, not even what people are known by may be invented: a later cell would be taken to
-    cover somebody by it.
-    """
+    Where cells must be `covering` who is absent, not even what people are known by may be invented: a later cell would
+    be taken to cover somebody by it."""
     for r, past in enumerate(bundles.history.releases[bundles.kept :], start=bundles.kept):
         if not past.memory.counterfeit.any():
             continue
@@ -167,11 +183,14 @@ def _require_nothing_invented(bundles: PublishedCells, claim: PrivacyRequirement
         shown = {name for sheet in bundles.sheets if r in sheet.releases for name in sheet.columns}
         for name in sorted(name for name in shown if covering or name in claim.hide or not bundles.is_known(name)):
             if not np.any([sheet.stood(people, r) for sheet in bundles.sheets if name in sheet.columns], axis=0).all():
-                raise DataError(f"rows of release {past.number} that stand in for people show '{name}', which was not told of them")
+                raise DataError(
+                    f"rows of release {past.number} that stand in for people show '{name}', which was not told of them"
+                )
 
 
 def _by_join(exhibit: ReleaseView, claim: PrivacyRequirement) -> bool:
-    """Whether the full match join may have the last word: the paper's own claims, and counted values where the policy says so."""
+    """Whether the full match join may have the last word: the paper's own claims, and counted values where the policy
+    says so."""
     history = exhibit.history or History()
     if history.counted:
         return False  # rows are paired with people one by one
@@ -183,7 +202,8 @@ def _by_join(exhibit: ReleaseView, claim: PrivacyRequirement) -> bool:
 
 
 def _joined(exhibit: ReleaseView, claim: PrivacyRequirement, bundles: PublishedCells) -> Finding:
-    """The full match join; where it could not be decided in time, what joint classes and junction trees prove without it."""
+    """The full match join; where it could not be decided in time, what joint classes and junction trees prove without
+    it."""
     finding, demand = judge_all_releases(exhibit, claim), claim.model.demand()
     if finding.holds or finding.grade == "exact" or not (demand.counts_values and demand.sufficient):
         return finding
@@ -192,7 +212,8 @@ def _joined(exhibit: ReleaseView, claim: PrivacyRequirement, bundles: PublishedC
 
 
 def by_proofs(bundles: PublishedCells, claim: PrivacyRequirement) -> Finding:
-    """The claim on the values that joint classes and junction trees prove possible, united for everybody; says who by which."""
+    """The claim on the values that joint classes and junction trees prove possible, united for everybody; says who by
+    which."""
     model, found, told = claim.model, [], []
     for column in claim.hide:
         joint = find_persistent_classes(bundles, claim.given, (column,))
@@ -203,7 +224,9 @@ def by_proofs(bundles: PublishedCells, claim: PrivacyRequirement) -> Finding:
         people = np.flatnonzero((joint.of >= 0) & ((values.of >= 0) | values.changed))
         seen = Linkage(*_counts(both[people]), {column: _spread(both[people], values.labels)})
         fine = np.asarray(model.satisfied(seen))
-        alone = np.asarray(model.satisfied(Linkage(*_counts(classes[people]), {column: _spread(classes[people], values.labels)})))
+        alone = np.asarray(
+            model.satisfied(Linkage(*_counts(classes[people]), {column: _spread(classes[people], values.labels)}))
+        )
         fine &= np.bitwise_count(both[people]).sum(axis=1) > 0
         found.append((int((~fine).sum()), model.achieved(seen)))
         told.append(f"{int(alone.sum())} people by joint classes, {int((fine & ~alone).sum())} more by junction trees")
@@ -219,8 +242,12 @@ def _counts(masks: Masks) -> tuple[IntArray, IntArray]:
 
 
 def _spread(masks: Masks, labels: tuple[str, ...]) -> ValueDistribution:
-    bits = np.array([(masks[:, v // 64] >> np.uint64(v % 64)) & np.uint64(1) for v in range(len(labels))], dtype=np.bool_).T
-    bits = np.where(bits.any(axis=1, keepdims=True), bits, np.arange(len(labels)) == 0)  # whoever has nothing proved has one value
+    bits = np.array(
+        [(masks[:, v // 64] >> np.uint64(v % 64)) & np.uint64(1) for v in range(len(labels))], dtype=np.bool_
+    ).T
+    bits = np.where(
+        bits.any(axis=1, keepdims=True), bits, np.arange(len(labels)) == 0
+    )  # whoever has nothing proved has one value
     start = np.concatenate([[0], np.cumsum(bits.sum(axis=1))]).astype(np.int64)
     value = np.nonzero(bits)[1].astype(np.int64)
     return ValueDistribution(start, value, np.ones(len(value), dtype=np.int64), labels)
@@ -259,7 +286,9 @@ def _judge_by_classes(bundles: PublishedCells, claim: PrivacyRequirement, cohort
         found = judge_linked_persons(bundles, joint, claim)
         return None if found is None else ClassVerdict(*found)
     people = bundles.many(joint.of >= 0)
-    verdicts = [_verdict(claim, linkage, people) for linkage in joint.linkages(claim.hide, each=claim.model.compares_release)]
+    verdicts = [
+        _verdict(claim, linkage, people) for linkage in joint.linkages(claim.hide, each=claim.model.compares_release)
+    ]
     if not verdicts:
         return None
     return max(verdicts, key=lambda one: (one.below, *(-level for level in claim.model.strength(one.achieved))))
@@ -268,9 +297,8 @@ def _judge_by_classes(bundles: PublishedCells, claim: PrivacyRequirement, cohort
 def records_below(exhibit: ReleaseView, claims: Iterable[PrivacyRequirement]) -> frozenset[str]:
     """Return the keys of the newest release whose absence may mend claims that fail over all releases.
 
-    These are the members of failing joint classes, and whoever was of one class with a member before this release: where somebody
-    who left stands out, those who stayed are the ones that can be left out.
-    """
+    These are the members of failing joint classes, and whoever was of one class with a member before this release:
+    where somebody who left stands out, those who stayed are the ones that can be left out."""
     bundles = exhibit.once(published_cells_of)
     if links_rows(bundles.history) or bundles.weights is not None:
         return frozenset()
@@ -288,8 +316,11 @@ def records_below(exhibit: ReleaseView, claims: Iterable[PrivacyRequirement]) ->
     return frozenset(key for key, person in zip(newest.keys, here.tolist(), strict=True) if chosen[person])
 
 
-def levels_after_each_release(bundles: PublishedCells, claim: PrivacyRequirement, cohorts: bool) -> list[tuple[int, ClassVerdict]]:
-    """(release, verdict on joint classes) after each release that an outsider could join; all of one numbering of people."""
+def levels_after_each_release(
+    bundles: PublishedCells, claim: PrivacyRequirement, cohorts: bool
+) -> list[tuple[int, ClassVerdict]]:
+    """(release, verdict on joint classes) after each release that an outsider could join; all of one numbering of
+    people."""
     found = []
     for r in range(len(bundles.history)):
         verdict = judge_by_classes(bundles.until(r), claim, cohorts)
@@ -325,8 +356,8 @@ def _verdict(claim: PrivacyRequirement, linkage: Linkage, people: int) -> ClassV
 def judge_linked_persons(
     bundles: PublishedCells, joint: PersistentClasses, claim: PrivacyRequirement
 ) -> tuple[dict[str, Any], int, int] | None:
-    """What is achieved at worst, how many people stand in classes that break the claim, and how many in any; nothing when no table
-    tells what it hides."""
+    """What is achieved at worst, how many people stand in classes that break the claim, and how many in any; nothing
+    when no table tells what it hides."""
     model = claim.model
     require_same_persons(bundles.policies[0], bundles.history)
     if model.joint or not model.demand().sufficient:
@@ -334,7 +365,11 @@ def judge_linked_persons(
     people = LinkedPersons(bundles)
     of = people.classes(joint)
     many = np.bincount(of[of >= 0])
-    seen = list(_of_values(people, joint, claim, of, many)) if claim.hide else [(Linkage(many, many), np.arange(len(many)))]
+    seen = (
+        list(_of_values(people, joint, claim, of, many))
+        if claim.hide
+        else [(Linkage(many, many), np.arange(len(many)))]
+    )
     if not seen or not len(many):
         return None
     broken = many < model.demand().candidates
@@ -360,6 +395,11 @@ def _of_values(
         kind = kind.astype(np.int64)
         slots = equivalence_classes_of([kind, joint.of[told]], rows=len(told))
         mine = classes[kind[slots.first]]
-        yield Linkage(many[mine], many[mine], {name: ValueDistribution.count(slots.of, values[told], len(slots), labels)}), mine
+        yield (
+            Linkage(
+                many[mine], many[mine], {name: ValueDistribution.count(slots.of, values[told], len(slots), labels)}
+            ),
+            mine,
+        )
         ever = persons_per_value(values[told], labels, kind, people.whose[told], many[classes])
         yield Linkage(many[classes], many[classes], {name: ever}), classes

@@ -10,10 +10,12 @@ The chain of a ledger: every entry's digest covers its content and the digest of
 
 Exchanged
 ---------
-Memories and people files from which somebody was taken: the chain keeps what an entry had, a later entry says what it has.
+Memories and people files from which somebody was taken: the chain keeps what an entry had, a later entry says what it
+has.
 
 Invariants
-    I1  About every memory and every folder of people the newest entry has the last word; what it names must be what lies there.
+    I1  About every memory and every folder of people the newest entry has the last word; what it names must be what
+        lies there.
     I2  An entry speaks of exchanged people only where an entry before it has people.
 
 
@@ -25,14 +27,14 @@ The head: what the certificate of a release says about the ledger it was entered
 
     "ledger": {"release": 3, "head": "9f2c…"}
 
-The certificate stands in the ledger's entry, so it cannot carry the entry's own digest. It carries one over everything before the
-entry (its number, and with the digest of the entry before it the whole chain so far) and over every file published with it, the
-certificate and what is made from it excepted. Whoever takes the entry away, changes one before it, or puts another release in
-its place leaves a ledger without this head.
+The certificate stands in the ledger's entry, so it cannot carry the entry's own digest. It carries one over everything
+before the entry (its number, and with the digest of the entry before it the whole chain so far) and over every file
+published with it, the certificate and what is made from it excepted. Whoever takes the entry away, changes one before
+it, or puts another release in its place leaves a ledger without this head.
 
 Invariants
-    I1  A head says nothing about what is private in the ledger: it is salted with 256 random bits, and the salt stays in the entry.
-        Without it, who knows all people but one could try the values of that one until the digest fits.
+    I1  A head says nothing about what is private in the ledger: it is salted with 256 random bits, and the salt stays
+        in the entry. Without it, who knows all people but one could try the values of that one until the digest fits.
 
 >>> place = LedgerPlace(2, "ab" * 32, "00" * 32)
 >>> place.head({"data.csv": "cd" * 32}) == place.head({"data.csv": "cd" * 32, "certificate.json": "ef" * 32})
@@ -131,7 +133,8 @@ def _raw(content: Any) -> bytes:
 
 
 WAS, FORGETTING = "memory.was", "forgetting"
-"""The file with the digest that a memory had, and the kind of the entries with the digests of those that took their place."""
+"""The file with the digest that a memory had, and the kind of the entries with the digests of those that took their
+place."""
 TAKEN_PLACE = "people_files"
 """Where such an entry says which folder of people, with which digests, took the place of which entry's."""
 
@@ -198,7 +201,8 @@ GENESIS = "0" * 64
 MEMORY = "memory.arrow"
 """What a ledger keeps of the records behind a release; private."""
 _AFTER = frozenset({MANIFEST, CERTIFICATE, STATEMENT, REPORT, TARGET, MEMORY})
-"""Files that a head does not cover: the certificate that carries it, what is made from the certificate, and what is private."""
+"""Files that a head does not cover: the certificate that carries it, what is made from the certificate, and what is
+private."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,7 +227,10 @@ class LedgerPlace:
 
     def certified(self, folder: Path) -> dict[str, Any]:
         """What stands under ``ledger`` in the certificate of the release in a folder."""
-        return {"release": self.number, "head": self.head({name: digest(file) for name, file in files_of(folder).items()})}
+        return {
+            "release": self.number,
+            "head": self.head({name: digest(file) for name, file in files_of(folder).items()}),
+        }
 
 
 def head_of_certificate(certificate: Mapping[str, Any]) -> tuple[int | None, str | None]:

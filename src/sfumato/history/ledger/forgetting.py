@@ -1,46 +1,52 @@
 """Forgetting: a person leaves the private part of a ledger, while everything that was published stays judged.
 
 What is taken away
-    The key, and every value of the person that was not published as it is: in their place stand a random name and values drawn
-    among those that all published cells of the record stand for, the same in all entries (`strangers`). The bytes are overwritten,
-    not marked. Where people have several records, all of theirs are forgotten. Of a release that was made where its rows lie the
-    key is taken out of the people files, and a line that stands for several people keeps the others: the stranger gets a line of
-    one, with the same published cells.
+    The key, and every value of the person that was not published as it is: in their place stand a random name and
+    values drawn among those that all published cells of the record stand for, the same in all entries (`strangers`).
+    The bytes are overwritten, not marked. Where people have several records, all of theirs are forgotten. Of a release
+    that was made where its rows lie the key is taken out of the people files, and a line that stands for several people
+    keeps the others: the stranger gets a line of one, with the same published cells.
 
 What remains, and why
-    Published files are out of the house; nothing here changes them. That one person is behind a row of each release is still known,
-    under the random name: without that the other people of the same joint classes could no longer be judged. Who it was is
-    not. Somebody who stays in the data comes back as a new person with the next release: take the record out of the data first.
+    Published files are out of the house; nothing here changes them. That one person is behind a row of each release is
+    still known, under the random name: without that the other people of the same joint classes could no longer be
+    judged. Who it was is not. Somebody who stays in the data comes back as a new person with the next release: take the
+    record out of the data first.
 
 Invariants
-    I1  The chain holds before and after: an entry keeps the digest of the memory that it had and the name of its folder of people,
-        and a further entry, of its own kind and covered by the chain, says what took their place.
-    I2  All memories change in one transaction, with that entry. Other people files lie complete and synced under their names before
-        it ends, and the old ones are untouched until it has; so whenever a process is killed, the ledger is whole, with the person
-        in all of it or in nothing of it. What is then named by no entry the next who writes removes (`removal`).
+    I1  The chain holds before and after: an entry keeps the digest of the memory that it had and the name of its folder
+        of people, and a further entry, of its own kind and covered by the chain, says what took their place.
+    I2  All memories change in one transaction, with that entry. Other people files lie complete and synced under their
+        names before it ends, and the old ones are untouched until it has; so whenever a process is killed, the ledger
+        is whole, with the person in all of it or in nothing of it. What is then named by no entry the next who writes
+        removes (`removal`).
     I3  What was read is what is changed: a release that was entered in the meantime is refused, not overlooked.
     I4  Everybody else keeps key, line and values, and every published cell its number of people.
 
-Cost: people files are read one after the other, and those with the person written anew; of releases that were made where their
-rows lie the lines of one at a time.
+Cost: people files are read one after the other, and those with the person written anew; of releases that were made
+where their rows lie the lines of one at a time.
 
 
 Strangers
 ---------
-A stranger stands where somebody stood that a ledger forgets: random names, and values of whom all published cells may speak.
+A stranger stands where somebody stood that a ledger forgets: random names, and values of whom all published cells may
+speak.
 
 Notation
     record    what was known by one key; a person may have several (``person:``), and all of them become the stranger's
-    saying    the releases that remember a record with one value in a column: a value that changed is drawn anew, each by itself
+    saying    the releases that remember a record with one value in a column: a value that changed is drawn anew, each
+              by itself
 
 Invariants
     I1  The same record gets the same name in every release, and the same value wherever the same was remembered.
-    I2  A value is drawn among those that all published cells of the record stand for where it was remembered, each as likely as
-        another: what is left says of the person what everybody knows who joins the releases. One published as it is stays.
-    I3  Nothing is kept of a release but what its cells of these records stand for, so that releases can be read one at a time.
+    I2  A value is drawn among those that all published cells of the record stand for where it was remembered, each as
+        likely as another: what is left says of the person what everybody knows who joins the releases. One published as
+        it is stays.
+    I3  Nothing is kept of a release but what its cells of these records stand for, so that releases can be read one at
+        a time.
 
-A record that was left out of every release gets values that others have, and nobody's name: nothing of it was published.
-"""
+A record that was left out of every release gets values that others have, and nobody's name: nothing of it was
+published."""
 
 from __future__ import annotations
 
@@ -70,7 +76,14 @@ from sfumato.history.ledger.person_files import (
     write_alike,
     write_moved,
 )
-from sfumato.history.ledger.stored_releases import KEY, pack_memory, remove_cache, replace_cell, split_line, unpack_memory
+from sfumato.history.ledger.stored_releases import (
+    KEY,
+    pack_memory,
+    remove_cache,
+    replace_cell,
+    split_line,
+    unpack_memory,
+)
 from sfumato.io.plain_files import map_files
 from sfumato.policy.generalizations import generalization_of
 from sfumato.release.past_releases import NO_ROW, ROWS_PART, SEPARATOR, WHOSE, PastRelease
@@ -109,7 +122,8 @@ def forget(ledger: Ledger, key: str) -> list[int]:
 
 
 def _tidy(ledger: Ledger, entries: Sequence[Entry]) -> None:
-    """Remove what is left of a forgetting that was killed after it counted, and of releases that were never entered (I2)."""
+    """Remove what is left of a forgetting that was killed after it counted, and of releases that were never entered
+    (I2)."""
     if person_files_folder(ledger.path).is_dir():
         with ledger.writing() as base, _said_plainly(ledger):
             ledger.remove_strays(base)
@@ -131,11 +145,14 @@ def _said_plainly(ledger: Ledger) -> Iterator[None]:
         yield
     except OSError:
         what = "people files that no entry needs any more could not be overwritten and removed"
-        hint = "they may name people who were forgotten: look at the rights of the folder, then forget the same person again"
+        hint = (
+            "they may name people who were forgotten: look at the rights of the folder, then forget the same person"
+            " again"
+        )
         raise LedgerError(what, where=str(person_files_folder(ledger.path)), hint=hint) from None
 
 
-# -- what remembers somebody --------------------------------------------------------------------------------------------------
+# -- what remembers somebody -------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -213,7 +230,8 @@ class RecordPage:
 
 
 class LinePage:
-    """A release that was made where its rows lie: lines with counts, and files of who is on which; nothing of it is kept here."""
+    """A release that was made where its rows lie: lines with counts, and files of who is on which; nothing of it is
+    kept here."""
 
     def __init__(self, ledger: Ledger, entry: Entry, files: Sequence[Path]) -> None:
         self.ledger, self.entry, self.files, self.number = ledger, entry, files, entry.number
@@ -234,7 +252,8 @@ class LinePage:
         return set()
 
     def changed(self, stranger: PlaceholderPerson) -> MemoryChange:
-        """Lines as they will be, and people files with the stranger on a line of one (I4), written where nobody looks yet."""
+        """Lines as they will be, and people files with the stranger on a line of one (I4), written where nobody looks
+        yet."""
         lines, moved = unpack_memory(self.ledger.files(self.number)[MEMORY]), dict[str, tuple[str, int]]()
         for record, line in self.places(stranger.names).items():
             lines, own = split_line(lines, line)
@@ -254,7 +273,9 @@ class LinePage:
 def _pages(ledger: Ledger, entries: Sequence[Entry]) -> list[MemoryPage]:
     files, releases = ledger.people_files(), ledger.history_of(entries).releases
     every = zip([entry for entry in entries if not entry.forgets], releases, strict=True)
-    return [LinePage(ledger, entry, files[entry.number]) if entry.distant else RecordPage(past) for entry, past in every]
+    return [
+        LinePage(ledger, entry, files[entry.number]) if entry.distant else RecordPage(past) for entry, past in every
+    ]
 
 
 def records_of(pages: Sequence[MemoryPage], key: str) -> set[str]:
@@ -264,7 +285,7 @@ def records_of(pages: Sequence[MemoryPage], key: str) -> set[str]:
     return {record for page in pages for record in page.owned(people)} | ({key} if having else set())
 
 
-# -- the exchange -------------------------------------------------------------------------------------------------------------
+# -- the exchange ------------------------------------------------------------------------------------------------------
 
 
 def _exchange_all(base: sqlite3.Connection, ledger: Path, changes: Sequence[MemoryChange]) -> None:
@@ -303,7 +324,9 @@ def _enter(base: sqlite3.Connection, exchanged: Mapping[str, Any]) -> None:
         **exchanged,
     }
     text = json.dumps(body, sort_keys=True, ensure_ascii=False)
-    base.execute("INSERT INTO entries VALUES (?, ?, ?, ?)", (number + 1, text, previous, entry_digest(text, previous, [])))
+    base.execute(
+        "INSERT INTO entries VALUES (?, ?, ?, ?)", (number + 1, text, previous, entry_digest(text, previous, []))
+    )
 
 
 # Strangers

@@ -1,10 +1,10 @@
 """The ledger: an append-only, hash-chained file in which the data holder remembers every release of a dataset.
 
 Guarantee
-    An entry is there completely or not at all. A changed, added or reordered entry, or one missing in the middle, is found by
-    `verify`. Who can write the file can also cut it off or compute all digests anew; that is found by `verify` with a head that was
-    published: every certificate carries one. What stands in an entry is never reinterpreted: new fields are optional, meanings
-    never change.
+    An entry is there completely or not at all. A changed, added or reordered entry, or one missing in the middle, is
+    found by `verify`. Who can write the file can also cut it off or compute all digests anew; that is found by `verify`
+    with a head that was published: every certificate carries one. What stands in an entry is never reinterpreted: new
+    fields are optional, meanings never change.
 
 Notation
     entry    number, time, manifest, certificate, policy digest, seed, and the files and memory that belong to it
@@ -16,8 +16,9 @@ Invariants
     I1  The file is readable by its owner only, from its first byte on.
     I2  One transaction per entry, synced to disk before it counts; writers wait for each other.
     I3  ``verify`` recomputes every digest from what is stored.
-    I4  A release folder takes its final name only after its entry is in the ledger (`publication.Publication.write`). A crash in
-        between leaves an entry without a folder: the cautious side, because the next release is judged with it.
+    I4  A release folder takes its final name only after its entry is in the ledger (`publication.Publication.write`). A
+        crash in between leaves an entry without a folder: the cautious side, because the next release is judged with
+        it.
     I5  The database has the tables and triggers of `schema` and nothing else, before anything else is asked of it.
     I6  Names of stored files lead to places below the folder they are written into.
     I7  A ledger is made only where that was asked for; a name that is not there is an error.
@@ -91,7 +92,7 @@ class Ledger:
     def __init__(self, path: str | Path, *, new: bool = False, patience: float = 10.0) -> None:
         self.path, self.new, self.patience = Path(path), new, patience
 
-    # -- reading ----------------------------------------------------------------------------------------------------------
+    # -- reading -------------------------------------------------------------------------------------------------------
 
     def entries(self) -> list[Entry]:
         """All entries, oldest first; a new ledger that is not there yet has none."""
@@ -151,7 +152,8 @@ class Ledger:
         last = len(entries) if until is None else self.entry_of(until).number
         every = [entry for entry in entries[:last] if not entry.forgets]
         return [
-            (self.lines(entry), people[entry.number]) if entry.distant else condense_history(self._past(entry)) for entry in every
+            (self.lines(entry), people[entry.number]) if entry.distant else condense_history(self._past(entry))
+            for entry in every
         ]
 
     @property
@@ -160,9 +162,14 @@ class Ledger:
         return any(entry.distant for entry in self.entries())
 
     def people_files(self) -> dict[int, list[Path]]:
-        """Of every release that was made where its rows lie, in a verified ledger, the files that say who is on which line."""
+        """Of every release that was made where its rows lie, in a verified ledger, the files that say who is on which
+        line."""
         said = newest_person_files((entry.number, entry.body) for entry in self.entries())
-        return {number: files for number, one in said.items() if (files := person_files_of_entry(self.path, one)) is not None}
+        return {
+            number: files
+            for number, one in said.items()
+            if (files := person_files_of_entry(self.path, one)) is not None
+        }
 
     def lines(self, entry: Entry) -> PastRelease:
         """What is remembered of a release that was made where its rows lie."""
@@ -174,7 +181,9 @@ class Ledger:
     def _past(self, entry: Entry) -> PastRelease:
         if entry.distant:
             what = f"release {entry.number} was made where its rows lie, and so was what is remembered of its people"
-            raise LedgerError(what, where=str(self.path), hint="publish and check with --engine spark; verify needs no cluster")
+            raise LedgerError(
+                what, where=str(self.path), hint="publish and check with --engine spark; verify needs no cluster"
+            )
         try:
             return read_release(self.files(entry.number), entry.number, entry.when)
         except (KeyError, ValueError, TypeError, pa.ArrowException):
@@ -190,7 +199,8 @@ class Ledger:
         return read_cache(self.path, self.entry_of(folder).body)
 
     def entry_of(self, folder: Path) -> Entry:
-        """The entry of the release in a folder: the one that its certificate names, or the first with the same files."""
+        """The entry of the release in a folder: the one that its certificate names, or the first with the same
+        files."""
         said, policy = head_of_certificate(read_tree(folder / CERTIFICATE)), digest(folder / POLICY)
         for entry in self.entries():
             if (
@@ -228,7 +238,8 @@ class Ledger:
         Parameters
         ----------
         head
-            A head that was published in a certificate, or a digest that ``ledger verify`` once showed; the chain must have it.
+            A head that was published in a certificate, or a digest that ``ledger verify`` once showed; the chain must
+            have it.
         """
         if self._is_to_be_made():
             return 0
@@ -237,7 +248,9 @@ class Ledger:
             known, memories = {GENESIS}, ReplacedMemories()
             previous, place = GENESIS, 0
             for place, (number, body, before, digest_) in enumerate(_rows(base), start=1):
-                files = base.execute("SELECT name, content FROM files WHERE entry = ? ORDER BY name", (number,)).fetchall()
+                files = base.execute(
+                    "SELECT name, content FROM files WHERE entry = ? ORDER BY name", (number,)
+                ).fetchall()
                 if (
                     not isinstance(body, str)
                     or number != place
@@ -254,7 +267,9 @@ class Ledger:
             if stray:
                 raise self._broken(f"{stray} file(s) belong to no entry")
         if head is not None and head.strip().lower() not in known:
-            raise self._broken("it does not have this head: entries were taken away or changed since, or it is another ledger")
+            raise self._broken(
+                "it does not have this head: entries were taken away or changed since, or it is another ledger"
+            )
         return place
 
     def _require_vouched(self, memories: ReplacedMemories) -> None:
@@ -299,7 +314,9 @@ class Ledger:
         except FileNotFoundError:
             if self.new:
                 return True
-            raise LedgerError("no such ledger", where=str(self.path), hint="'sfumato publish --new-ledger' makes one") from None
+            raise LedgerError(
+                "no such ledger", where=str(self.path), hint="'sfumato publish --new-ledger' makes one"
+            ) from None
         if not stat.S_ISREG(mode):
             raise LedgerError("a ledger is a plain file, no link", where=str(self.path), hint="give the file itself")
         return False
@@ -317,7 +334,7 @@ class Ledger:
             f"the ledger is broken: {what}", where=str(self.path), hint="restore it from a backup; do not publish on it"
         )
 
-    # -- writing ----------------------------------------------------------------------------------------------------------
+    # -- writing -------------------------------------------------------------------------------------------------------
 
     @contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
@@ -361,8 +378,8 @@ class Ledger:
     ) -> Entry:
         """Enter the release in `folder` (complete, not yet renamed: I4) at its place inside a `writing` block.
 
-        `kept` is what is kept beside the ledger with it (`kept.write_kept`, when it is entered). With `people` files beside the
-        ledger `memory` has lines, and the files of parts are not copied: their digests are in the manifest.
+        `kept` is what is kept beside the ledger with it (`kept.write_kept`, when it is entered). With `people` files
+        beside the ledger `memory` has lines, and the files of parts are not copied: their digests are in the manifest.
         """
         self.require_free(base, place)
         if people is not None:
@@ -395,7 +412,9 @@ class Ledger:
         text = json.dumps(body, sort_keys=True, ensure_ascii=False)
         mine = entry_digest(text, place.previous, sorted(files.items()))
         number = place.number
-        base.executemany("INSERT INTO files VALUES (?, ?, ?)", [(number, name, content) for name, content in sorted(files.items())])
+        base.executemany(
+            "INSERT INTO files VALUES (?, ?, ?)", [(number, name, content) for name, content in sorted(files.items())]
+        )
         base.execute("INSERT INTO entries VALUES (?, ?, ?, ?)", (number, text, place.previous, mine))
         return Entry(number, body, mine)
 
@@ -429,7 +448,9 @@ class Ledger:
                 f"{self.path.absolute().as_uri()}?mode=rw", uri=True, timeout=self.patience, isolation_level=None
             )
         except sqlite3.OperationalError:
-            raise LedgerError("the ledger cannot be opened", where=str(self.path), hint="check the path and the rights") from None
+            raise LedgerError(
+                "the ledger cannot be opened", where=str(self.path), hint="check the path and the rights"
+            ) from None
         try:
             base.text_factory = readable
             base.execute("PRAGMA trusted_schema = OFF")
@@ -445,10 +466,14 @@ class Ledger:
 
     def _recognise(self, base: sqlite3.Connection) -> None:
         if base.execute("PRAGMA application_id").fetchone()[0] != APPLICATION:
-            raise LedgerError("this file is no ledger", where=str(self.path), hint="give the file that 'sfumato publish' made")
+            raise LedgerError(
+                "this file is no ledger", where=str(self.path), hint="give the file that 'sfumato publish' made"
+            )
         if base.execute("PRAGMA user_version").fetchone()[0] > FORMAT:
             raise LedgerError(
-                "the ledger was written by a newer version", where=str(self.path), hint="use that version or a later one"
+                "the ledger was written by a newer version",
+                where=str(self.path),
+                hint="use that version or a later one",
             )
         if schema_of(base) != known_schema():  # I5
             raise self._broken("its tables or triggers are not those of a ledger")

@@ -1,16 +1,19 @@
-"""Where a ledger keeps who is behind a release that was made where its rows lie: Parquet files beside it, as private as itself.
+"""Where a ledger keeps who is behind a release that was made where its rows lie: Parquet files beside it, as private as
+itself.
 
-A release of many rows is remembered as lines with counts, which stand in its entry; who is on which line are pairs of a key and a
-line, written by the cluster into ``office.ledger.people`` and never brought together. An entry names the folder of its files with
-the digest of each, under the chain. Where somebody was forgotten a later entry names another folder in its place (`exchanged`).
+A release of many rows is remembered as lines with counts, which stand in its entry; who is on which line are pairs of a
+key and a line, written by the cluster into ``office.ledger.people`` and never brought together. An entry names the
+folder of its files with the digest of each, under the chain. Where somebody was forgotten a later entry names another
+folder in its place (`exchanged`).
 
 Invariants
-    I1  Files get their place before their entry is in the ledger, under a name that nobody else uses, and only from who may append
-        at that moment. A crash in between leaves a folder that no entry names: it means nothing, and `removal` takes it away.
+    I1  Files get their place before their entry is in the ledger, under a name that nobody else uses, and only from who
+        may append at that moment. A crash in between leaves a folder that no entry names: it means nothing, and
+        `removal` takes it away.
     I2  Only the owner sees them.
     I3  Files that are missing, changed or added are a broken ledger.
-    I4  A draft is locked as long as somebody makes it, so that it can be told from one that a crash left. The lock is that of the
-        open file, not of the process: who holds a draft and removes others does not remove the own.
+    I4  A draft is locked as long as somebody makes it, so that it can be told from one that a crash left. The lock is
+        that of the open file, not of the process: who holds a draft and removes others does not remove the own.
 
 Cost: finding people and moving them reads one file after the other, some hundred thousand rows at a time.
 
@@ -20,13 +23,14 @@ Removal
 Taking away what lies beside a ledger: bytes are overwritten, then removed; what a crash left, by who writes next.
 
 Invariants
-    I1  Strays are removed only by who may append at that moment. People files get their name and their entry within one such
-        moment (`people_files`), so a folder that no entry names then is nobody's: a crash left it, or it was exchanged.
+    I1  Strays are removed only by who may append at that moment. People files get their name and their entry within one
+        such moment (`people_files`), so a folder that no entry names then is nobody's: a crash left it, or it was
+        exchanged.
     I2  A draft is removed only by who gets its lock: nobody makes it any more. One without a lock to ask for stays.
-    I3  Bytes that an entry names are never overwritten, by whatever name they are reached: files in which nobody was forgotten are
-        the same in the old folder and in the new one.
-    I4  No link in the folder is followed, and what is not named like people files stays. So does a folder of an entry further on
-        than the next: entries were cut off, and a backup of the ledger may still need it.
+    I3  Bytes that an entry names are never overwritten, by whatever name they are reached: files in which nobody was
+        forgotten are the same in the old folder and in the new one.
+    I4  No link in the folder is followed, and what is not named like people files stays. So does a folder of an entry
+        further on than the next: entries were cut off, and a backup of the ledger may still need it.
 """
 
 from __future__ import annotations
@@ -67,7 +71,8 @@ def person_files_folder(ledger: Path) -> Path:
 
 
 def entry_in(folder: str) -> int | None:
-    """The number of the entry for which a folder of people was made, by its name; nothing where it is no such folder."""
+    """The number of the entry for which a folder of people was made, by its name; nothing where it is no such
+    folder."""
     found = _FOLDER.fullmatch(folder)
     return None if found is None else int(found[1])
 
@@ -90,7 +95,8 @@ class PersonFilesDraft:
                 return draft
 
     def _hold(self) -> bool:
-        """Lock the draft until nobody knows it any more (I4); not where somebody took it for what a crash left, and removes it."""
+        """Lock the draft until nobody knows it any more (I4); not where somebody took it for what a crash left, and
+        removes it."""
         file = Path(self.place.name) / HELD
         try:
             handle = os.open(file, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
@@ -149,7 +155,11 @@ def person_files_of_entry(ledger: Path, said: Any) -> list[Path] | None:
     if not isinstance(said, Mapping) or not isinstance(said.get("files"), Mapping) or not said["files"]:
         return None
     folder = said.get("folder")
-    if not isinstance(folder, str) or entry_in(folder) is None or not all(_FILE.fullmatch(str(name)) for name in said["files"]):
+    if (
+        not isinstance(folder, str)
+        or entry_in(folder) is None
+        or not all(_FILE.fullmatch(str(name)) for name in said["files"])
+    ):
         return None
     return [person_files_folder(ledger) / folder / name for name in sorted(said["files"])]
 
@@ -159,10 +169,12 @@ def match_entry(ledger: Path, said: Any) -> bool:
     files = person_files_of_entry(ledger, said)
     if not files or any(file.is_symlink() or not file.is_file() for file in files) or files[0].parent.is_symlink():
         return False
-    return sorted(files[0].parent.iterdir()) == files and all(digest(file) == said["files"][file.name] for file in files)
+    return sorted(files[0].parent.iterdir()) == files and all(
+        digest(file) == said["files"][file.name] for file in files
+    )
 
 
-# -- people in them -----------------------------------------------------------------------------------------------------------
+# -- people in them ----------------------------------------------------------------------------------------------------
 
 
 def lines_of_persons(files: Sequence[Path], keys: Collection[str]) -> dict[str, tuple[int, Path]]:

@@ -3,11 +3,12 @@
 
 Kept
 ----
-What a ledger keeps beside itself so that the next release need not read all earlier ones: everybody's cells, put together.
+What a ledger keeps beside itself so that the next release need not read all earlier ones: everybody's cells, put
+together.
 
-The file lies next to the ledger, is as private, and carries no trust of its own. The newest entry has its digest under the chain;
-only the file with that digest is used, and only by who publishes. Whatever else lies there, a file that is missing, older, cut off
-or changed, is as good as none: then all releases are read, as `verify` always does.
+The file lies next to the ledger, is as private, and carries no trust of its own. The newest entry has its digest under
+the chain; only the file with that digest is used, and only by who publishes. Whatever else lies there, a file that is
+missing, older, cut off or changed, is as good as none: then all releases are read, as `verify` always does.
 
 Invariants
     I1  Readable by its owner only, from its first byte on; it takes its name when it is complete.
@@ -88,11 +89,11 @@ def replace_cell(table: pa.Table, column: str, at: int, value: object) -> pa.Tab
 
 
 def split_line(lines: pa.Table, line: int) -> tuple[pa.Table, int]:
-    """The same lines (`lines_table`), in which one of the people of a line has a line of their own; and which one that is.
+    """The same lines (`lines_table`), in which one of the people of a line has a line of their own; and which one that
+    is.
 
-    A line of one person is that. Else it counts one less, and one more line says the same of one person; all others keep their
-    numbers, because a number is a place.
-    """
+    A line of one person is that. Else it counts one less, and one more line says the same of one person; all others
+    keep their numbers, because a number is a place."""
     many = int(lines.column(_COUNT)[line].as_py())
     if many < 2:
         return lines, line
@@ -118,7 +119,9 @@ def read_cover(read: Callable[[str], bytes], policies: dict[str, Policy]) -> Rel
     listed = parse_json(manifest.decode())["files"]
     inner = [name for name in listed if "rows" not in listed[name] and name != CERTIFICATE and is_inner(name)]
     files = {name: read(name) for name in inner}
-    said = hashlib.sha256(b"".join(hashlib.sha256(files[name]).digest() + name.encode() for name in sorted(files))).hexdigest()
+    said = hashlib.sha256(
+        b"".join(hashlib.sha256(files[name]).digest() + name.encode() for name in sorted(files))
+    ).hexdigest()
     with tempfile.TemporaryDirectory() as name:
         extract_files(files | {MANIFEST: manifest}, Path(name))
         cover = folder_cover(Path(name), policies.get(said))

@@ -1,11 +1,11 @@
 """Tables and whole databases in PostgreSQL, MariaDB, SQLite and DuckDB: the only home of SQL drivers.
 
-Tables and whole databases in PostgreSQL, MariaDB, SQLite and DuckDB: the only home of SQL drivers. Sources are only read.
+Tables and whole databases in PostgreSQL, MariaDB, SQLite and DuckDB: the only home of SQL drivers. Sources are only
+read.
 
 `read_schema` and `read_rows` bring a database in, `load` takes one out (resumable, checked by the server),
-`server_findings` asks the server whether every constraint stands; `same_database` tells a target that is the source. Each is
-loaded when it is first used: who only looks at a table waits for none of it.
-"""
+`server_findings` asks the server whether every constraint stands; `same_database` tells a target that is the source.
+Each is loaded when it is first used: who only looks at a table waits for none of it."""
 
 from __future__ import annotations
 

@@ -1,21 +1,21 @@
 """`load`: all tables into the target by its bulk path, one transaction per table, resumable.
 
 Invariants: (1) before the first table everything that can be refused is refused, with nothing changed. (2) A table is
-dropped (if it is replaced), created, filled and noted in the journal in one transaction, so that after a crash each table is
-as before or complete. (3) The last transaction settles keys, counters and the journal together, so that a target without a
-journal is finished.
+dropped (if it is replaced), created, filled and noted in the journal in one transaction, so that after a crash each
+table is as before or complete. (3) The last transaction settles keys, counters and the journal together, so that a
+target without a journal is finished.
 
 Cost: a pass over the columns to write CSV, and the server's own COPY.
 
 
 Findings
 --------
-`server_findings`: whether every declared constraint stands in the target, was checked on every row, and how many rows break it.
+`server_findings`: whether every declared constraint stands in the target, was checked on every row, and how many rows
+break it.
 
-The server is asked twice: what its catalogue says (PostgreSQL: `convalidated`, `indisvalid`; SQLite: `foreign_key_check`,
-`integrity_check`; DuckDB and MariaDB say nothing), and by counting the rows that would break each constraint, whether or not it is
-declared there.
-"""
+The server is asked twice: what its catalogue says (PostgreSQL: `convalidated`, `indisvalid`; SQLite:
+`foreign_key_check`, `integrity_check`; DuckDB and MariaDB say nothing), and by counting the rows that would break each
+constraint, whether or not it is declared there."""
 
 from __future__ import annotations
 
@@ -72,11 +72,11 @@ def load(
     mode: Create | None = None,
     jobs: int = 1,
 ) -> Loaded:
-    """Makes and fills all tables of `schema`; a second run with the same fingerprint and data goes on where the first was cut off.
+    """Makes and fills all tables of `schema`; a second run with the same fingerprint and data goes on where the first
+    was cut off.
 
-    With `source` a target that is the source is refused. `replace` lets tables of the same names go. `mode` says how the tables
-    come about. `jobs` tables are loaded at once, where the server takes them so (PostgreSQL).
-    """
+    With `source` a target that is the source is refused. `replace` lets tables of the same names go. `mode` says how
+    the tables come about. `jobs` tables are loaded at once, where the server takes them so (PostgreSQL)."""
     _complete(schema, parts)
     if source is not None and same_database(source, target, namespaces=(schema.namespace or None, namespace)):
         raise DataError("the target is the source", hint="give another database, schema or file as the target")
@@ -95,11 +95,16 @@ def load(
     return Loaded(rows, tuple(sorted(state.done)), plan.left_out + tuple(lost))
 
 
-def rehearse(target: str, schema: Schema, *, namespace: str | None = None, mode: Create | None = None) -> tuple[str, ...]:
-    """Tables of the target that a load would replace; whatever else would be refused is refused, with nothing changed."""
+def rehearse(
+    target: str, schema: Schema, *, namespace: str | None = None, mode: Create | None = None
+) -> tuple[str, ...]:
+    """Tables of the target that a load would replace; whatever else would be refused is refused, with nothing
+    changed."""
     with connect(target, write=True, namespace=namespace) as link:
         try:
-            (mode or Create()).begin(link, translate_schema(schema, link.dialect, _no_rows(schema)), load_journal.REHEARSAL, True)
+            (mode or Create()).begin(
+                link, translate_schema(schema, link.dialect, _no_rows(schema)), load_journal.REHEARSAL, True
+            )
         except load_journal.Rehearsed as found:
             return found.standing
     return ()  # a load that was cut off stands there and can go on
@@ -146,7 +151,8 @@ def _ready(old: TableFacts, new: TableFacts, part: Table, source: str, dialect: 
     columns = {name: part.column(name) for name in new.written}
     if source != dialect:
         columns = {
-            name: translate_values(values, old.column(name), new.column(name), source, dialect) for name, values in columns.items()
+            name: translate_values(values, old.column(name), new.column(name), source, dialect)
+            for name, values in columns.items()
         }
     own = [key for key in new.foreign_keys if key.parent == new.name] if dialect == "duckdb" else []
     return duckdb_driver.in_generations(pa.table(columns), own, new.name) if own else pa.table(columns)
@@ -168,7 +174,8 @@ class _Filling:
         return [sentence for table in self.plan.tables for sentence in self._table(link, table)]
 
     def at_once(self, jobs: int, connected: Callable[[], contextlib.AbstractContextManager[Session]]) -> list[str]:
-        """Several at a time, the largest first, each in a session of its own; nothing between them is checked before the end."""
+        """Several at a time, the largest first, each in a session of its own; nothing between them is checked before
+        the end."""
 
         def one(table: TableFacts) -> list[str]:
             with connected() as link:
@@ -273,7 +280,8 @@ _SENDERS = {"postgresql": _copy_postgres, "sqlite": _insert, "duckdb": _insert_d
 def _counted(table: TableFacts, rows: int, frame: pa.Table) -> None:
     if rows != frame.num_rows:
         raise DataError(
-            f"table '{table.name}' took {rows} rows instead of {frame.num_rows}", hint="check the triggers and rules of the target"
+            f"table '{table.name}' took {rows} rows instead of {frame.num_rows}",
+            hint="check the triggers and rules of the target",
         )
 
 
@@ -282,7 +290,8 @@ def _counted(table: TableFacts, rows: int, frame: pa.Table) -> None:
 
 
 _UNCHECKED = (
-    f"SELECT {QUALIFIED.format('c')}, k.conname FROM pg_constraint k JOIN pg_class c ON c.oid = k.conrelid WHERE NOT k.convalidated"
+    f"SELECT {QUALIFIED.format('c')}, k.conname FROM pg_constraint k JOIN pg_class c ON c.oid = k.conrelid WHERE NOT"
+    " k.convalidated"
 )
 _BROKEN = f"SELECT {QUALIFIED.format('c')} FROM pg_index i JOIN pg_class c ON c.oid = i.indrelid WHERE NOT i.indisvalid"
 
@@ -310,7 +319,9 @@ def server_findings(target: str, schema: Schema, *, namespace: str | None = None
         return tuple(
             finding
             for table in schema.tables
-            for finding in (_examine(asked, schema, table, there[table.name]) if table.name in there else [_absent(table)])
+            for finding in (
+                _examine(asked, schema, table, there[table.name]) if table.name in there else [_absent(table)]
+            )
         )
 
 
@@ -320,7 +331,10 @@ def _server_says(link: Session) -> tuple[frozenset[tuple[str, str]], frozenset[s
             (str(table), str(name)) for table, name in link.rows(f"{_UNCHECKED} AND {link.inside('c.relnamespace')}")
         )
         return unchecked, frozenset(str(row[0]) for row in link.rows(f"{_BROKEN} AND {link.inside('c.relnamespace')}"))
-    if link.dialect in ("duckdb", "mariadb"):  # they say of no constraint that it was not checked; rows are counted all the same
+    if link.dialect in (
+        "duckdb",
+        "mariadb",
+    ):  # they say of no constraint that it was not checked; rows are counted all the same
         return frozenset(), frozenset()
     suspect = {str(row[0]) for row in link.rows("PRAGMA foreign_key_check")}
     if link.rows("PRAGMA integrity_check(1)") != [("ok",)]:
@@ -338,7 +352,13 @@ def _examine(asked: _Target, schema: Schema, table: TableFacts, there: TableFact
     if table.primary_key:
         present = there.primary_key == table.primary_key
         yield ServerFinding(
-            table.name, "primary key", table.primary_key, "", present, sound, _repeated(asked, table.name, table.primary_key)
+            table.name,
+            "primary key",
+            table.primary_key,
+            "",
+            present,
+            sound,
+            _repeated(asked, table.name, table.primary_key),
         )
     for columns in table.uniques:
         present = columns in there.uniques
@@ -370,7 +390,9 @@ def _required(asked: _Target, table: TableFacts, there: TableFacts, sound: bool)
     if not names:
         return
     counts = ", ".join(f"count(*) - count({quoted(name)})" for name in names)
-    for name, nulls in zip(names, asked.link.rows(f"SELECT {counts} FROM {asked.link.rows_of(table.name)}")[0], strict=True):
+    for name, nulls in zip(
+        names, asked.link.rows(f"SELECT {counts} FROM {asked.link.rows_of(table.name)}")[0], strict=True
+    ):
         yield ServerFinding(table.name, "not null", (name,), "", not there.column(name).nullable, sound, int(nulls))
 
 
@@ -380,20 +402,30 @@ def _foreign(asked: _Target, key: ForeignKey, there: TableFacts, sound: bool) ->
     known = " AND ".join(f"c.{quoted(name)} IS NOT NULL" for name in key.columns)
     pairs = zip(key.columns, key.parent_columns, strict=True)
     same = " AND ".join(f"p.{quoted(parent)} = c.{quoted(child)}" for child, parent in pairs)
-    orphans = asked.count(key.table, f"{known} AND NOT EXISTS (SELECT 1 FROM {asked.link.rows_of(key.parent)} AS p WHERE {same})")
+    orphans = asked.count(
+        key.table, f"{known} AND NOT EXISTS (SELECT 1 FROM {asked.link.rows_of(key.parent)} AS p WHERE {same})"
+    )
     validated = sound and found is not None and (key.table, found.name) not in asked.unchecked
     return ServerFinding(
         key.table, "foreign key", key.columns, found.name if found else key.name, found is not None, validated, orphans
     )
 
 
-def _check(asked: _Target, table: TableFacts, there: TableFacts, name: str, check: CheckConstraint, sound: bool) -> ServerFinding:
-    found = next((one for one in there.checks if (name and one.name == name) or one.sql.split() == check.sql.split()), None)
+def _check(
+    asked: _Target, table: TableFacts, there: TableFacts, name: str, check: CheckConstraint, sound: bool
+) -> ServerFinding:
+    found = next(
+        (one for one in there.checks if (name and one.name == name) or one.sql.split() == check.sql.split()), None
+    )
     if found is None:
         said = plain_condition(check.sql, table.names, asked.said)
         meant = (one for one in there.checks if said is not None)
-        found = next((one for one in meant if plain_condition(one.sql, there.names, asked.schema.dialect) == said), None)
+        found = next(
+            (one for one in meant if plain_condition(one.sql, there.names, asked.schema.dialect) == said), None
+        )
     if found is None:
         return ServerFinding(table.name, "check", (), name, present=False, validated=False)
     validated = sound and (table.name, found.name) not in asked.unchecked
-    return ServerFinding(table.name, "check", (), found.name, True, validated, asked.count(table.name, f"NOT ({found.sql})"))
+    return ServerFinding(
+        table.name, "check", (), found.name, True, validated, asked.count(table.name, f"NOT ({found.sql})")
+    )

@@ -1,10 +1,9 @@
 """A way into a database: the source is opened so that it can only be read, and no message carries the URL.
 
-Invariants: a source session cannot write (PostgreSQL: read-only transaction, one repeatable-read snapshot for all tables; SQLite
-and DuckDB: file opened for reading only, one transaction; MariaDB:
-read-only transaction, one snapshot); every session writes and reads values in the same spelling (ISO dates,
-UTC, hex bytes, shortest exact floats). Row security that would hide rows is an error, not a smaller table.
-"""
+Invariants: a source session cannot write (PostgreSQL: read-only transaction, one repeatable-read snapshot for all
+tables; SQLite and DuckDB: file opened for reading only, one transaction; MariaDB: read-only transaction, one snapshot);
+every session writes and reads values in the same spelling (ISO dates, UTC, hex bytes, shortest exact floats). Row
+security that would hide rows is an error, not a smaller table."""
 
 from __future__ import annotations
 
@@ -34,7 +33,9 @@ SPELLING = {
     "xmloption": "content",
     "row_security": "off",
 }
-_SPELT = "SELECT " + ", ".join(f"set_config({literal(name)}, {literal(value)}, false)" for name, value in SPELLING.items())
+_SPELT = "SELECT " + ", ".join(
+    f"set_config({literal(name)}, {literal(value)}, false)" for name, value in SPELLING.items()
+)
 """All of it in one statement: a session costs the server, and a way to a far one, as much as what is asked in it."""
 
 
@@ -113,7 +114,8 @@ def connect(url: str, *, write: bool = False, namespace: str | None = None) -> I
 _SCHEMAS = """
 SELECT nspname FROM pg_namespace n WHERE nspname !~ '^pg_' AND nspname NOT IN ('information_schema', current_schema())
   AND has_schema_privilege(oid, 'USAGE')
-  AND NOT EXISTS (SELECT 1 FROM pg_depend d WHERE d.objid = n.oid AND d.classid = 'pg_namespace'::regclass AND d.deptype = 'e')"""
+  AND NOT EXISTS (SELECT 1 FROM pg_depend d WHERE d.objid = n.oid AND d.classid = 'pg_namespace'::regclass
+    AND d.deptype = 'e')"""
 
 
 def _others(raw: Any) -> set[str]:
@@ -136,7 +138,9 @@ def _postgres(url: str, write: bool, namespace: str | None) -> Any:
     except psycopg.OperationalError as error:
         raise connection_problem(error) from None
     except psycopg.Error:
-        raise DataError("the URL of the database has an unknown option", hint="check what follows the question mark") from None
+        raise DataError(
+            "the URL of the database has an unknown option", hint="check what follows the question mark"
+        ) from None
     try:
         _restored(raw, url, write)
         _prepare_postgres(raw, write, namespace)
@@ -166,7 +170,9 @@ def _prepare_postgres(raw: Any, write: bool, namespace: str | None) -> None:
                 raise DataError(f"the database has no schema '{namespace}'", hint="create it, or name another")
             raw.execute("SELECT set_config('search_path', quote_ident(%s) || ', public', false)", (namespace,))
         if not raw.execute("SELECT current_schema()").fetchone()[0]:
-            raise DataError("the user may use no schema of the database", hint="grant USAGE on the schema, or name another")
+            raise DataError(
+                "the user may use no schema of the database", hint="grant USAGE on the schema, or name another"
+            )
         if not write:
             raw.execute("SET default_transaction_read_only = on")
             raw.autocommit, raw.read_only, raw.isolation_level = False, True, psycopg.IsolationLevel.REPEATABLE_READ
@@ -240,7 +246,8 @@ def _server(url: str) -> list[tuple[Any, ...]]:
 
 
 def _identity(url: str, namespace: str | None) -> tuple[Any, ...]:
-    """Cluster, start, database, schema; a standby has the cluster number of its primary, and must not be its own target either."""
+    """Cluster, start, database, schema; a standby has the cluster number of its primary, and must not be its own target
+    either."""
     with connect(url, namespace=namespace) as link, plain_server_errors("asking the server who it is"):
         allowed = link.rows("SELECT has_function_privilege('pg_control_system()', 'EXECUTE')")[0][0]
         number = link.rows("SELECT system_identifier::text FROM pg_control_system()")[0][0] if allowed else ""

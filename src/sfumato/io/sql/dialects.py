@@ -77,7 +77,9 @@ def translate_schema(schema: Schema, dialect: str, tables: Mapping[str, Table]) 
     types = _types(schema, dialect, tables)
     made = tuple(_table(table, types, schema.dialect, dialect) for table in schema.tables)
     lost = [
-        f"an index of table '{table.name}' is not copied into the other dialect" for table in schema.tables for _ in table.indexes
+        f"an index of table '{table.name}' is not copied into the other dialect"
+        for table in schema.tables
+        for _ in table.indexes
     ]
     lost += [
         f"the default of '{table.name}.{old.name}' is not copied into the other dialect"
@@ -86,7 +88,8 @@ def translate_schema(schema: Schema, dialect: str, tables: Mapping[str, Table]) 
         if old.default is not None and column.default is None and not column.identity and old.default.upper() != "NULL"
     ]
     lost += [
-        f"'{table.name}.{column.name}' is not numbered by the target: MariaDB numbers key columns that nothing is computed from"
+        f"'{table.name}.{column.name}' is not numbered by the target: MariaDB numbers key columns that nothing is"
+        " computed from"
         for table, new in zip(schema.tables, made, strict=True)
         for old, column in zip(table.columns, new.columns, strict=True)
         if dialect == "mariadb" and old.generated and not old.computed and not column.identity
@@ -166,7 +169,8 @@ def _choices(table: TableFacts) -> list[CheckConstraint]:
     """An enumerated type as a condition."""
     return [
         CheckConstraint(
-            f"{table.name}_{column.name}_choices"[-60:], f"{quoted(column.name)} IN ({', '.join(map(literal, column.choices))})"
+            f"{table.name}_{column.name}_choices"[-60:],
+            f"{quoted(column.name)} IN ({', '.join(map(literal, column.choices))})",
         )
         for column in table.columns
         if column.kind == "enum"
@@ -219,7 +223,9 @@ _BYTES = r"^\\x([0-9a-fA-F][0-9a-fA-F])*$"
 _WHOLE = r"^-?(0|[1-9][0-9]{0,17})$"
 _NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 _DAY = r"^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$"
-_MOMENT = r"^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01]) ([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\.[0-9]{0,5}[1-9])?$"
+_MOMENT = (
+    r"^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01]) ([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\.[0-9]{0,5}[1-9])?$"
+)
 _HOUR = r"^([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\.[0-9]{0,5}[1-9])?$"
 _UUID = r"^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$"
 _TRUTH = r"^([01]|true|false)$"
@@ -260,7 +266,8 @@ _MARIADB = {
 }
 _DAYS = ("datetime(6)", "date", "timestamp without time zone", "timestamp with time zone")
 _SQLITE = {
-    "integer": "INTEGER", "float": "REAL", "date": "DATE", "timestamp": "TIMESTAMP", "time": "TIME", "boolean": "BOOLEAN",
+    "integer": "INTEGER", "float": "REAL", "date": "DATE", "timestamp": "TIMESTAMP", "time": "TIME",
+    "boolean": "BOOLEAN",
     "binary": "BLOB", "uuid": "UUID TEXT", "json": "JSON TEXT",
 }  # fmt: skip
 
@@ -301,7 +308,8 @@ def _is_binary(table: str, column: ColumnFacts, values: pa.ChunkedArray, source:
     bytes_in = pc.sum(pc.match_substring_regex(values, _BYTES)).as_py() or 0
     if bytes_in not in (0, len(values) - values.null_count):
         raise DataError(
-            f"column '{column.name}' of table '{table}' holds both bytes and text, which {target} cannot keep in one column",
+            f"column '{column.name}' of table '{table}' holds both bytes and text, which {target} cannot keep in one"
+            " column",
             hint="load into SQLite, or repair the column",
         )
     return bool(bytes_in) or (column.kind == "binary" and values.null_count == len(values))
@@ -337,7 +345,8 @@ def to_mariadb(table: str, column: ColumnFacts, values: pa.ChunkedArray, source:
 
 
 def _decimal(column: ColumnFacts, values: pa.ChunkedArray, word: str, most: int) -> str:
-    """A decimal type of at most so many digits that holds every value, or nothing; declared digits where there are any."""
+    """A decimal type of at most so many digits that holds every value, or nothing; declared digits where there are
+    any."""
     if not _all(values, r"^-?[0-9]+(\.[0-9]+)?$"):
         return ""
     places = pc.max(pc.utf8_length(pc.replace_substring_regex(values, r"^[^.]*\.?", ""))).as_py() or 0
@@ -401,7 +410,9 @@ CHOOSE: Mapping[str, Callable[[str, ColumnFacts, pa.ChunkedArray, str], str]] = 
 """How each dialect chooses a type."""
 
 
-def translate_values(values: pa.ChunkedArray, old: ColumnFacts, new: ColumnFacts, source: str, dialect: str) -> pa.ChunkedArray:
+def translate_values(
+    values: pa.ChunkedArray, old: ColumnFacts, new: ColumnFacts, source: str, dialect: str
+) -> pa.ChunkedArray:
     """The values of a column of one dialect as another reads them."""
     if new.native == "tinyint(1)":
         return pc.replace_substring_regex(pc.replace_substring_regex(values, "^true$", "1"), "^false$", "0")
@@ -505,7 +516,11 @@ def _sentence(key: ForeignKey) -> str:
 def _numbered(table: TableFacts) -> TableFacts:
     """A column that another dialect numbers gets a sequence of its own."""
     columns = tuple(
-        replace(column, identity="", sequence=f"{table.name}_{column.name}_seq") if column.identity == "SEQUENCE" else column
+        (
+            replace(column, identity="", sequence=f"{table.name}_{column.name}_seq")
+            if column.identity == "SEQUENCE"
+            else column
+        )
         for column in table.columns
     )
     return replace(table, columns=columns)
@@ -513,7 +528,10 @@ def _numbered(table: TableFacts) -> TableFacts:
 
 def _own_sequences(tables: list[TableFacts]) -> list[SequenceFacts]:
     wanted = (
-        column.sequence for table in tables for column in table.columns if column.sequence == f"{table.name}_{column.name}_seq"
+        column.sequence
+        for table in tables
+        for column in table.columns
+        if column.sequence == f"{table.name}_{column.name}_seq"
     )
     return [SequenceFacts(name, f"CREATE SEQUENCE {quoted(name)} START 1") for name in wanted]
 

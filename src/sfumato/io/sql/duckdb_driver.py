@@ -1,11 +1,11 @@
 """DuckDB: opening a file, its tables as columns of text, and rows into it.
 
-A file is opened without access to anything beside it (no other files, no extensions from the network). Values are spelt as DuckDB
-casts them to text, bytes as PostgreSQL writes them (``\\x00ff``), so that both directions are the server's own casts.
+A file is opened without access to anything beside it (no other files, no extensions from the network). Values are spelt
+as DuckDB casts them to text, bytes as PostgreSQL writes them (``\\x00ff``), so that both directions are the server's
+own casts.
 
-DuckDB checks a foreign key row by row: tables are loaded after those they refer to, and rows of a table that refers to itself
-generation by generation (`in_generations`).
-"""
+DuckDB checks a foreign key row by row: tables are loaded after those they refer to, and rows of a table that refers to
+itself generation by generation (`in_generations`)."""
 
 from __future__ import annotations
 
@@ -109,7 +109,8 @@ def _value(column: ColumnFacts) -> str:
 
 
 def in_generations(frame: pa.Table, keys: Sequence[ForeignKey], table: str) -> pa.Table:
-    """The rows of a table that refers to itself, one chunk per generation, what is referred to first; rows keep their order else.
+    """The rows of a table that refers to itself, one chunk per generation, what is referred to first; rows keep their
+    order else.
 
     Raises `DataError` when rows refer to each other in a circle.
     """

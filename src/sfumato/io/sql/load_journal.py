@@ -1,8 +1,7 @@
 """What a load has done so far, kept in the target itself and written in the same transaction as each table.
 
-Invariant: a table named here with its rows is complete; a table that is not is as it was before. One row without a table says whose
-load it is; tables that were there before and are to be replaced have -1 rows.
-"""
+Invariant: a table named here with its rows is complete; a table that is not is as it was before. One row without a
+table says whose load it is; tables that were there before and are to be replaced have -1 rows."""
 
 from __future__ import annotations
 
@@ -53,7 +52,10 @@ def existing(link: Session) -> set[str]:
     if link.dialect == "duckdb":
         return {row[0] for row in link.rows(_DUCKDB)}
     if link.dialect == "mariadb":
-        return {row[0] for row in link.rows("SELECT table_name FROM information_schema.tables WHERE table_schema = database()")}
+        return {
+            row[0]
+            for row in link.rows("SELECT table_name FROM information_schema.tables WHERE table_schema = database()")
+        }
     relations = f"relkind IN ('r', 'p', 'v', 'm', 'f') AND {link.inside('c.relnamespace')}"
     return {row[0] for row in link.rows(f"SELECT {QUALIFIED.format('c')} FROM pg_class c WHERE {relations}")}
 

@@ -1,12 +1,12 @@
 r"""MariaDB and MySQL: a session, rows as text, rows into a table.
 
-Sessions quote names as the others do (``ANSI_QUOTES``), take a backslash for a backslash, refuse what does not fit, and speak UTC.
-A source is read in one consistent snapshot that cannot write. Bytes are spelt as PostgreSQL writes them (``\x00ff``), bits as a
-number, moments without zeros at their end.
+Sessions quote names as the others do (``ANSI_QUOTES``), take a backslash for a backslash, refuse what does not fit, and
+speak UTC. A source is read in one consistent snapshot that cannot write. Bytes are spelt as PostgreSQL writes them
+(``\x00ff``), bits as a number, moments without zeros at their end.
 
-Departure: a statement that makes or drops a table ends the transaction around it. A table that the journal does not name is dropped
-and made again, so that after a crash each table is absent, unfinished or complete, and never half loaded and called complete.
-"""
+Departure: a statement that makes or drops a table ends the transaction around it. A table that the journal does not
+name is dropped and made again, so that after a crash each table is absent, unfinished or complete, and never half
+loaded and called complete."""
 
 from __future__ import annotations
 
@@ -22,7 +22,16 @@ from sfumato.io.sql.addresses import address_of, listed, quoted
 from sfumato.io.sql.server_errors import connection_problem, plain_server_errors
 
 _MODE = "ANSI_QUOTES,NO_BACKSLASH_ESCAPES,STRICT_ALL_TABLES,NO_AUTO_VALUE_ON_ZERO,NO_ENGINE_SUBSTITUTION"
-_SPATIAL = ("geometry", "point", "linestring", "polygon", "multipoint", "multilinestring", "multipolygon", "geometrycollection")
+_SPATIAL = (
+    "geometry",
+    "point",
+    "linestring",
+    "polygon",
+    "multipoint",
+    "multilinestring",
+    "multipolygon",
+    "geometrycollection",
+)
 _AT_ONCE, _LONGEST = 500, 1 << 20
 """Rows, and characters, of one statement."""
 
@@ -54,7 +63,9 @@ def open_mariadb(url: str, write: bool, namespace: str | None) -> MariaConnectio
     address = address_of(url)
     pymysql = _driver()
     if namespace:
-        raise DataError("MariaDB knows no schemas inside of a database", hint="name the database in the URL and leave 'schema' out")
+        raise DataError(
+            "MariaDB knows no schemas inside of a database", hint="name the database in the URL and leave 'schema' out"
+        )
     if not address.database:
         raise DataError("the URL names no database", hint="write mariadb://user@host/name")
     named = address.translate_connect_args(username="user")

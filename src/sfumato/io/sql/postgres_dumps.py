@@ -1,13 +1,14 @@
-r"""A dump of `pg_dump` as a source: it is restored into an empty database that the URL names, once, and read from there.
+r"""A dump of `pg_dump` as a source: it is restored into an empty database that the URL names, once, and read from
+there.
 
     postgresql://user@host/scratch?restore=/path/to/shop.dump
 
-A plain dump is carried out statement by statement and COPY by COPY in one transaction; everything else goes through `pg_restore`,
-in one transaction, too. A digest of the file stands in the scratch database afterwards, so that the next command reads without
-restoring, and another file, or a database that holds anything else, is refused.
+A plain dump is carried out statement by statement and COPY by COPY in one transaction; everything else goes through
+`pg_restore`, in one transaction, too. A digest of the file stands in the scratch database afterwards, so that the next
+command reads without restoring, and another file, or a database that holds anything else, is refused.
 
-A plain dump is a program. Lines for the terminal program (``\!`` would start a shell) are refused, but its statements run with the
-rights of the user of the URL: restore what you do not trust into a server that holds nothing else.
+A plain dump is a program. Lines for the terminal program (``\!`` would start a shell) are refused, but its statements
+run with the rights of the user of the URL: restore what you do not trust into a server that holds nothing else.
 
 
 Programs
@@ -58,7 +59,9 @@ def restore(raw: Any, url: str, path: Path) -> None:
             raise DataError("the scratch database holds another dump", where=path.name, hint="give an empty database")
         return
     if raw.execute(_HELD).fetchone()[0]:
-        raise DataError("the scratch database is not empty", where=path.name, hint="a dump is restored into an empty database only")
+        raise DataError(
+            "the scratch database is not empty", where=path.name, hint="a dump is restored into an empty database only"
+        )
     with plain_server_errors("restoring the dump"):
         if _is_plain(path):
             _carry_out(raw, path, digest)
@@ -98,7 +101,9 @@ def _is_plain(path: Path) -> bool:
     if head.startswith(b"PGDMP") or head[257:262] == b"ustar":
         return False
     if b"PostgreSQL database dump" not in head:
-        raise DataError("the file is no dump of pg_dump", where=path.name, hint="make one with: pg_dump --format=custom")
+        raise DataError(
+            "the file is no dump of pg_dump", where=path.name, hint="make one with: pg_dump --format=custom"
+        )
     return True
 
 
@@ -122,7 +127,9 @@ def _sections(source: BinaryIO, name: str) -> Iterator[bytes]:
     for line in iter(source.readline, b""):
         if line.startswith(b"\\"):
             if not line.startswith(_HARMLESS):
-                raise DataError("the dump holds a command for the terminal program", where=name, hint="make it with pg_dump")
+                raise DataError(
+                    "the dump holds a command for the terminal program", where=name, hint="make it with pg_dump"
+                )
             continue
         if _COPY.match(line):
             if held.strip():
@@ -132,7 +139,9 @@ def _sections(source: BinaryIO, name: str) -> Iterator[bytes]:
             continue
         held += line
         if len(held) > _SECTION:
-            raise DataError("the dump has too many statements in one piece", where=name, hint="dump rows with COPY, not as INSERT")
+            raise DataError(
+                "the dump has too many statements in one piece", where=name, hint="dump rows with COPY, not as INSERT"
+            )
     if held.strip():
         yield bytes(held)
 
@@ -148,7 +157,13 @@ def _rows(source: BinaryIO, name: str) -> Iterator[bytes]:
 def _through_program(url: str, path: Path) -> None:
     """`pg_restore` into the database of the URL; its complaints may hold values and are not repeated."""
     address = address_of(url)
-    options = ["--no-owner", "--no-privileges", "--exit-on-error", "--single-transaction", f"--dbname={address.database}"]
+    options = [
+        "--no-owner",
+        "--no-privileges",
+        "--exit-on-error",
+        "--single-transaction",
+        f"--dbname={address.database}",
+    ]
     command = [program("pg_restore"), *options, "--", os.fspath(path)]
     try:
         done = subprocess.run(command, env={**os.environ, **environment_of(address)}, capture_output=True, check=False)  # noqa: S603
@@ -156,7 +171,11 @@ def _through_program(url: str, path: Path) -> None:
         raise DataError("the dump could not be restored", where=path.name, hint="check that pg_restore runs") from None
     if done.returncode != 0:
         newer = b"unsupported version" in done.stderr
-        hint = "install the client programs of the version that made it" if newer else "check the dump and the extensions it needs"
+        hint = (
+            "install the client programs of the version that made it"
+            if newer
+            else "check the dump and the extensions it needs"
+        )
         raise DataError("the dump could not be restored", where=path.name, hint=hint)
 
 

@@ -1,4 +1,5 @@
-"""What PostgreSQL's catalogue says about the tables of one schema, or of all; tables that an extension owns are left alone.
+"""What PostgreSQL's catalogue says about the tables of one schema, or of all; tables that an extension owns are left
+alone.
 
 
 Postgres types
@@ -23,7 +24,8 @@ SELECT c.oid, {name}, c.relkind, c.relrowsecurity,
        EXISTS (SELECT 1 FROM pg_inherits h WHERE h.inhrelid = c.oid)
 FROM pg_class c
 WHERE {inside} AND c.relkind IN ('r', 'p', 'v', 'm', 'f') AND NOT c.relispartition
-  AND NOT EXISTS (SELECT 1 FROM pg_depend d WHERE d.objid = c.oid AND d.classid = 'pg_class'::regclass AND d.deptype = 'e')
+  AND NOT EXISTS (SELECT 1 FROM pg_depend d WHERE d.objid = c.oid AND d.classid = 'pg_class'::regclass
+    AND d.deptype = 'e')
 ORDER BY 2"""
 
 _COLUMNS = """
@@ -31,7 +33,8 @@ SELECT a.attrelid, a.attname, a.atttypid, a.atttypmod, format_type(a.atttypid, a
        pg_get_expr(d.adbin, d.adrelid), a.attidentity, a.attgenerated,
        CASE WHEN a.attcollation <> t.typcollation THEN a.attcollation::regcollation::text ELSE '' END,
        (SELECT format('START %s INCREMENT %s MINVALUE %s MAXVALUE %s CACHE %s%s',
-                      q.seqstart, q.seqincrement, q.seqmin, q.seqmax, q.seqcache, CASE WHEN q.seqcycle THEN ' CYCLE' ELSE '' END)
+                      q.seqstart, q.seqincrement, q.seqmin, q.seqmax, q.seqcache,
+                        CASE WHEN q.seqcycle THEN ' CYCLE' ELSE '' END)
         FROM pg_depend n JOIN pg_sequence q ON q.seqrelid = n.objid
         WHERE a.attidentity <> '' AND n.deptype = 'i' AND n.refobjid = a.attrelid AND n.refobjsubid = a.attnum)
 FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid JOIN pg_type t ON t.oid = a.atttypid
@@ -56,7 +59,8 @@ SELECT i.inhparent, i.inhrelid FROM pg_inherits i JOIN pg_class c ON c.oid = i.i
 WHERE c.relispartition AND c.relkind IN ('r', 'p', 'f') ORDER BY 1, 2"""
 
 _INDEXES = """
-SELECT i.indrelid, pg_get_indexdef(i.indexrelid, 0, true), i.indisunique AND i.indpred IS NULL AND NOT 0 = ANY (i.indkey::int2[]),
+SELECT i.indrelid, pg_get_indexdef(i.indexrelid, 0, true), i.indisunique AND i.indpred IS NULL
+  AND NOT 0 = ANY (i.indkey::int2[]),
        ARRAY(SELECT a.attname::text FROM generate_series(0, i.indnkeyatts - 1) s(n)
              JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = i.indkey[s.n] ORDER BY s.n)
 FROM pg_index i JOIN pg_class c ON c.oid = i.indrelid
@@ -70,15 +74,19 @@ SELECT {name}, format_type(q.seqtypid, NULL), q.seqstart, q.seqincrement, q.seqm
 FROM pg_sequence q JOIN pg_class c ON c.oid = q.seqrelid
 LEFT JOIN pg_depend d ON d.objid = q.seqrelid AND d.deptype = 'a' AND d.classid = 'pg_class'::regclass
   AND d.refclassid = 'pg_class'::regclass AND d.refobjsubid > 0
-LEFT JOIN pg_class o ON o.oid = d.refobjid LEFT JOIN pg_attribute a ON a.attrelid = d.refobjid AND a.attnum = d.refobjsubid
+LEFT JOIN pg_class o ON o.oid = d.refobjid LEFT JOIN pg_attribute a ON a.attrelid = d.refobjid
+  AND a.attnum = d.refobjsubid
 WHERE q.seqrelid = %s::regclass"""
 
 _FUNCTIONS = """
-SELECT DISTINCT f.oid::regprocedure::text, pg_get_functiondef(f.oid) FROM pg_proc f JOIN pg_depend d ON d.refobjid = f.oid
+SELECT DISTINCT f.oid::regprocedure::text, pg_get_functiondef(f.oid) FROM pg_proc f
+  JOIN pg_depend d ON d.refobjid = f.oid
 WHERE d.refclassid = 'pg_proc'::regclass AND f.prokind = 'f' AND {functions}
   AND d.classid IN ('pg_constraint'::regclass, 'pg_attrdef'::regclass, 'pg_class'::regclass, 'pg_type'::regclass)
-  AND NOT EXISTS (SELECT 1 FROM pg_class v WHERE v.oid = d.objid AND d.classid = 'pg_class'::regclass AND v.relkind <> 'i')
-  AND NOT EXISTS (SELECT 1 FROM pg_depend e WHERE e.objid = f.oid AND e.classid = 'pg_proc'::regclass AND e.deptype = 'e')"""
+  AND NOT EXISTS (SELECT 1 FROM pg_class v WHERE v.oid = d.objid AND d.classid = 'pg_class'::regclass
+    AND v.relkind <> 'i')
+  AND NOT EXISTS (SELECT 1 FROM pg_depend e WHERE e.objid = f.oid AND e.classid = 'pg_proc'::regclass
+    AND e.deptype = 'e')"""
 
 _NEXT = re.compile(r"^nextval\('((?:[^']|'')+)'::regclass\)$")
 _ACTIONS = {"a": "NO ACTION", "r": "RESTRICT", "c": "CASCADE", "n": "SET NULL", "d": "SET DEFAULT"}
@@ -92,12 +100,22 @@ def postgres_schema(link: Session) -> Schema:
     partial = _settle_partition_keys({row[0]: str(row[1]) for row in found}, keys, link.rows(_PARTITIONS))
     sequences: dict[str, SequenceFacts] = {}
     tables = [
-        _table(str(name), [_column(link, row, types, sequences) for row in columns[oid]], keys[oid], indexes[oid], partial[oid])
+        _table(
+            str(name),
+            [_column(link, row, types, sequences) for row in columns[oid]],
+            keys[oid],
+            indexes[oid],
+            partial[oid],
+        )
         for oid, name, kind, *_ in found
         if kind in ("r", "p")
     ]
     namespace = str(link.rows("SELECT current_schema()")[0][0])
-    named = [*(table.name for table in tables), *(one.name for one in types.declared()), *(one.name for one in sequences.values())]
+    named = [
+        *(table.name for table in tables),
+        *(one.name for one in types.declared()),
+        *(one.name for one in sequences.values()),
+    ]
     used = tuple(sorted({name.partition(".")[0] for name in named} & link.others))
     return Schema(
         tuple(tables),
@@ -169,7 +187,8 @@ Rows = list[tuple[Any, ...]]
 
 
 def _settle_partition_keys(names: dict[int, str], keys: dict[int, Rows], pairs: Rows) -> defaultdict[int, Rows]:
-    """Give every table the foreign keys that all of its partitions declare, and return those that only some of them declare.
+    """Give every table the foreign keys that all of its partitions declare, and return those that only some of them
+    declare.
 
     A key that refers to a single partition refers to rows of the whole table, and is returned as well. `pairs` are
     partitioned tables with their partitions, `names` the tables that are read.
@@ -228,7 +247,11 @@ def _table(name: str, columns: list[ColumnFacts], keys: Rows, indexes: Rows, par
         tuple(CheckConstraint(str(key[0]), _inside_check(key[2])) for key in keys if key[1] == "c"),
         "",
         tuple(str(index[0]) for index in indexes),
-        tuple(CheckConstraint(str(key[0]), str(key[2]).removesuffix(" NOT VALID")) for key in keys if key[1] != "f" or key[4]),
+        tuple(
+            CheckConstraint(str(key[0]), str(key[2]).removesuffix(" NOT VALID"))
+            for key in keys
+            if key[1] != "f" or key[4]
+        ),
         tuple(_foreign_key(name, key) for key in partial if key[4]),
     )
 
@@ -265,7 +288,9 @@ def _left_out(found: Rows, keys: dict[int, Rows], partial: dict[int, Rows]) -> l
                 sentences.append(f"foreign key '{key[0]}' of table '{name}' leaves the schema and is not copied")
         for key in partial[oid]:
             if key[4]:
-                sentences.append(f"foreign key '{key[0]}' is about some partitions of '{name}' or '{key[3]}'; the copy lacks it")
+                sentences.append(
+                    f"foreign key '{key[0]}' is about some partitions of '{name}' or '{key[3]}'; the copy lacks it"
+                )
     return sentences
 
 
@@ -275,8 +300,10 @@ def _left_out(found: Rows, keys: dict[int, Rows], partial: dict[int, Rows]) -> l
 
 KINDS = {
     "int2": "integer", "int4": "integer", "int8": "integer", "numeric": "decimal", "float4": "float", "float8": "float",
-    "text": "text", "varchar": "text", "bpchar": "text", "name": "text", "citext": "text", "date": "date", "time": "time",
-    "timetz": "time", "timestamp": "timestamp", "timestamptz": "timestamp", "bool": "boolean", "uuid": "uuid", "json": "json",
+    "text": "text", "varchar": "text", "bpchar": "text", "name": "text", "citext": "text", "date": "date",
+    "time": "time",
+    "timetz": "time", "timestamp": "timestamp", "timestamptz": "timestamp", "bool": "boolean", "uuid": "uuid",
+    "json": "json",
     "jsonb": "json", "bytea": "binary",
 }  # fmt: skip
 
@@ -353,7 +380,10 @@ class Types:
 
     def statement_of(self, name: str) -> str | None:
         """How a declared type of this database would be created, if it has one of this name."""
-        oid = next((oid for oid, entry in self.known.items() if entry.full == name and entry.ours and entry.sort in "edc"), None)
+        oid = next(
+            (oid for oid, entry in self.known.items() if entry.full == name and entry.ours and entry.sort in "edc"),
+            None,
+        )
         return None if oid is None else self._statement(oid, self.known[oid])[0]
 
     def _declare(self, oid: int) -> str:

@@ -1,7 +1,7 @@
 """Rows out of a database: each value is the text the server writes for it, a null is a null.
 
-PostgreSQL sends CSV (`COPY … TO STDOUT`): an unquoted nothing is a null, a quoted one the empty text. SQLite sends values,
-which are spelt by `storage`, DuckDB and MariaDB columns of text. All tables come from one snapshot.
+PostgreSQL sends CSV (`COPY … TO STDOUT`): an unquoted nothing is a null, a quoted one the empty text. SQLite sends
+values, which are spelt by `storage`, DuckDB and MariaDB columns of text. All tables come from one snapshot.
 
 Cost: some megabytes at a time; a table that is larger than its share of the memory goes to the shelf as it comes
 (`data/memory_map.py`).
@@ -11,19 +11,18 @@ Sampling
 --------
 Large tables by a sample of their rows, and what a sample cannot prove asked of the server: how many rows break a rule.
 
-Of a table that others refer to, the rows that theirs refer to are in the sample, too, so that every sampled row finds the one it
-refers to; where that cannot be asked by one column (composite keys, circles) it is read whole. The row with the largest key is in
-every sample: what a key needs room for is known from it.
+Of a table that others refer to, the rows that theirs refer to are in the sample, too, so that every sampled row finds
+the one it refers to; where that cannot be asked by one column (composite keys, circles) it is read whole. The row with
+the largest key is in every sample: what a key needs room for is known from it.
 
 
 Single
 ------
 One table of a database, through SQLAlchemy. The source is only read.
 
-Any dialect that SQLAlchemy finds a driver for will do here: one table needs no more than its columns and its rows. Whole databases
-need much that `sqlalchemy.inspect` does not see or not inside our snapshot (sequences, domains, keys that were never validated,
-conditions as they are written), and ask the servers themselves.
-"""
+Any dialect that SQLAlchemy finds a driver for will do here: one table needs no more than its columns and its rows.
+Whole databases need much that `sqlalchemy.inspect` does not see or not inside our snapshot (sequences, domains, keys
+that were never validated, conditions as they are written), and ask the servers themselves."""
 
 from __future__ import annotations
 
@@ -88,7 +87,9 @@ def _sampled(link: Session, schema: Schema, progress: Progress | None, shares: M
         with plain_server_errors(f"reading table '{name}'"):
             frames[name] = read(link, table, sample_condition(link, table, shares[name]) if name in shares else "")
             if name in shares:
-                more = [read(link, table, clause) for clause in referenced_conditions(schema, table, frames, frames[name])]
+                more = [
+                    read(link, table, clause) for clause in referenced_conditions(schema, table, frames, frames[name])
+                ]
                 frames[name] = pa.concat_tables([frames[name], *more])
     return {table.name: Table(frames[table.name]) for table in schema.tables}
 
@@ -115,14 +116,16 @@ def _joined(pieces: Iterable[pa.Table], names: Sequence[str]) -> pa.Table:
 def _postgres(link: Session, table: TableFacts, clause: str) -> pa.Table:
     columns = ", ".join(f"{quoted(c.name)}::text" if c.kind == "boolean" else quoted(c.name) for c in table.columns)
     query = f"SELECT {columns} FROM {link.rows_of(table.name)}{clause}"
-    return _joined((_parsed(piece, table) for piece in _pieces(link, f"COPY ({query}) TO STDOUT (FORMAT csv)")), table.names)
+    return _joined(
+        (_parsed(piece, table) for piece in _pieces(link, f"COPY ({query}) TO STDOUT (FORMAT csv)")), table.names
+    )
 
 
 def _pieces(link: Session, statement: str) -> Iterator[bytearray]:
     """Whole rows, some megabytes at a time.
 
-    The server sends one row per message; libpq itself is asked for them, since a driver's loop per row costs more than all else.
-    """
+    The server sends one row per message; libpq itself is asked for them, since a driver's loop per row costs more than
+    all else."""
     from psycopg import pq
 
     server = link.raw.pgconn
@@ -155,7 +158,9 @@ def _parsed(piece: bytearray, table: TableFacts) -> pa.Table:
     try:
         return pa_csv.read_csv(
             reader_of(piece),
-            pa_csv.ReadOptions(column_names=[str(i) for i in range(len(names))], use_threads=False, block_size=len(piece) + 1),
+            pa_csv.ReadOptions(
+                column_names=[str(i) for i in range(len(names))], use_threads=False, block_size=len(piece) + 1
+            ),
             pa_csv.ParseOptions(newlines_in_values=True, ignore_empty_lines=False),
             pa_csv.ConvertOptions(
                 column_types={str(i): pa.string() for i in range(len(names))},
@@ -166,7 +171,8 @@ def _parsed(piece: bytearray, table: TableFacts) -> pa.Table:
         ).rename_columns(names)
     except pa.ArrowInvalid:
         raise DataError(
-            f"table '{table.name}' holds text that is not UTF-8", hint="repair its encoding in the source, or leave the table out"
+            f"table '{table.name}' holds text that is not UTF-8",
+            hint="repair its encoding in the source, or leave the table out",
         ) from None
 
 
@@ -237,8 +243,11 @@ def sample_condition(link: Session, table: TableFacts, share: float) -> str:
     return f" WHERE {_CHANCE[link.dialect].format(share)}{largest}"
 
 
-def referenced_conditions(schema: Schema, table: TableFacts, frames: Mapping[str, pa.Table], there: pa.Table) -> Iterator[str]:
-    """Conditions for the rows of a table that the rows read so far refer to and that are not there yet, some at a time."""
+def referenced_conditions(
+    schema: Schema, table: TableFacts, frames: Mapping[str, pa.Table], there: pa.Table
+) -> Iterator[str]:
+    """Conditions for the rows of a table that the rows read so far refer to and that are not there yet, some at a
+    time."""
     keys = [key for key in schema.foreign_keys if key.parent == table.name and key.table in frames]
     if not keys:
         return
@@ -279,7 +288,9 @@ class RowCounter:
         """Rows whose text is none of these; what is missing is not counted."""
         text = f"CAST({quoted(column)} AS {self._text})"
         listed = ", ".join(map(literal, values))
-        return self._one(f"SELECT count(*) FROM {self.link.rows_of(table)} WHERE {text} <> '' AND {text} NOT IN ({listed})")
+        return self._one(
+            f"SELECT count(*) FROM {self.link.rows_of(table)} WHERE {text} <> '' AND {text} NOT IN ({listed})"
+        )
 
     def dangling(self, child: str, columns: Mapping[str, str], parent: str) -> int:
         """Rows that refer to nothing; `columns` maps the child's columns to the parent's."""
@@ -291,8 +302,12 @@ class RowCounter:
     def joined(self, child: str, columns: Mapping[str, str], parent: str, *, as_text: bool = False) -> int:
         """Rows that find the row they refer to; `as_text` compares columns of different types."""
         spelt = f"CAST({{}} AS {self._text})" if as_text else "{}"
-        pairs = [(spelt.format(f"p.{quoted(there)}"), spelt.format(f"c.{quoted(here)}")) for here, there in columns.items()]
-        above = f"SELECT 1 FROM {self.link.rows_of(parent)} p WHERE {' AND '.join(f'{one} = {two}' for one, two in pairs)}"
+        pairs = [
+            (spelt.format(f"p.{quoted(there)}"), spelt.format(f"c.{quoted(here)}")) for here, there in columns.items()
+        ]
+        above = (
+            f"SELECT 1 FROM {self.link.rows_of(parent)} p WHERE {' AND '.join(f'{one} = {two}' for one, two in pairs)}"
+        )
         full = " AND ".join(self._refers(here) for here in columns)
         return self._one(f"SELECT count(*) FROM {self.link.rows_of(child)} c WHERE {full} AND EXISTS ({above})")
 
@@ -344,7 +359,9 @@ def read_sql(url: str, table: str) -> pa.Table:
     except sa.exc.OperationalError as error:
         raise connection_problem(error) from None
     except (sa.exc.SQLAlchemyError, ImportError) as error:
-        raise DataError(f"cannot read the database: {type(error).__name__}", hint="check the URL and the rights") from None
+        raise DataError(
+            f"cannot read the database: {type(error).__name__}", hint="check the URL and the rights"
+        ) from None
     if not rows:
         raise DataError(f"table '{table}' has no rows", hint="give a table with at least one record")
     return _columns(columns, list(zip(*rows, strict=True)))

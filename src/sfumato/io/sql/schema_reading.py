@@ -13,8 +13,8 @@ What DuckDB says about the tables of a file, by its own catalogue functions.
 
 Mariadb schema
 --------------
-What MariaDB (or MySQL) says about the tables of a database: its information schema, and SHOW CREATE TABLE for a copy of it.
-"""
+What MariaDB (or MySQL) says about the tables of a database: its information schema, and SHOW CREATE TABLE for a copy of
+it."""
 
 from __future__ import annotations
 
@@ -37,7 +37,8 @@ from sfumato.io.sql.sqlite_storage import affinity
 
 _KINDS = (
     ("BOOL", "boolean"), ("DATETIME", "timestamp"), ("TIMESTAMP", "timestamp"), ("DATE", "date"), ("TIME", "time"),
-    ("JSON", "json"), ("UUID", "uuid"), ("GUID", "uuid"), ("DECIMAL", "decimal"), ("NUMERIC", "decimal"), ("MONEY", "decimal"),
+    ("JSON", "json"), ("UUID", "uuid"), ("GUID", "uuid"), ("DECIMAL", "decimal"), ("NUMERIC", "decimal"), ("MONEY",
+    "decimal"),
     ("BINARY", "binary"),
 )  # fmt: skip
 _BY_AFFINITY = {"INTEGER": "integer", "TEXT": "text", "BLOB": "binary", "REAL": "float", "NUMERIC": "decimal"}
@@ -65,7 +66,9 @@ def _table(link: Session, name: str, names: dict[str, str], strict: bool) -> Tab
     )
     keys = _foreign_keys(link, name, names, {row[1].lower(): row[1] for row in info})
     conditions = tuple(CheckConstraint(label, text) for label, text in checks(sql))
-    return TableFacts(name, columns, primary, _uniques(link, name), keys, conditions, sql, tuple(str(row[0]) for row in indexes))
+    return TableFacts(
+        name, columns, primary, _uniques(link, name), keys, conditions, sql, tuple(str(row[0]) for row in indexes)
+    )
 
 
 def _rowid_alias(link: Session, name: str, info: list[tuple[Any, ...]], primary: tuple[str, ...]) -> str:
@@ -123,7 +126,8 @@ def _uniques(link: Session, name: str) -> tuple[tuple[str, ...], ...]:
 
 
 def _foreign_keys(link: Session, name: str, names: dict[str, str], columns: dict[str, str]) -> tuple[ForeignKey, ...]:
-    """SQLite compares names without regard to case; a missing column list means the parent's primary key (filled in later)."""
+    """SQLite compares names without regard to case; a missing column list means the parent's primary key (filled in
+    later)."""
     grouped: dict[int, list[tuple[Any, ...]]] = {}
     for row in link.rows(f"PRAGMA foreign_key_list({literal(name)})"):
         grouped.setdefault(row[0], []).append(row)
@@ -156,7 +160,9 @@ def _with_parents(tables: tuple[TableFacts, ...]) -> tuple[TableFacts, ...]:
 
 
 def _left_out(link: Session, listed: list[tuple[Any, ...]]) -> list[str]:
-    sentences = [f"'{row[1]}' is a {row[2]} table and is not copied" for row in listed if row[2] in ("virtual", "shadow")]
+    sentences = [
+        f"'{row[1]}' is a {row[2]} table and is not copied" for row in listed if row[2] in ("virtual", "shadow")
+    ]
     sentences += [f"'{row[1]}' is a view and is not copied" for row in listed if row[2] == "view"]
     triggered = link.rows("SELECT DISTINCT tbl_name FROM sqlite_master WHERE type = 'trigger' ORDER BY 1")
     return sorted(sentences) + [f"the triggers of table '{row[0]}' are not copied" for row in triggered]
@@ -170,7 +176,8 @@ _NAMED = "CASE WHEN schema_name = current_schema() THEN {0} ELSE schema_name || 
 _HERE = "database_name = current_database() AND NOT internal"
 _TABLES = f"SELECT {_NAMED.format('table_name')} FROM duckdb_tables() WHERE {_HERE} AND NOT temporary ORDER BY 1"
 _COLUMNS = f"""
-SELECT {_NAMED.format("table_name")}, column_name, data_type, is_nullable, column_default, is_generated, generation_expression
+SELECT {_NAMED.format("table_name")}, column_name, data_type, is_nullable, column_default, is_generated,
+  generation_expression
 FROM duckdb_columns() WHERE {_HERE} ORDER BY column_index"""
 _CONSTRAINTS = f"""
 SELECT {_NAMED.format("table_name")}, constraint_type, constraint_column_names, expression,
@@ -190,7 +197,8 @@ _DUCKDB_SCHEMA_KINDS = {
     "HUGEINT": "integer", "UTINYINT": "integer", "USMALLINT": "integer", "UINTEGER": "integer", "UBIGINT": "integer",
     "UHUGEINT": "integer", "FLOAT": "float", "DOUBLE": "float", "VARCHAR": "text", "DATE": "date", "TIME": "time",
     "TIME WITH TIME ZONE": "time", "TIMESTAMP": "timestamp", "TIMESTAMP_S": "timestamp", "TIMESTAMP_MS": "timestamp",
-    "TIMESTAMP_NS": "timestamp", "TIMESTAMP WITH TIME ZONE": "timestamp", "UUID": "uuid", "JSON": "json", "BLOB": "binary",
+    "TIMESTAMP_NS": "timestamp", "TIMESTAMP WITH TIME ZONE": "timestamp", "UUID": "uuid", "JSON": "json",
+    "BLOB": "binary",
 }  # fmt: skip
 _DECIMAL = re.compile(r"DECIMAL\((\d+),\s*(\d+)\)")
 _CHOICE = re.compile(r"'((?:[^']|'')*)'")
@@ -203,7 +211,9 @@ def duckdb_schema(link: Session) -> Schema:
     names = [str(row[0]) for row in link.rows(_TABLES)]
     sequences = {row[0]: row for row in link.rows(_SEQUENCES)}
     columns, rules, indexes = (_by_table(link.rows(query)) for query in (_COLUMNS, _CONSTRAINTS, _INDEXES))
-    tables = tuple(_duckdb_schema_table(n, columns.get(n, []), rules.get(n, []), indexes.get(n, []), sequences) for n in names)
+    tables = tuple(
+        _duckdb_schema_table(n, columns.get(n, []), rules.get(n, []), indexes.get(n, []), sequences) for n in names
+    )
     used = {column.sequence for table in tables for column in table.columns}
     left_out = [f"'{row[0]}' is a view and is not copied" for row in link.rows(_VIEWS)]
     left_out += [f"the type '{row[0]}' is written out in the columns that have it" for row in link.rows(_TYPES)]
@@ -226,16 +236,22 @@ def _sequence(link: Session, row: tuple[Any, ...]) -> SequenceFacts:
     return SequenceFacts(name, f"CREATE SEQUENCE {link.relation(name)} {bounds}")
 
 
-def _duckdb_schema_table(name: str, columns: Rows, rules: Rows, indexes: Rows, sequences: Mapping[str, Any]) -> TableFacts:
+def _duckdb_schema_table(
+    name: str, columns: Rows, rules: Rows, indexes: Rows, sequences: Mapping[str, Any]
+) -> TableFacts:
     def of(kind: str) -> Rows:
         return [rule for rule in rules if rule[0] == kind]
 
     primary = next((tuple(rule[1]) for rule in of("PRIMARY KEY")), ())
-    uniques = {tuple(rule[1]) for rule in of("UNIQUE")} | {found for row in indexes if row[1] and (found := _indexed(row, columns))}
+    uniques = {tuple(rule[1]) for rule in of("UNIQUE")} | {
+        found for row in indexes if row[1] and (found := _indexed(row, columns))
+    }
     keys = tuple(ForeignKey(name, tuple(rule[1]), rule[3], tuple(rule[4])) for rule in of("FOREIGN KEY"))
     checks = tuple(CheckConstraint("", rule[2]) for rule in of("CHECK"))
     facts = tuple(_duckdb_schema_column(row, sequences) for row in columns)
-    return TableFacts(name, facts, primary, tuple(sorted(uniques)), keys, checks, "", tuple(str(row[0]) for row in indexes))
+    return TableFacts(
+        name, facts, primary, tuple(sorted(uniques)), keys, checks, "", tuple(str(row[0]) for row in indexes)
+    )
 
 
 def _indexed(index: tuple[Any, ...], columns: Rows) -> tuple[str, ...]:
@@ -268,7 +284,8 @@ def _duckdb_schema_column(row: tuple[Any, ...], sequences: Mapping[str, Any]) ->
 def duckdb_kind_of(native: str) -> str:
     """Our word for a type.
 
-    >>> [duckdb_kind_of(native) for native in ("INTEGER[]", "DECIMAL(10,2)", "ENUM('a', 'b')", "STRUCT(a INTEGER)", "INTERVAL")]
+    >>> [duckdb_kind_of(native) for native in ("INTEGER[]", "DECIMAL(10,2)", "ENUM('a', 'b')", "STRUCT(a INTEGER)",
+    ...     "INTERVAL")]
     ['list', 'decimal', 'enum', 'struct', 'interval']
     """
     if native.endswith("]"):
@@ -283,7 +300,8 @@ def duckdb_kind_of(native: str) -> str:
 
 _MARIADB_SCHEMA_HERE = "table_schema = database()"
 _MARIADB_SCHEMA_TABLES = (
-    f"SELECT table_name FROM information_schema.tables WHERE {_MARIADB_SCHEMA_HERE} AND table_type = 'BASE TABLE' ORDER BY 1"
+    f"SELECT table_name FROM information_schema.tables WHERE {_MARIADB_SCHEMA_HERE} AND table_type = 'BASE TABLE' ORDER"
+    " BY 1"
 )
 _MARIADB_SCHEMA_COLUMNS = f"""
 SELECT table_name, column_name, data_type, column_type, is_nullable, column_default, extra, generation_expression,
@@ -303,27 +321,36 @@ _CHECKS = """
 SELECT table_name, constraint_name, check_clause FROM information_schema.check_constraints
 WHERE constraint_schema = database() ORDER BY constraint_name"""
 _LEFT_OUT = (
-    ("SELECT table_name FROM information_schema.views WHERE table_schema = database()", "'{}' is a view and is not copied"),
+    (
+        "SELECT table_name FROM information_schema.views WHERE table_schema = database()",
+        "'{}' is a view and is not copied",
+    ),
     (
         "SELECT DISTINCT event_object_table FROM information_schema.triggers WHERE trigger_schema = database()",
         "the triggers of table '{}' are not copied",
     ),
-    ("SELECT routine_name FROM information_schema.routines WHERE routine_schema = database()", "the routine '{}' is not copied"),
+    (
+        "SELECT routine_name FROM information_schema.routines WHERE routine_schema = database()",
+        "the routine '{}' is not copied",
+    ),
 )
 
 _MARIADB_SCHEMA_KINDS = {
-    "tinyint": "integer", "smallint": "integer", "mediumint": "integer", "int": "integer", "bigint": "integer", "year": "integer",
+    "tinyint": "integer", "smallint": "integer", "mediumint": "integer", "int": "integer", "bigint": "integer",
+    "year": "integer",
     "decimal": "decimal", "float": "float", "double": "float", "char": "text", "varchar": "text", "tinytext": "text",
     "text": "text", "mediumtext": "text", "longtext": "text", "date": "date", "time": "time", "datetime": "timestamp",
     "timestamp": "timestamp",
-    "binary": "binary", "varbinary": "binary", "tinyblob": "binary", "blob": "binary", "mediumblob": "binary", "longblob": "binary",
+    "binary": "binary", "varbinary": "binary", "tinyblob": "binary", "blob": "binary", "mediumblob": "binary",
+    "longblob": "binary",
 }  # fmt: skip
 _JSON = re.compile(r"\s*json_valid\(`(.+)`\)\s*", re.IGNORECASE)
 _COUNTED = re.compile(r" AUTO_INCREMENT=\d+")
 
 
 def mariadb_schema(link: Session) -> Schema:
-    """All tables of a database; expressions are asked for with names in backquotes, where a double quote can only be a text."""
+    """All tables of a database; expressions are asked for with names in backquotes, where a double quote can only be a
+    text."""
     link.run("SET sql_mode = REPLACE(@@sql_mode, 'ANSI_QUOTES', '')")
     try:
         return _schema(link)
@@ -332,10 +359,14 @@ def mariadb_schema(link: Session) -> Schema:
 
 
 def _schema(link: Session) -> Schema:
-    grouped = {query: _mariadb_schema_by_table(_rows(link, query)) for query in (_MARIADB_SCHEMA_COLUMNS, _UNIQUE, _KEYS, _CHECKS)}
+    grouped = {
+        query: _mariadb_schema_by_table(_rows(link, query))
+        for query in (_MARIADB_SCHEMA_COLUMNS, _UNIQUE, _KEYS, _CHECKS)
+    }
     names = [str(row[0]) for row in _rows(link, _MARIADB_SCHEMA_TABLES)]
     tables = tuple(
-        _mariadb_schema_table(link, name, {query: rows.get(name, []) for query, rows in grouped.items()}) for name in names
+        _mariadb_schema_table(link, name, {query: rows.get(name, []) for query, rows in grouped.items()})
+        for name in names
     )
     lost = [sentence.format(row[0]) for query, sentence in _LEFT_OUT for row in sorted(_rows(link, query))]
     away = {(name, row[0]) for name, rows in grouped[_KEYS].items() for row in rows if not int(row[6])}
@@ -386,7 +417,9 @@ def _mariadb_schema_foreign_keys(name: str, rows: Rows) -> tuple[ForeignKey, ...
     keys = []
     for label, parts in grouped.items():
         options = {"on delete": _action(parts[0][4]), "on update": _action(parts[0][5])}
-        keys.append(ForeignKey(name, tuple(p[1] for p in parts), parts[0][2], tuple(p[3] for p in parts), label, options))
+        keys.append(
+            ForeignKey(name, tuple(p[1] for p in parts), parts[0][2], tuple(p[3] for p in parts), label, options)
+        )
     return tuple(keys)
 
 
@@ -452,9 +485,12 @@ def _selected(schema: Schema, names: list[str]) -> Schema:
     for name in names:
         if name not in known:
             raise DataError(f"the database has no table '{name}'", hint=nearest(name, known))
-    lost = [key for table in schema.tables if table.name in names for key in table.foreign_keys if key.parent not in names]
+    lost = [
+        key for table in schema.tables if table.name in names for key in table.foreign_keys if key.parent not in names
+    ]
     sentences = [
-        f"the foreign key of '{k.table}' ({', '.join(k.columns)}) to '{k.parent}' leaves the selection and is not copied"
+        f"the foreign key of '{k.table}' ({', '.join(k.columns)}) to '{k.parent}' leaves the selection and is not"
+        " copied"
         for k in lost
     ]
     kept = tuple(_without(table, names) for table in schema.tables if table.name in names)

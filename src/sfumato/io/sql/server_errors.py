@@ -55,7 +55,11 @@ _CODES = {
         ("42830", "a foreign key points at columns that are not unique", "repair the schema, or leave the table out"),
         ("42883", "a function does not exist there", "create it in the target first"),
         ("42704", "a type does not exist there", "install the extension that brings it"),
-        ("1062", "a value that must be unique appears twice", "texts that differ only in case may be equal for the server"),
+        (
+            "1062",
+            "a value that must be unique appears twice",
+            "texts that differ only in case may be equal for the server",
+        ),
         ("1264", "a number is too large for its column", ""),
         ("1366 1292", "a value does not fit its column", ""),
         ("1071", "a key is too long for the server", "shorten the column, or leave the table out"),
@@ -98,7 +102,10 @@ def _postgres(error: Any, doing: str) -> DataError:
         return DataError(f"{doing}: the connection to the server was lost", hint="run again")
     what, hint = _CODES.get(state, _class_of(state))
     if state == "42883" and (missing := _FUNCTION.search(error.diag.message_primary or "")):
-        what, hint = f"there is no function {missing[1]} there", "install the extension that brings it, or leave the table out"
+        what, hint = (
+            f"there is no function {missing[1]} there",
+            "install the extension that brings it, or leave the table out",
+        )
     return DataError(f"{doing}: {what}", where=_where(error), hint=hint)
 
 

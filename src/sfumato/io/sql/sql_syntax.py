@@ -1,15 +1,18 @@
 """SQL read by sqlglot, as words and as trees: the one place that knows the library, loaded with the first text.
 
-A tree is a condition (or a value) over the columns of one table in a spelling that the dialects share: columns are named exactly
-as the table declares them, `= ANY (ARRAY[…])` is `IN (…)`, and the casts that PostgreSQL writes around everything are gone.
+A tree is a condition (or a value) over the columns of one table in a spelling that the dialects share: columns are
+named exactly as the table declares them, `= ANY (ARRAY[…])` is `IN (…)`, and the casts that PostgreSQL writes around
+everything are gone.
 
 Invariants
-    I1  Closed: a text that is not one expression to its end, that names anything but the given columns, that the dialects bind
-        differently (`a = b IN (1, 2)`), or that is too long or too deep, has no tree.
-    I2  A cast leaves only where no value changes by it: from constants that are spelt as their type spells them, and from anything
-        that becomes text or a number without limits. Every other cast stays in the tree, where readers refuse it.
+    I1  Closed: a text that is not one expression to its end, that names anything but the given columns, that the
+        dialects bind differently (`a = b IN (1, 2)`), or that is too long or too deep, has no tree.
+    I2  A cast leaves only where no value changes by it: from constants that are spelt as their type spells them, and
+        from anything that becomes text or a number without limits. Every other cast stays in the tree, where readers
+        refuse it.
 
->>> print(condition("(state)::text = ANY ((ARRAY['a'::character varying, 'b'::text])::text[])", ["state"], "postgresql"))
+>>> print(condition("(state)::text = ANY ((ARRAY['a'::character varying, 'b'::text])::text[])", ["state"],
+...     "postgresql"))
 ("state") IN ('a', 'b')
 >>> condition("price > 0; DROP TABLE t", ["price"], "sqlite") is None
 True
@@ -37,7 +40,8 @@ _WHOLE = {"TINYINT", "SMALLINT", "INT", "BIGINT"}
 _NUMERIC = _WHOLE | {"DECIMAL", "FLOAT", "DOUBLE"}
 _WIDE = {"TEXT", "VARCHAR", "DECIMAL"}
 _SPELT = {
-    "TEXT": ".*", "VARCHAR": ".*", "UUID": ".*", "USERDEFINED": ".*", "DATE": r"\d.*", "TIME": r"\d.*", "TIMESTAMP": r"\d.*",
+    "TEXT": ".*", "VARCHAR": ".*", "UUID": ".*", "USERDEFINED": ".*", "DATE": r"\d.*", "TIME": r"\d.*",
+    "TIMESTAMP": r"\d.*",
     "TIMESTAMPTZ": r"\d.*",
 }  # fmt: skip
 _TEXT = re.compile("'(?:[^']|'')*'")
@@ -81,7 +85,8 @@ def condition(sql: str, columns: Collection[str], dialect: str) -> Expr | None:
 def plain_condition(sql: str, columns: Collection[str], dialect: str) -> str | None:
     """The condition without brackets, each operation around its parts: one text for one meaning, whoever wrote it.
 
-    >>> plain_condition("((a > 0) AND (b))", ["a", "b"], "duckdb") == plain_condition("a > 0 AND b", ["a", "b"], "sqlite")
+    >>> plain_condition("((a > 0) AND (b))", ["a", "b"], "duckdb") == plain_condition("a > 0 AND b", ["a", "b"],
+    ...     "sqlite")
     True
     """
     from sqlglot.expressions import Paren
@@ -169,7 +174,12 @@ def _list(tree: Expr) -> None:
         asked = node.expression
         if isinstance(node, EQ) and isinstance(asked, Any):
             held = asked.this.unnest()
-        elif isinstance(node, NEQ) and isinstance(asked, Anonymous) and asked.name.upper() == "ALL" and len(asked.expressions) == 1:
+        elif (
+            isinstance(node, NEQ)
+            and isinstance(asked, Anonymous)
+            and asked.name.upper() == "ALL"
+            and len(asked.expressions) == 1
+        ):
             held = asked.expressions[0].unnest()
         else:
             continue
@@ -189,7 +199,9 @@ def _tokens(sql: str) -> list[Token]:
     try:
         return tokenize(sql, read="sqlite")
     except SqlglotError:
-        raise DataError("the declaration of a table cannot be read", hint="declare the table without unusual signs") from None
+        raise DataError(
+            "the declaration of a table cannot be read", hint="declare the table without unusual signs"
+        ) from None
 
 
 def _is_quoted(token: Token) -> bool:
@@ -220,7 +232,7 @@ def checks(sql: str) -> list[tuple[str, str]]:
 def computed(sql: str) -> dict[str, str]:
     """Expression of every computed column in a CREATE TABLE, by the name of the column in small letters.
 
-    >>> computed("CREATE TABLE t (a INT, [b] INT GENERATED ALWAYS AS (a * (2)) STORED, c AS (a || ','), PRIMARY KEY (a))")
+    >>> computed("CREATE TABLE t (a INT, [b] INT GENERATED ALWAYS AS (a * (2)) STORED, c AS (a || ','), UNIQUE (a))")
     {'b': 'a * (2)', 'c': "a || ','"}
     """
     read = _tokens(sql)

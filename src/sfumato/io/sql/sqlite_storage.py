@@ -2,8 +2,8 @@ r"""SQLite keeps a storage class with every value, whatever the column declares;
 
 A value is written plainly when its column's affinity gives it back as it was: numbers in numeric columns, text in text
 columns, text and canonical numbers in columns without affinity. Everything else carries a mark: ``\x`` bytes in hex (as
-PostgreSQL writes bytea), ``\i`` an integer, ``\r`` a real, ``\t`` a text. A text that looks marked is marked itself, so that
-`encode` and `decode` are inverse.
+PostgreSQL writes bytea), ``\i`` an integer, ``\r`` a real, ``\t`` a text. A text that looks marked is marked itself, so
+that `encode` and `decode` are inverse.
 
 >>> [encode(value, "BLOB") for value in (5, 5.0, "5", "five", b"\x05")]
 ['5', '5.0', '\\t5', 'five', '\\x05']

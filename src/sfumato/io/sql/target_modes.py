@@ -1,32 +1,37 @@
-"""How a target gets its tables: `create` makes them from the schema, `fill` finds them there, `clone` copies all of the source.
+"""How a target gets its tables: `create` makes them from the schema, `fill` finds them there, `clone` copies all of the
+source.
 
-    create   tables, keys, checks, indexes, sequences and the functions they call; views, triggers, partitions are left out
-    fill     an application's migrations have made the tables; only rows are loaded. Foreign keys and triggers of the target are set
-             aside for the load and put back, checked, in the last transaction
-    clone    everything that `pg_dump --schema-only` knows: functions, views, materialized views (refreshed), triggers, partitions,
-             inheritance, row security, comments, sequences; rights only when asked for
+    create   tables, keys, checks, indexes, sequences and the functions they call; views, triggers, partitions are left
+             out
+    fill     an application's migrations have made the tables; only rows are loaded. Foreign keys and triggers of the
+             target are set aside for the load and put back, checked, in the last transaction
+    clone    everything that `pg_dump --schema-only` knows: functions, views, materialized views (refreshed), triggers,
+             partitions, inheritance, row security, comments, sequences; rights only when asked for
 
-Invariants: a mode begins in one transaction together with the journal and ends in one together with its removal, so that a load
-cut off anywhere goes on with the same command; what was set aside is written down in the target itself.
+Invariants: a mode begins in one transaction together with the journal and ends in one together with its removal, so
+that a load cut off anywhere goes on with the same command; what was set aside is written down in the target itself.
 
 
 Modes elsewhere
 ---------------
-`fill` and `clone` outside of PostgreSQL: rows into tables that are there, and a whole copy, of SQLite, DuckDB and MariaDB.
+`fill` and `clone` outside of PostgreSQL: rows into tables that are there, and a whole copy, of SQLite, DuckDB and
+MariaDB.
 
-    fill    foreign keys sleep in SQLite and MariaDB and are asked for rows that name nothing at the end; DuckDB checks them row by
-            row, and tables come in their order. Triggers are taken away and written down in the target, and made again at the end.
-    clone   the tables as `create` makes them (by the source's own statements), then views, triggers, routines and comments by
-            theirs. What cannot be copied exactly is refused by name before anything is read (`require_clonable`).
+    fill    foreign keys sleep in SQLite and MariaDB and are asked for rows that name nothing at the end; DuckDB checks
+            them row by row, and tables come in their order. Triggers are taken away and written down in the target, and
+            made again at the end.
+    clone   the tables as `create` makes them (by the source's own statements), then views, triggers, routines and
+            comments by theirs. What cannot be copied exactly is refused by name before anything is read
+            (`require_clonable`).
 
-Invariants: as in `modes`; MariaDB ends a transaction with every such statement, so what is done there can be done twice: triggers
-go only when they are written down, and the journal goes last.
+Invariants: as in `modes`; MariaDB ends a transaction with every such statement, so what is done there can be done
+twice: triggers go only when they are written down, and the journal goes last.
 
 
 Dumping
 -------
-A database's schema as PostgreSQL's own `pg_dump` writes it, carried out in a session; no shell, no password in a command.
-"""
+A database's schema as PostgreSQL's own `pg_dump` writes it, carried out in a session; no shell, no password in a
+command."""
 
 from __future__ import annotations
 
@@ -60,14 +65,18 @@ from sfumato.io.sql.target_preparation import (
 _KEYS = """
 SELECT format('ALTER TABLE %s DROP CONSTRAINT %I', k.conrelid::regclass, k.conname),
        format('ALTER TABLE %s ADD CONSTRAINT %I %s', k.conrelid::regclass, k.conname, pg_get_constraintdef(k.oid))
-FROM pg_constraint k WHERE k.contype = 'f' AND k.conparentid = 0 AND (k.conrelid = ANY ({0}) OR k.confrelid = ANY ({0}))"""
+FROM pg_constraint k WHERE k.contype = 'f' AND k.conparentid = 0
+  AND (k.conrelid = ANY ({0}) OR k.confrelid = ANY ({0}))"""
 _VIEWS = "SELECT format('%I.%I', schemaname, matviewname) FROM pg_matviews WHERE NOT ispopulated ORDER BY 1"
 _OWN_VIEWS = """
 WITH RECURSIVE above(oid, depth) AS (
   SELECT oid, 0 FROM pg_class WHERE relkind = 'm'
-  UNION SELECT r.ev_class, depth + 1 FROM above JOIN pg_depend d ON d.refclassid = 'pg_class'::regclass AND d.refobjid = above.oid
-    JOIN pg_rewrite r ON d.classid = 'pg_rewrite'::regclass AND d.objid = r.oid WHERE r.ev_class <> above.oid AND depth < 99)
-SELECT oid::regclass::text FROM above JOIN pg_class v USING (oid) WHERE relkind = 'm' AND pg_has_role(v.relowner, 'USAGE')
+  UNION SELECT r.ev_class, depth + 1 FROM above JOIN pg_depend d ON d.refclassid = 'pg_class'::regclass
+    AND d.refobjid = above.oid
+    JOIN pg_rewrite r ON d.classid = 'pg_rewrite'::regclass AND d.objid = r.oid WHERE r.ev_class <> above.oid
+      AND depth < 99)
+SELECT oid::regclass::text FROM above JOIN pg_class v USING (oid) WHERE relkind = 'm' AND pg_has_role(v.relowner,
+  'USAGE')
 GROUP BY oid ORDER BY max(depth), 1"""
 """Views of views last; one that is filled already is refreshed as well, for it was made before the rows came."""
 Tell = Callable[[str], None]
@@ -111,7 +120,9 @@ class Fill(Create):
         """The tables that had rows."""
         full = [table.name for table in plan.tables if link.rows(f"SELECT 1 FROM {link.relation(table.name)} LIMIT 1")]
         if full and not replace:
-            raise DataError(f"table '{full[0]}' of the target has rows already", hint="choose an empty target, or replace its rows")
+            raise DataError(
+                f"table '{full[0]}' of the target has rows already", hint="choose an empty target, or replace its rows"
+            )
         if full:
             link.run(f"TRUNCATE {', '.join(link.relation(table.name) for table in plan.tables)} CASCADE")
         return full
@@ -182,7 +193,8 @@ def unfinished(link: Session, fingerprint: str) -> load_journal.Journal | None:
         return found
     if found is not None:
         raise DataError(
-            "the target holds an unfinished load of another release", hint="finish that one, or begin with a fresh target"
+            "the target holds an unfinished load of another release",
+            hint="finish that one, or begin with a fresh target",
         )
     return None
 
@@ -193,17 +205,21 @@ def require_fit(link: Session, plan: Schema) -> None:
     for table in plan.tables:
         if table.name not in there:
             raise DataError(
-                f"the target has no table '{table.name}'", hint="run the application's migrations first, or use another mode"
+                f"the target has no table '{table.name}'",
+                hint="run the application's migrations first, or use another mode",
             )
         known = {column.name: column for column in there[table.name].columns}
         for name in table.written:
             wanted = table.column(name)
             if name not in known or known[name].computed:
                 raise DataError(
-                    f"the target has no column '{table.name}.{name}' to fill", hint="run the same migrations as in the source"
+                    f"the target has no column '{table.name}.{name}' to fill",
+                    hint="run the same migrations as in the source",
                 )
             if known[name].kind != wanted.kind:
-                raise DataError(f"'{table.name}.{name}' is {known[name].native} in the target and {wanted.native} in the source")
+                raise DataError(
+                    f"'{table.name}.{name}' is {known[name].native} in the target and {wanted.native} in the source"
+                )
         for name, column in known.items():
             needed = not column.nullable and column.default is None and not column.generated
             if needed and name not in table.written:
@@ -247,7 +263,9 @@ def _refresh(link: Session, views: str = _VIEWS) -> None:
 
 
 _AFTER = "SELECT sql FROM sqlite_master WHERE type IN ('view', 'trigger') ORDER BY type DESC, rowid"
-_MODES_ELSEWHERE_VIEWS = "SELECT table_name, view_definition FROM information_schema.views WHERE table_schema = database()"
+_MODES_ELSEWHERE_VIEWS = (
+    "SELECT table_name, view_definition FROM information_schema.views WHERE table_schema = database()"
+)
 _VIRTUAL = "SELECT name FROM pragma_table_list WHERE schema = 'main' AND type IN ('virtual', 'shadow')"
 _OF_SQLITE = "SELECT name, tbl_name, sql, '' FROM sqlite_master WHERE type = 'trigger' ORDER BY rowid"
 
@@ -298,7 +316,9 @@ def _full(link: Session, plan: Schema, replace: bool) -> set[str]:
     """Tables that have rows."""
     full = {table.name for table in plan.tables if link.rows(f"SELECT 1 FROM {link.relation(table.name)} LIMIT 1")}
     if full and not replace:
-        raise DataError(f"table '{min(full)}' of the target has rows already", hint="choose an empty target, or replace its rows")
+        raise DataError(
+            f"table '{min(full)}' of the target has rows already", hint="choose an empty target, or replace its rows"
+        )
     if full and link.dialect == "duckdb":
         raise DataError(
             f"table '{min(full)}' of the target has rows, and DuckDB's keys cannot sleep while they are replaced",
@@ -314,7 +334,9 @@ def _triggers(link: Session) -> Iterator[tuple[str, str, str, str]]:
     if link.dialect == "sqlite":
         yield from ((str(name), str(table), str(sql), str(mode)) for name, table, sql, mode in link.rows(_OF_SQLITE))
     if link.dialect == "mariadb":
-        named = "SELECT trigger_name, event_object_table FROM information_schema.triggers WHERE trigger_schema = database()"
+        named = (
+            "SELECT trigger_name, event_object_table FROM information_schema.triggers WHERE trigger_schema = database()"
+        )
         for name, table in sorted(link.rows(f"{named} ORDER BY action_order")):
             row = link.rows(f"SHOW CREATE TRIGGER {quoted(str(name))}")[0]
             yield str(name), str(table), _undefined(str(row[2])), str(row[1])
@@ -351,7 +373,11 @@ def _made_again(link: Session, statement: str, mode: str) -> None:
 def _undefined(statement: str) -> str:
     """Without the user of the source who made it: who loads becomes its owner."""
     head, _, rest = statement.partition("DEFINER=")
-    return head + rest.partition(" ")[2] if rest and len(head) < len("CREATE ALGORITHM=UNDEFINED OR REPLACE") else statement
+    return (
+        head + rest.partition(" ")[2]
+        if rest and len(head) < len("CREATE ALGORITHM=UNDEFINED OR REPLACE")
+        else statement
+    )
 
 
 @dataclass
@@ -387,7 +413,9 @@ def _declared(source: Session) -> Iterator[tuple[str, str]]:
             yield f"PRAGMA {setting} = {int(source.rows(f'PRAGMA {setting}')[0][0])}", ""
     elif source.dialect == "duckdb":
         mine = "NOT internal AND database_name = current_database()"
-        views = {str(name): str(sql) for name, sql in source.rows(f"SELECT view_name, sql FROM duckdb_views() WHERE {mine}")}
+        views = {
+            str(name): str(sql) for name, sql in source.rows(f"SELECT view_name, sql FROM duckdb_views() WHERE {mine}")
+        }
         yield from ((views[name], "") for name in _in_order(views))
         yield from ((sentence, "") for sentence in _comments(source))
     else:
@@ -396,7 +424,9 @@ def _declared(source: Session) -> Iterator[tuple[str, str]]:
 
 def _comments(source: Session) -> Iterator[str]:
     mine = "NOT internal AND database_name = current_database() AND comment IS NOT NULL"
-    for schema, table, text in source.rows(f"SELECT schema_name, table_name, comment FROM duckdb_tables() WHERE {mine}"):
+    for schema, table, text in source.rows(
+        f"SELECT schema_name, table_name, comment FROM duckdb_tables() WHERE {mine}"
+    ):
         yield f"COMMENT ON TABLE {quoted(schema)}.{quoted(table)} IS {literal(text)}"
     for schema, table, name, text in source.rows(
         f"SELECT schema_name, table_name, column_name, comment FROM duckdb_columns() WHERE {mine}"
@@ -407,7 +437,8 @@ def _comments(source: Session) -> Iterator[str]:
 def _of_mariadb(source: Session) -> Iterator[tuple[str, str]]:
     mode = str(source.rows("SELECT @@sql_mode, ''")[0][0])
     for name, kind in source.rows(
-        "SELECT routine_name, routine_type FROM information_schema.routines WHERE routine_schema = database() ORDER BY 2, 1"
+        "SELECT routine_name, routine_type FROM information_schema.routines WHERE routine_schema = database() ORDER BY"
+        " 2, 1"
     ):
         row = source.rows(f"SHOW CREATE {kind} {quoted(str(name))}")[0]
         yield _undefined(str(row[2])), str(row[1])
@@ -433,13 +464,18 @@ _REFUSED = {
     "sqlite": ((_VIRTUAL, "the virtual table"),),
     "duckdb": (
         ("SELECT type_name FROM duckdb_types() WHERE NOT internal AND database_name = current_database()", "the type"),
-        ("SELECT function_name FROM duckdb_functions() WHERE NOT internal AND database_name = current_database()", "the macro"),
+        (
+            "SELECT function_name FROM duckdb_functions() WHERE NOT internal AND database_name = current_database()",
+            "the macro",
+        ),
     ),
     "mariadb": (
         ("SELECT event_name FROM information_schema.events WHERE event_schema = database()", "the event"),
         (
-            "SELECT table_name FROM information_schema.tables WHERE table_schema = database() "
-            "AND table_type NOT IN ('BASE TABLE', 'VIEW')",
+            (
+                "SELECT table_name FROM information_schema.tables WHERE table_schema = database() "
+                "AND table_type NOT IN ('BASE TABLE', 'VIEW')"
+            ),
             "the sequence or versioned table",
         ),
     ),
@@ -451,7 +487,9 @@ def require_clonable(source: str) -> CloneElsewhere:
     with connect(source) as link, plain_server_errors("reading what the source declares"):
         for query, what in _REFUSED[link.dialect]:
             for (name,) in link.rows(query)[:1]:
-                raise PolicyError(f"{what} '{name}' cannot be cloned", where="data.target", hint="use mode: create, or fill")
+                raise PolicyError(
+                    f"{what} '{name}' cannot be cloned", where="data.target", hint="use mode: create, or fill"
+                )
         if link.dialect == "mariadb":
             here = str(link.rows("SELECT database(), ''")[0][0])
             for statement, _ in _of_mariadb(link):
@@ -503,6 +541,10 @@ def dumped(command: list[str], source: str) -> str:
         raise DataError("the schema of the source could not be dumped", hint="check that pg_dump runs") from None
     if done.returncode != 0 or len(done.stdout) > _LIMIT:
         newer = b"server version" in done.stderr
-        hint = "install the client programs of the server's version" if newer else "check the rights of the user on the source"
+        hint = (
+            "install the client programs of the server's version"
+            if newer
+            else "check the rights of the user on the source"
+        )
         raise DataError("the schema of the source could not be dumped", hint=hint)
     return done.stdout.decode("utf-8")

@@ -10,10 +10,9 @@ Finish load
 -----------
 The end of a load, in one transaction: the server checks every key on every row, counters go past the highest number.
 
-PostgreSQL builds keys and indexes over full tables, which is faster than row by row, and validates a foreign key when it is added.
-SQLite has its keys from the beginning and is asked for violations; DuckDB refuses a row that breaks one when it comes;
-MariaDB is asked for rows that name nothing.
-"""
+PostgreSQL builds keys and indexes over full tables, which is faster than row by row, and validates a foreign key when
+it is added. SQLite has its keys from the beginning and is asked for violations; DuckDB refuses a row that breaks one
+when it comes; MariaDB is asked for rows that name nothing."""
 
 from __future__ import annotations
 
@@ -51,7 +50,8 @@ def begin_load(link: Session, plan: Schema, fingerprint: str, replace: bool) -> 
                 return found
             if found and not replace:
                 raise DataError(
-                    "the target holds an unfinished load of another release", hint="finish that one, or replace its tables"
+                    "the target holds an unfinished load of another release",
+                    hint="finish that one, or replace its tables",
                 )
             _make_schemas(link, plan)
             if link.dialect == "postgresql":
@@ -79,12 +79,16 @@ def wait_until_alone(link: Session) -> None:
     link.run("SET statement_timeout = 0")
     try:
         link.run(_LOCK)
-        link.run(f"SELECT pg_advisory_lock({_CREW})")  # whoever loads a table for a run that was killed may still be ending it
+        link.run(
+            f"SELECT pg_advisory_lock({_CREW})"
+        )  # whoever loads a table for a run that was killed may still be ending it
         link.run(f"SELECT pg_advisory_unlock({_CREW})")
     except psycopg.errors.LockNotAvailable:
         raise DataError("another load into this target is running", hint="wait for it to end") from None
     if not link.rows("SELECT has_schema_privilege(current_schema(), 'CREATE')")[0][0]:
-        raise DataError("missing rights: the user may not create tables in the target", hint="grant CREATE on its schema")
+        raise DataError(
+            "missing rights: the user may not create tables in the target", hint="grant CREATE on its schema"
+        )
 
 
 def join_parallel_load(link: Session) -> None:
@@ -100,7 +104,8 @@ def wait_until_alone_mariadb(link: Session) -> None:
 
 
 def require_not_referenced(link: Session, tables: set[str]) -> None:
-    """Keys are asleep while tables are replaced, so a table that stays and refers to one of them is asked for before."""
+    """Keys are asleep while tables are replaced, so a table that stays and refers to one of them is asked for
+    before."""
     pairs = link.rows(
         "SELECT DISTINCT table_name, referenced_table_name FROM information_schema.key_column_usage "
         "WHERE referenced_table_schema = database() AND referenced_table_name IS NOT NULL"
@@ -139,7 +144,9 @@ def _old_tables(link: Session, plan: Schema, replace: bool) -> set[str]:
     folded = {name.lower() for name in there}  # files tell names apart without regard to case
     found = {name for name in wanted if name.lower() in folded} if link.dialect in FILES else there & wanted
     if found and not replace:
-        raise DataError(f"the target has a table '{min(found)}' already", hint="choose an empty target, or replace its tables")
+        raise DataError(
+            f"the target has a table '{min(found)}' already", hint="choose an empty target, or replace its tables"
+        )
     if found and link.dialect in FILES and found & _views(link):
         raise DataError(f"the target has a view '{min(found & _views(link))}'", hint="choose an empty target")
     return found
@@ -147,13 +154,18 @@ def _old_tables(link: Session, plan: Schema, replace: bool) -> set[str]:
 
 def _views(link: Session) -> set[str]:
     listed = (
-        "sqlite_master WHERE type = 'view'" if link.dialect == "sqlite" else "information_schema.tables WHERE table_type = 'VIEW'"
+        "sqlite_master WHERE type = 'view'"
+        if link.dialect == "sqlite"
+        else "information_schema.tables WHERE table_type = 'VIEW'"
     )
-    return {str(row[0]) for row in link.rows(f"SELECT {'name' if link.dialect == 'sqlite' else 'table_name'} FROM {listed}")}
+    return {
+        str(row[0]) for row in link.rows(f"SELECT {'name' if link.dialect == 'sqlite' else 'table_name'} FROM {listed}")
+    }
 
 
 def _rehearse(link: Session, plan: Schema, old: set[str], replace: bool) -> None:
-    """Makes everything without rows and takes it back, so that what the target cannot make is known before anything changes."""
+    """Makes everything without rows and takes it back, so that what the target cannot make is known before anything
+    changes."""
     if link.dialect in FILES:
         with contextlib.closing(_in_memory(link.dialect)) as raw:
             rehearsal = Session(link.dialect, raw)
@@ -166,9 +178,15 @@ def _rehearse(link: Session, plan: Schema, old: set[str], replace: bool) -> None
     link.run("SAVEPOINT rehearsal")
     if old:
         _drop_together(link, old)
-    taken = [one.name for one in plan.sequences if link.rows("SELECT to_regclass(%s)", link.relation(one.name))[0][0] is not None]
+    taken = [
+        one.name
+        for one in plan.sequences
+        if link.rows("SELECT to_regclass(%s)", link.relation(one.name))[0][0] is not None
+    ]
     if taken and not replace:
-        raise DataError(f"the target has a sequence '{taken[0]}' already", hint="choose an empty target, or replace its tables")
+        raise DataError(
+            f"the target has a sequence '{taken[0]}' already", hint="choose an empty target, or replace its tables"
+        )
     _declare_types(link, plan)
     _declare_functions(link, plan)
     _make_all(link, plan)
@@ -200,7 +218,8 @@ def _drop_together(link: Session, tables: set[str]) -> None:
         link.run(f"DROP TABLE {', '.join(map(link.relation, sorted(tables)))}")
     except (psycopg.errors.DependentObjectsStillExist, psycopg.errors.WrongObjectType):
         raise DataError(
-            "something else in the target needs the tables to be replaced", hint="drop it first, or choose an empty target"
+            "something else in the target needs the tables to be replaced",
+            hint="drop it first, or choose an empty target",
         ) from None
 
 
@@ -232,7 +251,9 @@ def _declare_types(link: Session, plan: Schema) -> None:
 def create_statement(table: TableFacts, dialect: str, relation: Callable[[str], str] = quoted) -> str:
     """One CREATE TABLE; `relation` spells names of tables and sequences."""
     if dialect == "postgresql":
-        return f"CREATE TABLE {relation(table.name)} ({', '.join(_postgres_column(c, relation) for c in table.columns)})"
+        return (
+            f"CREATE TABLE {relation(table.name)} ({', '.join(_postgres_column(c, relation) for c in table.columns)})"
+        )
     return table.sql or _whole_table(table, dialect, relation)
 
 
@@ -243,7 +264,9 @@ def _postgres_column(column: ColumnFacts, relation: Callable[[str], str]) -> str
     if column.computed:
         parts.append(f"GENERATED ALWAYS AS ({column.computed}) STORED")
     elif column.identity:
-        parts.append(f"GENERATED {column.identity} AS IDENTITY" + (f" ({column.numbering})" if column.numbering else ""))
+        parts.append(
+            f"GENERATED {column.identity} AS IDENTITY" + (f" ({column.numbering})" if column.numbering else "")
+        )
     elif column.sequence:
         parts.append(f"DEFAULT nextval({literal(relation(column.sequence))}::regclass)")
     elif column.default is not None:
@@ -285,7 +308,11 @@ def _whole_column(column: ColumnFacts, numbered: bool, dialect: str, relation: C
 def _sequences_of(schema: Schema, table: TableFacts) -> list[str]:
     """Statements for the sequences that a table's defaults ask; those that are there already stay."""
     used = {column.sequence for column in table.columns if column.sequence}
-    return [one.sql.replace("CREATE SEQUENCE", "CREATE SEQUENCE IF NOT EXISTS", 1) for one in schema.sequences if one.name in used]
+    return [
+        one.sql.replace("CREATE SEQUENCE", "CREATE SEQUENCE IF NOT EXISTS", 1)
+        for one in schema.sequences
+        if one.name in used
+    ]
 
 
 def make_table(link: Session, plan: Schema, table: TableFacts) -> list[str]:
@@ -358,7 +385,8 @@ def _make_whole(link: Session, plan: Schema, table: TableFacts) -> list[str]:
 
 
 def rehearse_mariadb(link: Session, plan: Schema) -> None:
-    """Tables of another server are made for a moment, without rows and keys between them; its own statements need no trial."""
+    """Tables of another server are made for a moment, without rows and keys between them; its own statements need no
+    trial."""
     for table in plan.tables:
         if not table.sql:
             with plain_server_errors(f"making table '{table.name}'"):
@@ -391,7 +419,9 @@ def _understood(link: Session, table: TableFacts) -> bool:
 # -----------
 
 
-def finish_load(link: Session, plan: Schema, tell: Callable[[str], None], also: Callable[[], None] = lambda: None) -> None:
+def finish_load(
+    link: Session, plan: Schema, tell: Callable[[str], None], also: Callable[[], None] = lambda: None
+) -> None:
     """Keys, indexes, counters, and what else belongs to the end; then the journal goes."""
     with plain_server_errors("checking the keys of the target"), link.transaction():
         if link.dialect == "postgresql":
@@ -415,7 +445,8 @@ def finish_load(link: Session, plan: Schema, tell: Callable[[str], None], also: 
 
 
 def add_constraints(link: Session, plan: Schema, *, foreign: bool) -> None:
-    """Keys first, then what points at them; checks were there when the rows came, and SQLite has all from the beginning."""
+    """Keys first, then what points at them; checks were there when the rows came, and SQLite has all from the
+    beginning."""
     for table in plan.tables:
         for one in table.constraints:
             if one.sql.startswith("CHECK") or one.sql.startswith("FOREIGN KEY") != foreign:

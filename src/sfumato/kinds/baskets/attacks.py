@@ -1,7 +1,7 @@
 """`basket-linkage`: the outsider who knows a person's whole item set and looks it up among the published baskets.
 
-For each person the adversary keeps the published records whose possible worlds contain the person's set, and guesses the most
-frequent label among them.
+For each person the adversary keeps the published records whose possible worlds contain the person's set, and guesses
+the most frequent label among them.
 
 Paper: the adversary of [multitype Def. 1].
 Cost: pairs of a record and a published record that share an item.
@@ -21,12 +21,14 @@ Labels
 ------
 `labels`: guess the labels of people in blocks, knowing everybody's items and how items and labels go together.
 
-Blocks hide which row is whose; they cannot hide that insulin goes with diabetes. The adversary learns naive Bayes on people whose
-guesses are not scored, and puts each block together so that every label is given to one person (`baskets.block_evidence`).
+Blocks hide which row is whose; they cannot hide that insulin goes with diabetes. The adversary learns naive Bayes on
+people whose guesses are not scored, and puts each block together so that every label is given to one person
+(`baskets.block_evidence`).
 
 The figure
-    `guesses_right:column` with the release beside `guesses_right_from_items:column` without it, and `promised:column`, 1/l. Labels
-    independent of items stay below the promise; where the figure is above, the audit says so and the claim is not shown to hold.
+    `guesses_right:column` with the release beside `guesses_right_from_items:column` without it, and `promised:column`,
+    1/l. Labels independent of items stay below the promise; where the figure is above, the audit says so and the claim
+    is not shown to hold.
 
 Paper: Kifer (2009), on buckets; [multitype 3.4] assumes that it away.
 
@@ -35,12 +37,13 @@ Re execution
 ------------
 `re-execution`: the outsider who knows everybody's items and runs the program again to get blocks or ring.
 
-Blocks look at items only, so the outsider gets all of them; within one every row is equally likely, less the rows of insiders.
+Blocks look at items only, so the outsider gets all of them; within one every row is equally likely, less the rows of
+insiders.
 
-Where the ring looks at items only, the outsider gets the whole all-assignments graph and still has k equally likely rows for
-each person; what is left is to guess labels, also with the hint that a withheld label is probably one that is frequent nearby.
-Where rings are arranged by label, only the true turn reproduces the arrangement: the outsider, granted the arrangement, tries
-every turn and reads off everything.
+Where the ring looks at items only, the outsider gets the whole all-assignments graph and still has k equally likely
+rows for each person; what is left is to guess labels, also with the hint that a withheld label is probably one that is
+frequent nearby. Where rings are arranged by label, only the true turn reproduces the arrangement: the outsider, granted
+the arrangement, tries every turn and reads off everything.
 
 Paper: against [multitype Algorithm 2] and every label-aware deterministic order.
 """
@@ -112,7 +115,8 @@ def play(original: Baskets, published: PublishedBaskets) -> dict[str, Any]:
 
 
 class FewItems(ReleaseAttack):
-    """Know up to m items of a person; report the fewest baskets that fit and how many people a given k leaves unprotected."""
+    """Know up to m items of a person; report the fewest baskets that fit and how many people a given k leaves
+    unprotected."""
 
     name: ClassVar[str] = "few-items"
     paper: ClassVar[str] = "multitype §2"
@@ -128,7 +132,9 @@ class FewItems(ReleaseAttack):
     def run(self) -> dict[str, Any]:
         if Path(self.target).is_dir():
             if not self.original:
-                raise PolicyError("a release folder is judged against the original", where=self.target, hint="add --original")
+                raise PolicyError(
+                    "a release folder is judged against the original", where=self.target, hint="add --original"
+                )
             return super().run()
         sets = BasketSource(source=self.target, items=self.items, separator=self.separator).read().sets
         nothing = Sets.of([()] * len(sets), sets.width)
@@ -164,8 +170,8 @@ class LabelGuess(ReleaseAttack):
         if not isinstance(exhibit.form, cls.forms) or not exhibit.policy.sensitive:
             return ""
         return (
-            "labels that follow from items are guessed by whoever knows how, and a block helps: each of its labels is given to one "
-            "of its people; what is promised holds for labels independent of items"
+            "labels that follow from items are guessed by whoever knows how, and a block helps: each of its labels is"
+            " given to one of its people; what is promised holds for labels independent of items"
         )
 
     def play(self, exhibit: ReleaseView) -> dict[str, Any]:
@@ -181,13 +187,16 @@ class LabelGuess(ReleaseAttack):
 
 
 def people_by_block(exhibit: ReleaseView) -> np.ndarray:
-    """For each published row somebody of its block: blocks made again from the items, and known by what their rows show."""
+    """For each published row somebody of its block: blocks made again from the items, and known by what their rows
+    show."""
     from sfumato.kinds.baskets.methods.record_order import partition
 
     form = exhibit.of(BasketBlocks)
     made = partition(items_with_known_columns(exhibit.policy, exhibit.original), form.degree)
     published, block = exhibit.once(published_baskets), exhibit.once(blocks_of)
-    mine = _contents(made, [tuple(sorted(exhibit.original.names[i] for i in row)) for row in _doubts(exhibit, made, form)])
+    mine = _contents(
+        made, [tuple(sorted(exhibit.original.names[i] for i in row)) for row in _doubts(exhibit, made, form)]
+    )
     waiting: dict[Any, list[int]] = {}
     for number in range(int(block.max()) + 1):
         rows = np.flatnonzero(block == number)
@@ -226,15 +235,17 @@ class ReExecution(ReleaseAttack):
     quick: ClassVar[bool] = False
     headline: ClassVar[str] = "rows_found"
 
-    insiders: float = Field(default=0.0, ge=0, lt=1, description="share of the people whose rows the adversary knows (blocks)")
+    insiders: float = Field(
+        default=0.0, ge=0, lt=1, description="share of the people whose rows the adversary knows (blocks)"
+    )
 
     @classmethod
     def concerns(cls, exhibit: ReleaseView) -> str:
         if not isinstance(exhibit.form, cls.forms):
             return ""
         return (
-            "whoever knows everybody's items can run the method again; rows stay hidden among their candidates, but who also knows "
-            "matches of others has fewer left, on a ring (not in blocks) even far away from those"
+            "whoever knows everybody's items can run the method again; rows stay hidden among their candidates, but who"
+            " also knows matches of others has fewer left, on a ring (not in blocks) even far away from those"
         )
 
     def play(self, exhibit: ReleaseView) -> dict[str, Any]:
@@ -257,7 +268,8 @@ class ReExecution(ReleaseAttack):
 
 
 def play_blocks(exhibit: ReleaseView, share: float) -> dict[str, Any]:
-    """What the outsider gets from blocks, with a share of the people as insiders: the chance of everybody else's row."""
+    """What the outsider gets from blocks, with a share of the people as insiders: the chance of everybody else's
+    row."""
     from sfumato.kinds.baskets.methods.record_order import partition
 
     baskets, form = exhibit.original, exhibit.of(BasketBlocks)
@@ -347,11 +359,13 @@ def _suspects(shown: NDArray[np.object_], place: int, degree: int) -> list[str]:
     return sorted(around)
 
 
-def turns_that_reproduce(pool: NDArray[np.int64], ring: NDArray[np.int64], shown: NDArray[np.int64], different: int) -> list[int]:
+def turns_that_reproduce(
+    pool: NDArray[np.int64], ring: NDArray[np.int64], shown: NDArray[np.int64], different: int
+) -> list[int]:
     """Turns r for which re-running the arrangement with the labels that r implies gives the same ring.
 
-    `pool` are the ring's records in the label-blind order, `ring` their places as arranged, `shown` the labels by place.
-    """
+    `pool` are the ring's records in the label-blind order, `ring` their places as arranged, `shown` the labels by
+    place."""
     from sfumato.kinds.baskets.methods.nonreciprocal import space_labels
 
     found = []

@@ -127,8 +127,11 @@ class BlockReading(BasketReading):
             return replace(finding, **one_sided_verdict(finding.holds, AT_BEST, finding.achieved, finding.reason, why))
         return self._beside_items(exhibit, claim, _graded(Evidence.judge(self, exhibit, claim), "exact"), traced=traced)
 
-    def _beside_items(self, exhibit: ReleaseView, claim: PrivacyRequirement, finding: Finding, *, traced: bool) -> Finding:
-        """The finding, unless items tell labels: then it is exact for independent labels only, and not shown to hold."""
+    def _beside_items(
+        self, exhibit: ReleaseView, claim: PrivacyRequirement, finding: Finding, *, traced: bool
+    ) -> Finding:
+        """The finding, unless items tell labels: then it is exact for independent labels only, and not shown to
+        hold."""
         accepted = exhibit.of(BasketBlocks).correlated == "accepted"
         if not _by_share(claim) or not finding.holds or not (accepted or traced):
             return finding
@@ -144,7 +147,9 @@ class BlockReading(BasketReading):
         if accepted:
             return _for_independent(claim, told)
         why = f"{_INDEPENDENT}{told}"
-        hint = "items tell labels; make larger blocks (spread), ask for less, or say 'correlated: accepted' under blocks"
+        hint = (
+            "items tell labels; make larger blocks (spread), ask for less, or say 'correlated: accepted' under blocks"
+        )
         return _open(finding.model, finding.required, finding.given, finding.hide, f"{why}: {hint}")
 
     def judge_all(self, exhibit: ReleaseView, claim: PrivacyRequirement) -> Finding:
@@ -152,11 +157,16 @@ class BlockReading(BasketReading):
             raise DataError("what a few known items leave is not judged over several releases")
         finding = judge_basket_history(exhibit, claim, self.judge)
         traced = exhibit.behind is not None and exhibit.private
-        return self._beside_items(exhibit, claim, finding, traced=traced) if claim.hide and not finding.open else finding
+        return (
+            self._beside_items(exhibit, claim, finding, traced=traced) if claim.hide and not finding.open else finding
+        )
 
     def so_far(self, history: History, policy: Policy) -> Iterator[str]:
         homes = AssignedBlocks.of(history)
-        yield f"{len(homes.seat)} people were published in {len(homes.members)} block(s) and stay there, with the same labels shown"
+        yield (
+            f"{len(homes.seat)} people were published in {len(homes.members)} block(s) and stay there, with the same"
+            " labels shown"
+        )
         yield "people who are new form blocks of their own; where somebody left, the others show no label any more"
 
     def read(self, exhibit: ReleaseView, claim: PrivacyRequirement) -> Linkage:
@@ -165,7 +175,9 @@ class BlockReading(BasketReading):
         block, form = exhibit.once(blocks_of), exhibit.of(BasketBlocks)
         sizes = np.bincount(block).astype(np.int64)
         spread = {name: _spread(exhibit, name, block, sizes, claim) for name in claim.hide}
-        note = f"blocks of {int(sizes.min())} to {int(sizes.max())} rows" + (f", {form.insiders} known" if form.insiders else "")
+        note = f"blocks of {int(sizes.min())} to {int(sizes.max())} rows" + (
+            f", {form.insiders} known" if form.insiders else ""
+        )
         return Linkage(sizes, np.maximum(sizes - form.insiders, 0), spread, note)
 
 
@@ -181,7 +193,8 @@ def _graded(finding: Finding, grade: str, reason: str = "") -> Finding:
 
 
 def joint_guess_of(exhibit: ReleaseView, name: str, behind: IntArray) -> JointGuess:
-    """What is guessed of a label column, on whole blocks of at most `PEOPLE` people; `behind` names people of each row's block."""
+    """What is guessed of a label column, on whole blocks of at most `PEOPLE` people; `behind` names people of each
+    row's block."""
     block, published = exhibit.once(blocks_of), exhibit.once(published_baskets)
     blocks = int(block.max()) + 1
     chosen = np.unique(np.linspace(0, blocks - 1, max(1, PEOPLE * blocks // len(block))).astype(np.int64))
@@ -199,7 +212,9 @@ def _hides(exhibit: ReleaseView, claim: PrivacyRequirement) -> bool:
     return any(bool((published.labels[name] == WITHHELD).any()) for name in claim.hide if name in published.labels)
 
 
-def _spread(exhibit: ReleaseView, name: str, block: IntArray, sizes: IntArray, claim: PrivacyRequirement) -> ValueDistribution:
+def _spread(
+    exhibit: ReleaseView, name: str, block: IntArray, sizes: IntArray, claim: PrivacyRequirement
+) -> ValueDistribution:
     """How labels spread over the rows of every block, as an outsider believes it who knows the law and the rule."""
     codes, values = label_codes(exhibit.once(published_baskets), name)
     shown = codes >= 0
@@ -256,9 +271,14 @@ class _Beliefs:
         self.whole: dict[int, float] = {}
 
     def of(self, value: IntArray, weight: IntArray, hidden: int, size: int) -> Entries:
-        """Weights and labels of one block with hidden labels; beyond the labels shown, numbers stand for labels not named."""
+        """Weights and labels of one block with hidden labels; beyond the labels shown, numbers stand for labels not
+        named."""
         if not self.by_share:  # a hidden block may hold any label; copies of one are of a label that is not shown
-            return ([1.0] * self.possible, list(range(self.possible))) if not len(value) else self._beside(value, weight, [1.0])
+            return (
+                ([1.0] * self.possible, list(range(self.possible)))
+                if not len(value)
+                else self._beside(value, weight, [1.0])
+            )
         if self.law is None:
             return self._beside(value, weight, [1.0] * hidden)
         if len(value):
@@ -285,7 +305,10 @@ class _Beliefs:
             return min(1.0, float(law.shares.max()) / chance) if chance > 0 else 1.0
         if not self.insiders:
             return belief_when_block_hidden(law, chance).belief
-        return max(belief_when_block_hidden(law, chance, (known,)).belief for known in {*law.suspects, int(np.argmin(law.shares))})
+        return max(
+            belief_when_block_hidden(law, chance, (known,)).belief
+            for known in {*law.suspects, int(np.argmin(law.shares))}
+        )
 
 
 def _law_of(labels: tuple[IntArray, tuple[str, ...]], values: tuple[str, ...]) -> tuple[NDArray[np.float64], IntArray]:
@@ -340,13 +363,15 @@ class LabelDistribution:
 
     @property
     def unspared(self) -> dict[int, list[int]]:
-        """For every number of copies of a label that stands too often, beside which labels of the top they are not hidden alone."""
+        """For every number of copies of a label that stands too often, beside which labels of the top they are not
+        hidden alone."""
         top = self.top
         counts, shown = range(self.most + 1, self.size + 1), range(1 << len(top))
         return {count: [labels for labels in shown if not self._spared(top, labels, count)] for count in counts}
 
     def _spared(self, top: list[int], shown: int, count: int) -> bool:
-        """Whether `count` copies of one label may be hidden where the labels of the top in the bits of `shown` are shown."""
+        """Whether `count` copies of one label may be hidden where the labels of the top in the bits of `shown` are
+        shown."""
         open_ = [self.shares[place] ** count for bit, place in enumerate(top) if not shown >> bit & 1]
         if not open_ or sum(open_) <= 0 or count >= self.size:
             return False
@@ -376,7 +401,9 @@ def _mass(
 ) -> float:
     """P(the block is hidden whole, and somebody there has the target label), or P(hidden whole) without a target."""
     places = law.size - len(known)
-    fitting = np.zeros((1, law.size + 1, places + 1))  # labels of the top shown x copies of the one too frequent x places filled
+    fitting = np.zeros(
+        (1, law.size + 1, places + 1)
+    )  # labels of the top shown x copies of the one too frequent x places filled
     fitting[0, 0, 0] = 1.0
     crowded = np.zeros(places + 1)  # two labels stand too often
     top = law.top
@@ -432,11 +459,11 @@ class JointGuess:
 
 
 def joint_guess(sets: Sets, labels: IntArray, block: IntArray, shown: IntArray) -> JointGuess:
-    """Row i is the person i of `sets`, with the true label ``labels[i]`` and the published one ``shown[i]`` of a row of the same
-    block.
+    """Row i is the person i of `sets`, with the true label ``labels[i]`` and the published one ``shown[i]`` of a row of
+    the same block.
 
-    Which row of a block is whose is not used: within a block the order of `shown` does not matter. −1 is a hidden label.
-    """
+    Which row of a block is whose is not used: within a block the order of `shown` does not matter. −1 is a hidden
+    label."""
     kinds = int(labels.max()) + 1
     likelihood, prior = _learned(sets, labels, kinds)
     alone = float(((likelihood + np.log(prior)).argmax(axis=1) == labels).mean())
@@ -454,7 +481,8 @@ def joint_guess(sets: Sets, labels: IntArray, block: IntArray, shown: IntArray) 
 
 
 def _learned(sets: Sets, labels: IntArray, kinds: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """ln P(items | label) for every person and label, learned on the other half of the people; and the shares of labels."""
+    """ln P(items | label) for every person and label, learned on the other half of the people; and the shares of
+    labels."""
     matrix, half = sets.matrix().astype(np.float64), np.arange(len(sets)) % 2
     likelihood = np.zeros((len(sets), kinds))
     for fold in (0, 1):
@@ -504,19 +532,25 @@ def judge_basket_history(exhibit: ReleaseView, claim: PrivacyRequirement, judge:
     history = exhibit.history
     assert history is not None
     wrong = list(
-        dict.fromkeys(sentence for r in range(1, len(history)) for sentence in describe_block_violations(_until(history, r)))
+        dict.fromkeys(
+            sentence for r in range(1, len(history)) for sentence in describe_block_violations(_until(history, r))
+        )
     )
     asked = claim.model.required()
     if wrong:
         return Finding(claim.model.name, False, asked, {}, claim.given, claim.hide, reason="; ".join(wrong))
     if not claim.hide:  # how many rows a block has is counted on the newest release alone
         alone = judge(replace(exhibit, history=None), claim)
-        return replace(alone, reason=alone.reason if not alone.holds else f"{alone.reason}, over {len(history)} releases")
+        return replace(
+            alone, reason=alone.reason if not alone.holds else f"{alone.reason}, over {len(history)} releases"
+        )
     found = list(_of_homes(exhibit, claim, judge))
     broken = next((one for one in found if one.open or not one.holds), None)
     if broken is not None:
         return broken
-    levels = [one for one in found if one.achieved.keys() >= claim.model.levels.keys()]  # what is only measured has no level
+    levels = [
+        one for one in found if one.achieved.keys() >= claim.model.levels.keys()
+    ]  # what is only measured has no level
     worst = min(levels or found[:1], key=lambda one: claim.model.strength(one.achieved) if levels else ())
     told = f"in the blocks in which people were first published, over {len(history)} releases"
     return Finding(claim.model.name, True, asked, worst.achieved, claim.given, claim.hide, _weakest(found), told)
@@ -539,11 +573,14 @@ def _of_homes(exhibit: ReleaseView, claim: PrivacyRequirement, judge: Judge) -> 
 
 
 def _promised(past: PastRelease, claim: PrivacyRequirement) -> Finding | None:
-    """What an earlier release promised of the same columns, when it is at least as much: it was judged when it was entered."""
+    """What an earlier release promised of the same columns, when it is at least as much: it was judged when it was
+    entered."""
     for mine in past.exhibit.policy.claims:
         same = mine.model.name == claim.model.name and mine.hide == claim.hide
         if same and mine.model.reaches(mine.model.required(), claim.model.required()):
-            return Finding(claim.model.name, True, claim.model.required(), mine.model.required(), claim.given, claim.hide)
+            return Finding(
+                claim.model.name, True, claim.model.required(), mine.model.required(), claim.given, claim.hide
+            )
     return None
 
 

@@ -5,12 +5,13 @@ Notation
     visit    a block of a later release, of people who were published before
 
 Guarantee
-    Let every block of every release be a home (nobody in it was published before) or a visit, and let every visit be exactly a
-    home, with the labels of the same people shown and hidden as there, or show no label at all. Then the labels that later
-    releases show are a function of those that homes showed, of who is there, and of fresh permutations: beyond the home, nothing is
-    said about anybody's label, however many releases there are. In every release the row of a person is each row of the block with
-    the same probability, also for whoever knows the rows of others in any release: trading two people of a home in all releases
-    at once leaves what is seen as likely as it was, and a visit without labels is a function of item sets, which are known anyway.
+    Let every block of every release be a home (nobody in it was published before) or a visit, and let every visit be
+    exactly a home, with the labels of the same people shown and hidden as there, or show no label at all. Then the
+    labels that later releases show are a function of those that homes showed, of who is there, and of fresh
+    permutations: beyond the home, nothing is said about anybody's label, however many releases there are. In every
+    release the row of a person is each row of the block with the same probability, also for whoever knows the rows of
+    others in any release: trading two people of a home in all releases at once leaves what is seen as likely as it was,
+    and a visit without labels is a function of item sets, which are known anyway.
 
     Item sets may change between releases; labels may not.
 """
@@ -61,7 +62,9 @@ class AssignedBlocks:
             columns[r] = tuple(shown)
             for place, key in enumerate(past.memory.keys):
                 if key not in seat:
-                    seat[key] = AssignedBlock(r, int(block[place]), {name: bool(told[place]) for name, told in shown.items()})
+                    seat[key] = AssignedBlock(
+                        r, int(block[place]), {name: bool(told[place]) for name, told in shown.items()}
+                    )
                     members.setdefault((r, int(block[place])), set()).add(key)
         return cls(seat, {home: frozenset(people) for home, people in members.items()}, columns)
 
@@ -97,7 +100,8 @@ def new_blocks(history: History) -> BoolArray:
 
 
 def describe_block_violations(history: History) -> Iterator[str]:
-    """What the newest release says beyond the homes, in sentences; nothing when all visits are as the guarantee asks."""
+    """What the newest release says beyond the homes, in sentences; nothing when all visits are as the guarantee
+    asks."""
     newest = history.releases[-1]
     homes = AssignedBlocks.of(History(history.releases[:-1]))
     block, shown = blocks_of_records(newest)

@@ -1,8 +1,8 @@
 """Worlds: published baskets are well formed, and the original records fit behind them, one each, labels included.
 
-From the published file alone: thresholds lie between 0 and the number of doubtful items, and nothing but the policy's labels
-stands beside the items. With the original: rows and records can be paired one to one so that each row's worlds contain its
-record and each label shown is the record's own.
+From the published file alone: thresholds lie between 0 and the number of doubtful items, and nothing but the policy's
+labels stands beside the items. With the original: rows and records can be paired one to one so that each row's worlds
+contain its record and each label shown is the record's own.
 
 Paper: [multitype Def. 2]: an assignment is a one-to-one mapping.
 
@@ -11,22 +11,23 @@ Blocks
 ------
 Blocks: the rows of a block promise the same to all its records, and the records behind them are of that block.
 
-From the published file alone: every block has as many rows as stated; its rows have the same sure items, the same doubtful ones
-and the same threshold, the same cells of known columns, and under a vote the same items. With the private trace: every record of
-a block fits every row of it (what is sure is in all of them, and they differ in doubtful items only, in no more than the
-threshold); where items are dealt, each stands in as many rows as records have it, and rows are of even size. How often blocks
-were hidden that could have been shown is not compared with what the manifest says.
+From the published file alone: every block has as many rows as stated; its rows have the same sure items, the same
+doubtful ones and the same threshold, the same cells of known columns, and under a vote the same items. With the private
+trace: every record of a block fits every row of it (what is sure is in all of them, and they differ in doubtful items
+only, in no more than the threshold); where items are dealt, each stands in as many rows as records have it, and rows
+are of even size. How often blocks were hidden that could have been shown is not compared with what the manifest says.
 
 Cost: one pass over the items; nothing here looks at pairs of records and rows.
 
 
 Assignments
 -----------
-Assignments: on the private trace, every record has the same number of candidates, and each could equally be the true one.
+Assignments: on the private trace, every record has the same number of candidates, and each could equally be the true
+one.
 
-The trace lists k assignments. Each must be one to one, no two may share an edge, each edge must be compatible with what was
-published, and one of them must be the true one. Then the graph is k-regular, and because the true assignment was drawn
-uniformly among the k, each edge was equally likely.
+The trace lists k assignments. Each must be one to one, no two may share an edge, each edge must be compatible with what
+was published, and one of them must be the true one. Then the graph is k-regular, and because the true assignment was
+drawn uniformly among the k, each edge was equally likely.
 
 Paper: [multitype Def. 2, 3; 3.2].
 
@@ -35,8 +36,8 @@ Emptiness
 ---------
 Emptiness: how many published baskets show no item at all; measured, and a warning where hardly anything is left to use.
 
-On sparse data no item has a majority among a few baskets, and a vote publishes nothing under a certificate that holds. Privacy is
-not at stake; that somebody takes the release for data is.
+On sparse data no item has a majority among a few baskets, and a vote publishes nothing under a certificate that holds.
+Privacy is not at stake; that somebody takes the release for data is.
 
 
 Baskets
@@ -55,7 +56,13 @@ from numpy.typing import NDArray
 from sfumato.core.arrays import IntArray
 from sfumato.core.wording import Wording
 from sfumato.data.item_sets import Sets
-from sfumato.kinds.baskets.evidence import EXACT_UP_TO, Compatibility, align_item_universes, evenly_spread_numbers, pairs_compatible
+from sfumato.kinds.baskets.evidence import (
+    EXACT_UP_TO,
+    Compatibility,
+    align_item_universes,
+    evenly_spread_numbers,
+    pairs_compatible,
+)
 from sfumato.kinds.baskets.form import Basket, BasketBlocks, BasketProvenance, blocks_of, published_baskets
 from sfumato.kinds.baskets.known_columns import generalization_and_codes, known_columns
 from sfumato.kinds.baskets.published_baskets import WITHHELD, PublishedBaskets
@@ -109,7 +116,10 @@ class OneToOne(Check):
         withheld, limit = exhibit.records.suppressed if exhibit.records else 0, exhibit.policy.utility.suppress_at_most
         missing = len(exhibit.original) - withheld - len(published)
         if missing:
-            reason = f"{len(published)} rows for {len(exhibit.original)} records, of which {withheld} are said to be withheld"
+            reason = (
+                f"{len(published)} rows for {len(exhibit.original)} records, of which {withheld} are said to be"
+                " withheld"
+            )
             return Finding(self.name, False, {"rows": 0}, {"rows": abs(missing)}, reason=reason)
         if limit is not None and withheld > limit * len(exhibit.original) + 1e-9:
             reason = f"{withheld} of {len(exhibit.original)} records are withheld, the policy allows {limit:.3%}"
@@ -119,7 +129,9 @@ class OneToOne(Check):
         wrong += [f"{invented} published rows show an item that no original record has"] if invented else []
         why = "not every row was compared with every record; none that was compared is wrong"
         achieved = {"rows": max(unmatched, invented)}
-        return Finding(self.name, required={"rows": 0}, **one_sided_verdict(not wrong, grade, achieved, "; ".join(wrong), why))
+        return Finding(
+            self.name, required={"rows": 0}, **one_sided_verdict(not wrong, grade, achieved, "; ".join(wrong), why)
+        )
 
 
 def _inventing(exhibit: ReleaseView, published: PublishedBaskets) -> int:
@@ -197,7 +209,9 @@ def values_within_cells(exhibit: ReleaseView, name: str, people: IntArray, rows:
     """Whether the value of each of these people lies in the cell of a known column that the row beside them shows."""
     domain, codes = generalization_and_codes(exhibit.policy, exhibit.original, name)
     shown, of = np.unique(exhibit.once(published_baskets).labels[name].astype(str), return_inverse=True)
-    cells = np.array([domain.interval(label) or (0, 0) for label in shown.tolist()], dtype=np.int64)[of.reshape(-1)[rows]]
+    cells = np.array([domain.interval(label) or (0, 0) for label in shown.tolist()], dtype=np.int64)[
+        of.reshape(-1)[rows]
+    ]
     inside: NDArray[np.bool_] = (cells[:, 0] <= codes[people]) & (codes[people] < cells[:, 1])
     return inside
 
@@ -284,7 +298,10 @@ def _traced(exhibit: ReleaseView) -> Iterator[str]:
         np.maximum.at(most, block, open_)
         dealt = np.zeros(len(most), dtype=np.int64)
         np.maximum.at(dealt, block, worlds.base.sizes - sure.sizes)
-        far = np.minimum(most + dealt, np.bincount(block, worlds.doubt.sizes) / np.bincount(block))[block] > worlds.threshold
+        far = (
+            np.minimum(most + dealt, np.bincount(block, worlds.doubt.sizes) / np.bincount(block))[block]
+            > worlds.threshold
+        )
         yield from _evenly(people, worlds, block)
     if far.any():
         yield f"{int(far.sum())} records differ from rows of their block in more items than the threshold says"
@@ -341,7 +358,9 @@ class Assignments(Check):
         behind = (exhibit.behind or {}).get("data")
         if behind is None or not (graph == behind).all(axis=1).any():
             wrong.append("the true assignment is none of those drawn from")
-        return Finding(self.name, not wrong, {"wrong": 0}, {"wrong": len(wrong), "k": len(graph)}, reason="; ".join(wrong))
+        return Finding(
+            self.name, not wrong, {"wrong": 0}, {"wrong": len(wrong), "k": len(graph)}, reason="; ".join(wrong)
+        )
 
 
 def _shape(graph: NDArray[np.int64], records: int) -> list[str]:
@@ -380,7 +399,10 @@ class Emptiness(Check):
         empty = float((base.sizes == 0).mean()) if len(base) else 1.0
         reason = f"{empty:.1%} of the published baskets show no item"
         if empty > NEARLY:
-            reason = f"warning: the release is nearly empty, {reason}; items: dealt shows every item as often as records have it"
+            reason = (
+                f"warning: the release is nearly empty, {reason}; items: dealt shows every item as often as records"
+                " have it"
+            )
         return Finding(self.name, True, {}, {"empty": float(f"{empty:.6g}")}, grade=MEASURED, reason=reason)
 
 

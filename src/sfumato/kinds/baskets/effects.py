@@ -30,5 +30,7 @@ class BasketEffects(Effects):
             yield f"Items that are wrong or missing, relative to the size of a record: {percent_text(wrong)}."
         if isinstance(error := told.get("query_error"), dict):
             yield (
-                "Mean error of item counts: " + ", ".join(f"{key} {percent_text(float(part))}" for key, part in error.items()) + "."
+                "Mean error of item counts: "
+                + ", ".join(f"{key} {percent_text(float(part))}" for key, part in error.items())
+                + "."
             )

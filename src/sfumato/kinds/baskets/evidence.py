@@ -1,25 +1,25 @@
 """Published baskets: everybody's candidates are the published records whose possible worlds contain the own set.
 
 Guarantee, by what is at hand
-    original            candidates are counted exactly on the published columns. Which of them are *equally likely* cannot be
-                        read off them, so a bound on the share of a label is judged for the best-placed candidates: a release
-                        that fails there is broken, one that passes is *not judged*. Beyond
+    original            candidates are counted exactly on the published columns. Which of them are *equally likely*
+                        cannot be read off them, so a bound on the share of a label is judged for the best-placed
+                        candidates: a release that fails there is broken, one that passes is *not judged*. Beyond
                         `EXACT_UP_TO` records some people are looked at instead of all, and the grade says *estimate*.
     original and trace  the all-assignments graph itself: exactly the candidates that are equally likely.
     neither             rows that overlap too few others refute a claim; otherwise it is *not judged*.
 Paper
     [multitype Def. 1-3, 3.5]; "at least k" on the published parts, "exactly k and equally likely" on the private graph.
 Notation
-    A withheld label is the empty text: no value for models that count different values, a value of its own for models that
-    bound shares.
+    A withheld label is the empty text: no value for models that count different values, a value of its own for models
+    that bound shares.
 
 
 Compatible
 ----------
 Which original records may stand behind which published baskets: the possible worlds, read off the published columns.
 
-A record r is compatible with a published record (base b, doubt d, threshold t) when r and b differ only in items of d, and in
-at most t of them. Equal records and equal published rows are looked at once.
+A record r is compatible with a published record (base b, doubt d, threshold t) when r and b differ only in items of d,
+and in at most t of them. Equal records and equal published rows are looked at once.
 
 Paper
     [multitype 3.4, 3.5].
@@ -31,7 +31,8 @@ Cost
 
 >>> from sfumato.data.baskets import Baskets
 >>> people = Baskets.of([["jogging", "swimming"], ["jogging", "soccer", "swimming"], ["tennis"]])
->>> Compatibility.of(people, PublishedBaskets.of([["jogging", "swimming"]], [["tennis", "soccer"]], [1])).candidates().tolist()
+>>> Compatibility.of(people, PublishedBaskets.of([["jogging", "swimming"]], [["tennis", "soccer"]],
+...     [1])).candidates().tolist()
 [1, 1, 0]
 
 
@@ -39,9 +40,9 @@ Itemsets
 --------
 How many published baskets fit the few items an outsider knows: the reading behind k^m-anonymity.
 
-For every set of at most m items that a person has, the published records that may contain all of them: an item of the base is
-there, a doubtful item may be, as long as the threshold allows that many additions. A person's figure is the least over all own
-item sets.
+For every set of at most m items that a person has, the published records that may contain all of them: an item of the
+base is there, a doubtful item may be, as long as the threshold allows that many additions. A person's figure is the
+least over all own item sets.
 
 Cost
     One pass over the published items per set of m − 1 items in use; m ≤ 3 is meant.
@@ -55,17 +56,18 @@ Cost
 
 Overlap
 -------
-What published baskets alone rule out: two rows whose possible worlds have no set in common never stand for the same person.
+What published baskets alone rule out: two rows whose possible worlds have no set in common never stand for the same
+person.
 
-The person behind a row is one of its worlds, so the rows compatible with that person are among those that overlap the row. If
-they are too few, or show too few labels, a promise is broken whoever the people are; if not, nothing is proven without the
-original records.
+The person behind a row is one of its worlds, so the rows compatible with that person are among those that overlap the
+row. If they are too few, or show too few labels, a promise is broken whoever the people are; if not, nothing is proven
+without the original records.
 
 Notation
-    sure, maybe, out ~ items of the base that are not in doubt, items of the base in doubt, doubtful items outside the base.
-    Where two bases differ, one of the two rows must give way: this one where only its item is in doubt, the other where only
-    the other's is, either where both are, neither means no common world. Overlap: each gives way at most as often as its
-    threshold says, and both together often enough.
+    sure, maybe, out ~ items of the base that are not in doubt, items of the base in doubt, doubtful items outside the
+    base. Where two bases differ, one of the two rows must give way: this one where only its item is in doubt, the other
+    where only the other's is, either where both are, neither means no common world. Overlap: each gives way at most as
+    often as its threshold says, and both together often enough.
 Cost
     Rows looked at x all rows, in blocks of bounded memory.
 
@@ -117,9 +119,15 @@ class BasketReading(Evidence):
         if exhibit.original is None:
             return _without_people(exhibit, claim)
         finding = super().judge(exhibit, claim)
-        why = "which rows a person may have taken is not told by the release; give the private trace to judge shares of labels"
+        why = (
+            "which rows a person may have taken is not told by the release; give the private trace to judge shares of"
+            " labels"
+        )
         if not _by_share(claim):
-            why = f"{LOOKED_AT:,} of {len(exhibit.original):,} people were looked at, and the least of some bounds nothing for all"
+            why = (
+                f"{LOOKED_AT:,} of {len(exhibit.original):,} people were looked at, and the least of some bounds"
+                " nothing for all"
+            )
             why += "; give the private trace to judge everybody"
         said = one_sided_verdict(finding.holds, self._grade(exhibit, claim), finding.achieved, finding.reason, why)
         return replace(finding, **said)
@@ -147,7 +155,9 @@ class BasketReading(Evidence):
         known = Compatibility.of(some_of(exhibit.original), published)
         candidates = known.candidates()
         if not _by_share(claim):
-            spread = {name: _as_spread(known.spread(codes, len(values)), values) for name, (codes, values) in hidden.items()}
+            spread = {
+                name: _as_spread(known.spread(codes, len(values)), values) for name, (codes, values) in hidden.items()
+            }
             return Linkage(known.people, candidates, spread)
         degree = exhibit.of(Basket).degree
         shares = {name: _best_placed(known, codes, values, degree) for name, (codes, values) in hidden.items()}
@@ -177,7 +187,9 @@ def _without_people(exhibit: ReleaseView, claim: PrivacyRequirement) -> Finding:
     return Finding(asked[0], False, asked[1], claim.model.achieved(linkage), asked[2], asked[3], AT_BEST, reason)
 
 
-def _open(name: str, required: Mapping[str, Any], given: tuple[str, ...], hide: tuple[str, ...], reason: str) -> Finding:
+def _open(
+    name: str, required: Mapping[str, Any], given: tuple[str, ...], hide: tuple[str, ...], reason: str
+) -> Finding:
     return Finding(name, True, required, {}, given, hide, NOT_JUDGED, reason)
 
 
@@ -225,7 +237,9 @@ def _as_spread(counts: Any, values: tuple[str, ...]) -> ValueDistribution:
     return ValueDistribution(start, value, weight, (*values, WITHHELD))
 
 
-def _best_placed(known: Compatibility, codes: NDArray[np.int64], values: tuple[str, ...], degree: int) -> ValueDistribution:
+def _best_placed(
+    known: Compatibility, codes: NDArray[np.int64], values: tuple[str, ...], degree: int
+) -> ValueDistribution:
     """The most even choice of `degree` candidates: labels are cut at the lowest level that still leaves that many."""
     counts = known.spread(codes, len(values))
     hidden = known.candidates() - np.asarray(counts.sum(axis=1)).reshape(-1)
@@ -249,7 +263,10 @@ def _with_singles(spread: ValueDistribution, extra: NDArray[np.int64]) -> ValueD
     """The spread with `extra[i]` further values of weight one for kind i: withheld labels, each a value of its own."""
     kind = np.concatenate([spread.kind(), np.repeat(np.arange(spread.kinds), extra)])
     single = np.arange(int(extra.sum()), dtype=np.int64) + len(spread.labels)
-    value, weight = np.concatenate([spread.value, single]), np.concatenate([spread.weight, np.ones(len(single), dtype=np.int64)])
+    value, weight = (
+        np.concatenate([spread.value, single]),
+        np.concatenate([spread.weight, np.ones(len(single), dtype=np.int64)]),
+    )
     order = np.argsort(kind, kind="stable")
     start = np.searchsorted(kind[order], np.arange(spread.kinds + 1)).astype(np.int64)
     return ValueDistribution(start, value[order], weight[order], (*spread.labels, *[WITHHELD] * len(single)))
@@ -263,7 +280,8 @@ def _from_graph(
     *,
     by_share: bool,
 ) -> Linkage:
-    """Candidates as the private graph has them: row r, column j of `graph` is the record behind published row j in round r."""
+    """Candidates as the private graph has them: row r, column j of `graph` is the record behind published row j in
+    round r."""
     degree, count = graph.shape
     people, rows = graph.reshape(-1).astype(np.int64), np.tile(np.arange(count, dtype=np.int64), degree)
     good = pairs_compatible(exhibit.original, published, people, rows)
@@ -327,7 +345,8 @@ class Compatibility:
         return np.asarray(self.pairs @ rows, dtype=np.int64)
 
     def spread(self, codes: NDArray[np.int64], values: int) -> Any:
-        """Sparse matrix, people's kinds x values: how often each value stands among the candidates (codes < 0: not shown)."""
+        """Sparse matrix, people's kinds x values: how often each value stands among the candidates (codes < 0: not
+        shown)."""
         from scipy.sparse import csr_matrix
 
         shown = codes >= 0
@@ -348,7 +367,9 @@ def align_item_universes(original: Baskets, published: PublishedBaskets) -> tupl
     def recoded(sets: Sets) -> Sets:
         return sets.renamed(moved, len(names)) if len(moved) else Sets(sets.starts, sets.items, len(names))
 
-    worlds = PublishedBaskets(recoded(published.base), recoded(published.doubt), published.threshold, names, published.labels)
+    worlds = PublishedBaskets(
+        recoded(published.base), recoded(published.doubt), published.threshold, names, published.labels
+    )
     return Sets(original.sets.starts, original.sets.items, len(names)), worlds
 
 
@@ -407,7 +428,9 @@ def _pairs(sets: Sets, worlds: PublishedBaskets) -> Any:
         some = telling.take(np.arange(first, last))
         shared = (some.matrix().astype(np.int64) @ turned).tocoo()
         possible = shared.data == some.sizes[shared.row]
-        person, row = _tested(sets, rows, first + shared.row[possible].astype(np.int64), shared.col[possible].astype(np.int64))
+        person, row = _tested(
+            sets, rows, first + shared.row[possible].astype(np.int64), shared.col[possible].astype(np.int64)
+        )
         empty = np.flatnonzero(some.sizes == 0)
         open_rows = np.flatnonzero((rows.sure == 0) & (rows.kept <= rows.threshold))
         person = np.concatenate([person - first, np.repeat(empty, len(open_rows))])
@@ -479,7 +502,8 @@ _MOST_SETS = 2_000_000
 
 @dataclass(slots=True, eq=False)
 class _CoverSearch:
-    """Everything the recursion shares: people's sets, what each published row may contain, and the least found so far."""
+    """Everything the recursion shares: people's sets, what each published row may contain, and the least found so
+    far."""
 
     people: Sets
     may: Sets
@@ -489,10 +513,14 @@ class _CoverSearch:
     looked: int = 0
 
 
-def fewest_matching_rows(people: Sets, base: Sets, doubt: Sets, threshold: NDArray[np.int64], m: int) -> NDArray[np.int64]:
+def fewest_matching_rows(
+    people: Sets, base: Sets, doubt: Sets, threshold: NDArray[np.int64], m: int
+) -> NDArray[np.int64]:
     """For each person: the fewest published rows that fit some of their item sets of size at most m."""
     width = people.width
-    may = Sets.from_flat(np.concatenate([base.owners, doubt.owners]), np.concatenate([base.items, doubt.items]), len(base), width)
+    may = Sets.from_flat(
+        np.concatenate([base.owners, doubt.owners]), np.concatenate([base.items, doubt.items]), len(base), width
+    )
     inside = np.isin(may.owners * width + may.items, base.owners * width + base.items, assume_unique=True)
     search = _CoverSearch(people, may, (~inside).astype(np.int64), np.full(len(people), len(base), dtype=np.int64))
     _extend(search, np.arange(len(people)), np.arange(len(base)), threshold.copy(), -1, m)
@@ -500,9 +528,15 @@ def fewest_matching_rows(people: Sets, base: Sets, doubt: Sets, threshold: NDArr
 
 
 def _extend(
-    search: _CoverSearch, who: NDArray[np.int64], rows: NDArray[np.int64], slack: NDArray[np.int64], last: int, left: int
+    search: _CoverSearch,
+    who: NDArray[np.int64],
+    rows: NDArray[np.int64],
+    slack: NDArray[np.int64],
+    last: int,
+    left: int,
 ) -> None:
-    """Try every further item beyond `last` that some of `who` have; `slack` is how many additions each row still allows."""
+    """Try every further item beyond `last` that some of `who` have; `slack` is how many additions each row still
+    allows."""
     owner, item = _entries(search.people, who)
     later = item > last
     owner, item = owner[later], item[later]
@@ -513,13 +547,22 @@ def _extend(
     np.minimum.at(search.least, owner, support[item])
     search.looked += 1
     if search.looked > _MOST_SETS:
-        raise DataError(f"more than {_MOST_SETS:,} item sets are in use", where="km-anonymity", hint="ask for a smaller m")
+        raise DataError(
+            f"more than {_MOST_SETS:,} item sets are in use", where="km-anonymity", hint="ask for a smaller m"
+        )
     if left == 1:
         return
     for further in np.unique(item):
         mine = open_now & (thing == further)
         kept = place[mine]
-        _extend(search, owner[item == further], rows[kept], (slack[kept] - search.costs[entry[mine]]), int(further), left - 1)
+        _extend(
+            search,
+            owner[item == further],
+            rows[kept],
+            (slack[kept] - search.costs[entry[mine]]),
+            int(further),
+            left - 1,
+        )
 
 
 def _entries(sets: Sets, rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -554,7 +597,9 @@ def possible_overlaps(worlds: PublishedBaskets, rows: NDArray[np.int64]) -> Any:
     for first in range(0, len(rows), step):
         some = rows[first : first + step]
         common = [_fields((kind[some] @ weights).toarray()) for kind in (sure, maybe, out)]
-        blocks.append(csr_matrix(_meet(common, [size[some] for size in sizes], sizes, worlds.threshold[some], worlds.threshold)))
+        blocks.append(
+            csr_matrix(_meet(common, [size[some] for size in sizes], sizes, worlds.threshold[some], worlds.threshold))
+        )
     return vstack(blocks).tocsr()
 
 
@@ -582,5 +627,7 @@ def _meet(
     here = mine[1][:, None] - ms - mm - mo + os
     there = theirs[1][None, :] - sm - mm - om + so
     room = threshold[:, None] + thresholds[None, :]
-    fits = (torn == 0) & (here <= threshold[:, None]) & (there <= thresholds[None, :]) & (here + there + mo + om <= room)
+    fits = (
+        (torn == 0) & (here <= threshold[:, None]) & (there <= thresholds[None, :]) & (here + there + mo + om <= room)
+    )
     return np.asarray(fits, dtype=bool)

@@ -5,9 +5,8 @@ Basket blocks
 -------------
 Baskets in blocks: ``data.csv`` with ``block``, then ``items``, ``distance_items``, ``threshold`` and the labels.
 
-Rows of a block stand for the records of that block, one each, in an order drawn uniformly among all; every record of a block fits
-every row of it. Blocks are numbered by chance.
-"""
+Rows of a block stand for the records of that block, one each, in an order drawn uniformly among all; every record of a
+block fits every row of it. Blocks are numbered by chance."""
 
 from __future__ import annotations
 
@@ -82,7 +81,8 @@ class BlockProvenance(Provenance):
     limits: Mapping[str, float] = field(default_factory=dict)
     """By column the l by which labels were hidden: the strictest of all claims on it."""
     sparing: Mapping[str, frozenset[int]] = field(default_factory=dict)
-    """By column the sizes of blocks in which only the copies of one label may be hidden; blocks of other sizes are hidden whole."""
+    """By column the sizes of blocks in which only the copies of one label may be hidden; blocks of other sizes are
+    hidden whole."""
 
     def __post_init__(self) -> None:
         """As it was made, or as it comes from a file, where sizes are texts."""
@@ -101,8 +101,12 @@ class BasketBlocks(Basket):
     remembered: ClassVar[bool] = True
 
     insiders: int = Field(default=0, ge=0, description="known matches of a block beside which the promises hold")
-    shows: Literal["vote", "dealt"] = Field(default="vote", description="what rows show: the vote of the block, or its items dealt")
-    hides: Literal["whole", "sparing"] = Field(default="whole", description="how labels are hidden: block by block, or sparingly")
+    shows: Literal["vote", "dealt"] = Field(
+        default="vote", description="what rows show: the vote of the block, or its items dealt"
+    )
+    hides: Literal["whole", "sparing"] = Field(
+        default="whole", description="how labels are hidden: block by block, or sparingly"
+    )
 
     correlated: Literal["refused", "accepted"] = Field(
         default="refused", description="whether the data holder accepts that labels may follow from items"
@@ -124,7 +128,8 @@ class BasketBlocks(Basket):
         return Memory(tuple(keys[record] for record in behind), np.arange(len(behind)), Table(pa.table(labels)), nobody)
 
     def sheets(self, exhibit: ReleaseView, memory: Memory) -> tuple[RememberedTable, ...]:
-        """Nobody is known by columns here: what several releases say together is a matter of who stands in which block."""
+        """Nobody is known by columns here: what several releases say together is a matter of who stands in which
+        block."""
         return ()
 
     def shown(self, exhibit: ReleaseView) -> tuple[str, ...]:

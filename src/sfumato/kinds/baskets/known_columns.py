@@ -1,8 +1,9 @@
-"""Quasi-identifiers beside the items of set-valued records: what an outsider knows of a person in columns, said in terms of items.
+"""Quasi-identifiers beside the items of set-valued records: what an outsider knows of a person in columns, said in
+terms of items.
 
-A value becomes items of its own: of a number, every one of a few thresholds that it reaches; of a value in a hierarchy, every node
-above it but the root. So two people share as many of these items as their values are near, and whatever compares sets of items
-(blocks of alike records, a guess from what is known) compares both kinds of knowledge at once.
+A value becomes items of its own: of a number, every one of a few thresholds that it reaches; of a value in a hierarchy,
+every node above it but the root. So two people share as many of these items as their values are near, and whatever
+compares sets of items (blocks of alike records, a guess from what is known) compares both kinds of knowledge at once.
 
 >>> from sfumato.data.generalization import Ranges
 >>> ages = Ranges(("20", "30", "40", "50"))

@@ -1,7 +1,7 @@
 """COUNT queries over published baskets: an answer from the bases, and bounds from doubtful items and thresholds.
 
-Type I asks how many records contain all of some items, type II how many contain none of them. A published record certainly
-qualifies when all its worlds do and possibly when one does, so the true count lies between `low` and `high`.
+Type I asks how many records contain all of some items, type II how many contain none of them. A published record
+certainly qualifies when all its worlds do and possibly when one does, so the true count lies between `low` and `high`.
 
 Paper
     [multitype 3.7.2]; query error is |answer − truth| / records.
@@ -17,8 +17,8 @@ Basket query error
 ------------------
 Query error of baskets: COUNT queries that ask for items present (type I) or absent (type II).
 
-Sizes of the queries are those of the thesis for dense and for sparse data; the figure is the mean error of both types over the
-number of records.
+Sizes of the queries are those of the thesis for dense and for sparse data; the figure is the mean error of both types
+over the number of records.
 
 Paper: [multitype 3.7.2]
 
@@ -27,10 +27,10 @@ Bit error rate
 --------------
 Bit error rate: how many items of the published base are wrong for a record, relative to the record's size.
 
-The mean of |record xor base| / |record| over all records, where every published row that may stand for the record counts alike:
-that is what the files say, and what anybody with the original finds, so it is one figure in the report and in `measure`. With more
-than 2,000 records an evenly spread sample of 2,000 is measured. `true_error_rate` is the same over the true rows alone, which only
-the data holder knows; it is lower.
+The mean of |record xor base| / |record| over all records, where every published row that may stand for the record
+counts alike: that is what the files say, and what anybody with the original finds, so it is one figure in the report
+and in `measure`. With more than 2,000 records an evenly spread sample of 2,000 is measured. `true_error_rate` is the
+same over the true rows alone, which only the data holder knows; it is lower.
 
 Paper
     [multitype 3.7.1], ER.
@@ -42,8 +42,8 @@ True error rate
 ---------------
 True error rate: how many items of the published base are wrong for the record that it was made from.
 
-The mean of |record xor base| / |record| over the true pairs of record and row. Only the data holder can say it: it needs the
-private trace. `bit_error_rate` is what everybody else finds.
+The mean of |record xor base| / |record| over the true pairs of record and row. Only the data holder can say it: it
+needs the private trace. `bit_error_rate` is what everybody else finds.
 
 Paper
     [multitype 3.7.1]
@@ -53,8 +53,8 @@ Known width
 -----------
 Width of known columns: how much of a column a published cell beside the items stands for, on average.
 
-Per quasi-identifier of baskets the mean width of its cells: 0 where single values are shown, 1 where all show the whole column.
-"""
+Per quasi-identifier of baskets the mean width of its cells: 0 where single values are shown, 1 where all show the whole
+column."""
 
 from __future__ import annotations
 
@@ -236,7 +236,8 @@ def error_rate(people: Sets, published: PublishedBaskets, names: tuple[str, ...]
 
 
 class TrueErrorRate(Metric):
-    """Wrong items of the published base of the true row, relative to the size of the record; only the data holder knows it."""
+    """Wrong items of the published base of the true row, relative to the size of the record; only the data holder knows
+    it."""
 
     name: ClassVar[str] = "true_error_rate"
     range: ClassVar[str] = "0 …"

@@ -1,7 +1,7 @@
 """What is published about a set-valued record: a base set, the items that may differ, and how many of them at most.
 
-Each published record stands for every set that differs from its base only in doubtful items and in at most `threshold` of
-them: its possible worlds. The original record is one of them.
+Each published record stands for every set that differs from its base only in doubtful items and in at most `threshold`
+of them: its possible worlds. The original record is one of them.
 
 Paper
     [multitype 3.4, 3.5]: base characteristic vector r', distance bitmap d, distance threshold t.
@@ -17,7 +17,8 @@ Published baskets
 -----------------
 Published set-valued records as a table and back: the columns items, distance_items, threshold, then the labels.
 
-Items of a cell stand in reading order (by number or alphabet), separated by `separator`; the order of the source shows nowhere.
+Items of a cell stand in reading order (by number or alphabet), separated by `separator`; the order of the source shows
+nowhere.
 
 >>> from sfumato.kinds.baskets.published_baskets import PublishedBaskets
 >>> table = to_table(PublishedBaskets.of([["b", "a"]], [["c"]], [1], {"creed": ["x"]}))
@@ -78,7 +79,9 @@ class PublishedBaskets:
     def take(self, rows: Sequence[int] | NDArray[Any]) -> PublishedBaskets:
         chosen = np.asarray(rows, dtype=np.int64)
         columns = {name: column[chosen] for name, column in self.labels.items()}
-        return PublishedBaskets(self.base.take(chosen), self.doubt.take(chosen), self.threshold[chosen], self.names, columns)
+        return PublishedBaskets(
+            self.base.take(chosen), self.doubt.take(chosen), self.threshold[chosen], self.names, columns
+        )
 
     def possible(self, record: int) -> Iterator[frozenset[str]]:
         """Every set the published record may stand for; exponential in the threshold, for small examples and tests."""
@@ -126,7 +129,8 @@ def _written(sets: Sets, rank: NDArray[np.int64], names: tuple[str, ...], separa
 
 
 def from_table(table: Table, separator: str = " ", beside: Collection[str] = ()) -> PublishedBaskets:
-    """What a reader of the published file sees; refuses files that are not of this form. Columns `beside` are no labels."""
+    """What a reader of the published file sees; refuses files that are not of this form. Columns `beside` are no
+    labels."""
     missing = [name for name in OWN if name not in table.names]
     if missing:
         raise DataError(f"the published baskets lack the column '{missing[0]}'", where="data")

@@ -1,4 +1,5 @@
-"""What published baskets look like: how many items are in doubt, how far a record may be, how many labels are withheld."""
+"""What published baskets look like: how many items are in doubt, how far a record may be, how many labels are
+withheld."""
 
 from __future__ import annotations
 
@@ -32,10 +33,10 @@ class BasketSection(Section):
     def render(self, exhibit: ReleaseView) -> Markup:
         published = exhibit.once(published_baskets)
         words = (
-            f"Each of the {len(published):,} rows is a vote of {exhibit.of(Basket).degree} records about their "
-            f"items. On average {published.base.sizes.mean():.1f} items are shown and {published.doubt.sizes.mean():.1f} are "
-            f"in doubt; the record behind a row differs from it in at most {int(published.threshold.max())} items, half of them "
-            f"in at most {int(np.median(published.threshold))}."
+            f"Each of the {len(published):,} rows is a vote of {exhibit.of(Basket).degree} records about their items."
+            f" On average {published.base.sizes.mean():.1f} items are shown and {published.doubt.sizes.mean():.1f} are"
+            f" in doubt; the record behind a row differs from it in at most {int(published.threshold.max())} items,"
+            f" half of them in at most {int(np.median(published.threshold))}."
         )
         parts = [paragraph(words), columns(_binned(published.threshold), title="Rows by how many items may differ")]
         for name, shown in published.labels.items():

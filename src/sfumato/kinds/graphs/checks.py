@@ -1,30 +1,32 @@
-"""Perturbation: the published graph is what the declared flip would make of some graph, and of this one when it is at hand.
+"""Perturbation: the published graph is what the declared flip would make of some graph, and of this one when it is at
+hand.
 
-From the published files alone: edges are a simple graph in ascending order, the recovered number of edges is possible, and degrees
-vary at least as much as the flip makes them vary. A graph published without flipping, or with a much smaller flip than declared,
-fails. With the original: the number of published edges is what this original leads to. With the private names: as many edges
-were lost and gained as the flip would.
+From the published files alone: edges are a simple graph in ascending order, the recovered number of edges is possible,
+and degrees vary at least as much as the flip makes them vary. A graph published without flipping, or with a much
+smaller flip than declared, fails. With the original: the number of published edges is what this original leads to. With
+the private names: as many edges were lost and gained as the flip would.
 
 Every count is compared at six standard deviations, so an honest release fails once in a hundred million.
 
 
 Kept edges
 ----------
-Kept edges: a graph that is said to have gained edges has all the old ones, gained as many as declared, and needed that many.
+Kept edges: a graph that is said to have gained edges has all the old ones, gained as many as declared, and needed that
+many.
 
-From the published files alone: a simple graph in ascending order, and declared figures that are possible; nothing else is judged
-there. With the original: the number of edges, and degrees that rise place by place; whether every edge is there is then not
-judged. With the private names:
-every original edge, pair by pair, unless the original now lists people in another order. A bound said to be proven by counting is
-counted here again; one proven by the solver is only compared with what was added.
+From the published files alone: a simple graph in ascending order, and declared figures that are possible; nothing else
+is judged there. With the original: the number of edges, and degrees that rise place by place; whether every edge is
+there is then not judged. With the private names: every original edge, pair by pair, unless the original now lists
+people in another order. A bound said to be proven by counting is counted here again; one proven by the solver is only
+compared with what was added.
 
 
 Fewest edges
 ------------
 How many edges a graph must gain before every degree is shared by k people, counted again for the audit.
 
-Two arguments, those that a method may make, in other code: the degrees of all people have to rise by so much in total, and
-the m people who end with most ties need more edges than can be there already.
+Two arguments, those that a method may make, in other code: the degrees of all people have to rise by so much in total,
+and the m people who end with most ties need more edges than can be there already.
 
 >>> star = Graph.from_pairs([0] * 9, list(range(1, 10)))
 >>> fewest_new_edges(star, 2)
@@ -33,14 +35,15 @@ the m people who end with most ties need more edges than can be there already.
 
 Graph figures
 -------------
-Figures: published figures of a graph are well formed, and with the original the number of edges is near its own; where only so
-many ties of a person count, the degrees are, too. Triangles, and degrees without such a limit, are not compared.
+Figures: published figures of a graph are well formed, and with the original the number of edges is near its own; where
+only so many ties of a person count, the degrees are, too. Triangles, and degrees without such a limit, are not
+compared.
 
-Noise of scale s is beyond 40 s with chance e^−40, so a figure farther off was not made as the manifest says. Where only so many
-ties of a person count, they are counted here once more, by asking for every tie in the order of names. Of a graph that was drawn,
-nobody has more ties than a published degree, and so many ties are there as random pairs of ends leave: two people with a and b of
-2m ends are tied with the chance 1 − exp(−ab / 2m), and eight standard deviations below that sum is no chance.
-"""
+Noise of scale s is beyond 40 s with chance e^−40, so a figure farther off was not made as the manifest says. Where only
+so many ties of a person count, they are counted here once more, by asking for every tie in the order of names. Of a
+graph that was drawn, nobody has more ties than a published degree, and so many ties are there as random pairs of ends
+leave: two people with a and b of 2m ends are tied with the chance 1 − exp(−ab / 2m), and eight standard deviations
+below that sum is no chance."""
 
 from __future__ import annotations
 
@@ -164,7 +167,9 @@ def _plausible(count: int, trials: list[tuple[int, float]]) -> bool:
 # ----------
 
 
-OTHER_ORDER = "people stand in another order than when this was published, so edges were compared in number and degree only"
+OTHER_ORDER = (
+    "people stand in another order than when this was published, so edges were compared in number and degree only"
+)
 NO_ORIGINAL = "whether every original edge is published is judged with the original: give it to judge this"
 NO_NAMES = "without the private trace nobody knows who is who, so edges were compared in number and degree only"
 
@@ -186,11 +191,16 @@ class KeptEdges(Check):
     def examine(self, exhibit: ReleaseView) -> Finding:
         graph, (least, _) = exhibit.once(published_graph), fewest_added_edges(exhibit)
         added = exhibit.of(Edges).added_edges
-        wrong = [*_kept_edges_alone(exhibit, graph, added, least), *_kept_edges_with_original(exhibit, graph, added, least)]
+        wrong = [
+            *_kept_edges_alone(exhibit, graph, added, least),
+            *_kept_edges_with_original(exhibit, graph, added, least),
+        ]
         unsure = "" if wrong else _unsure(exhibit)
         grade = NOT_JUDGED if unsure else grade_of_graph_finding(exhibit)
         reason = "; ".join(wrong) or unsure
-        return Finding(self.name, not wrong, {"contradictions": 0}, {"contradictions": len(wrong)}, grade=grade, reason=reason)
+        return Finding(
+            self.name, not wrong, {"contradictions": 0}, {"contradictions": len(wrong)}, grade=grade, reason=reason
+        )
 
 
 def _unsure(exhibit: ReleaseView) -> str:
@@ -203,7 +213,8 @@ def _unsure(exhibit: ReleaseView) -> str:
 
 
 def _same_people(exhibit: ReleaseView) -> bool:
-    """Whether the private names belong to the original as it was read here; an edge list in another order numbers people anew."""
+    """Whether the private names belong to the original as it was read here; an edge list in another order numbers
+    people anew."""
     known = exhibit.traced(GraphProvenance).numbering
     return not known or not exhibit.private or known == exhibit.once(original_graph).numbering
 
@@ -220,7 +231,9 @@ def _kept_edges_alone(exhibit: ReleaseView, graph: Graph, added: int | None, lea
         yield "the manifest says that edges were flipped as well as kept"
 
 
-def _kept_edges_with_original(exhibit: ReleaseView, graph: Graph, added: int | None, least: int | None) -> Iterator[str]:
+def _kept_edges_with_original(
+    exhibit: ReleaseView, graph: Graph, added: int | None, least: int | None
+) -> Iterator[str]:
     if not exhibit.private:
         return
     original = exhibit.once(original_graph)
@@ -275,7 +288,8 @@ def fewest_new_edges(graph: Graph, k: int) -> int:
 
 
 def total_rise(graph: Graph, k: int) -> int:
-    """The least sum by which degrees must rise; more than 5k people of one degree count as 5k, for the others need not move."""
+    """The least sum by which degrees must rise; more than 5k people of one degree count as 5k, for the others need not
+    move."""
     values, counts = np.unique(graph.degrees, return_counts=True)
     few = np.repeat(values[::-1], np.minimum(counts[::-1], 5 * k)).tolist()
     return int(_from(few, k)[0])
@@ -311,7 +325,8 @@ def _least_sum(descending: list[int], k: int, m: int, people: int) -> int:
 
 
 def _touchable(graph: Graph, m: int) -> int:
-    """No m people touch more edges; those among the people with most ties count for themselves, half and half, or at both ends."""
+    """No m people touch more edges; those among the people with most ties count for themselves, half and half, or at
+    both ends."""
     crowd = np.zeros(graph.nodes, dtype=bool)
     crowd[np.argsort(-graph.degrees, kind="stable")[:m]] = True
     one, other = graph.edges()
@@ -369,7 +384,9 @@ def _malformed(exhibit: ReleaseView) -> Iterator[str]:
 def _not_drawn(exhibit: ReleaseView) -> Iterator[str]:
     """What a graph that was drawn from the published degrees cannot be."""
     people, degrees, edges = exhibit.of(NoisyFigures).nodes, exhibit.parts[DEGREES].table, exhibit.parts[EDGES].table
-    ends = np.sort(np.array([edges["source"].to_pylist(), edges["target"].to_pylist()], dtype=np.int64).reshape(2, -1), axis=0)
+    ends = np.sort(
+        np.array([edges["source"].to_pylist(), edges["target"].to_pylist()], dtype=np.int64).reshape(2, -1), axis=0
+    )
     if ends.size and (ends.min() < 0 or ends.max() >= people or (ends[0] == ends[1]).any()):
         yield "the drawn graph has people whom the manifest does not count, or somebody tied to themselves"
         return
@@ -399,7 +416,8 @@ def _far(exhibit: ReleaseView) -> Iterator[str]:
         yield "the original has another number of people"
         return
     told = {
-        str(name): float(value) for name, value in zip(figures["figure"].to_pylist(), figures["value"].to_pylist(), strict=True)
+        str(name): float(value)
+        for name, value in zip(figures["figure"].to_pylist(), figures["value"].to_pylist(), strict=True)
     }
     ties = None if form.limit is None else _within(original, form.limit)
     edges, changed = (original.size, 1) if ties is None else (int(ties.sum()) // 2, form.limit or 1)

@@ -1,15 +1,16 @@
 """Flip every pair of a graph independently, in time that grows with what changes and not with N².
 
 Guarantee
-    Every edge is lost with probability q and every non-edge becomes an edge with probability a, all independently; nodes get
-    new names, a uniform permutation. The draws are cryptographic unless a seed is given.
+    Every edge is lost with probability q and every non-edge becomes an edge with probability a, all independently;
+    nodes get new names, a uniform permutation. The draws are cryptographic unless a seed is given.
 
 Paper
     [multitype §4.2], the symmetric flip q = a = μ and naive anonymization before it.
 
 Invariants
     I1  The gap to the next chosen pair is geometric, so every pair is chosen with the same probability, independently.
-    I2  Pairs are chosen among *all* pairs and then thrown away where an edge stood: what is left is a choice among non-edges.
+    I2  Pairs are chosen among *all* pairs and then thrown away where an edge stood: what is left is a choice among
+        non-edges.
 
 Cost
     O(h + a·N²/2) draws, in blocks; memory for the published edges only.
@@ -92,7 +93,8 @@ def _chosen_blocks(count: int, chance: float, randomness: Randomness) -> Iterato
 
 
 def pair_codes(index: IntArray, nodes: int) -> IntArray:
-    """The code `low · nodes + high` of the index-th pair in the order (0,1), (0,2), …, (1,2), …; the indices come ascending.
+    """The code `low · nodes + high` of the index-th pair in the order (0,1), (0,2), …, (1,2), …; the indices come
+    ascending.
 
     >>> [divmod(code, 4) for code in pair_codes(np.arange(6), 4).tolist()]
     [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)]

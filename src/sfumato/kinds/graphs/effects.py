@@ -30,7 +30,8 @@ class GraphEffects(Effects):
             noise = min(max(1 - kept / max(edges, 1), 0.0), 1.0)
             yield f"About {percent_text(noise)} of the {edges:,} published edges are noise. A single edge says little."
             told_by = [
-                f"{word} {number_text(float(recovered[key]['estimate']))} ± {number_text(float(recovered[key]['standard_error']))}"
+                f"{word} {number_text(float(recovered[key]['estimate']))} ±"
+                f" {number_text(float(recovered[key]['standard_error']))}"
                 for key, word in _TOLD.items()
                 if key in recovered and None not in (recovered[key]["estimate"], recovered[key]["standard_error"])
             ]

@@ -1,9 +1,9 @@
 """A graph: an outsider sees who is joined to whom, under new names, and knows how pairs were flipped.
 
-For k-degree anonymity everybody's candidates are the people with the same published number of ties. A structural attack is no
-matter of candidates: it is judged by the bounds on what planted accounts can achieve under the declared flip. Several publications
-are judged by the exact law of all flips together (`models.structural_attack`, `edge_privacy`); people and ties may differ between
-them: what is bounded is what flips say, whatever they flipped.
+For k-degree anonymity everybody's candidates are the people with the same published number of ties. A structural attack
+is no matter of candidates: it is judged by the bounds on what planted accounts can achieve under the declared flip.
+Several publications are judged by the exact law of all flips together (`models.structural_attack`, `edge_privacy`);
+people and ties may differ between them: what is bounded is what flips say, whatever they flipped.
 
 Paper: [multitype §4.5], [obfuscation §3]
 
@@ -12,9 +12,8 @@ Graph figures
 -------------
 Figures of a graph: what one tie, or one person, can change in them is bounded by what was spent on each, added up.
 
-The noise itself is the method's word, as in every form that rests on chance; the check *figures* compares the published figures
-with the original where that is at hand.
-"""
+The noise itself is the method's word, as in every form that rests on chance; the check *figures* compares the published
+figures with the original where that is at hand."""
 
 from __future__ import annotations
 
@@ -107,9 +106,17 @@ class GraphFiguresReading(Evidence):
     def judge(self, exhibit: ReleaseView, claim: PrivacyRequirement) -> Finding:
         form, model = exhibit.of(NoisyFigures), claim.model
         if model.person_epsilon is not None:
-            spent, asked, what = form.person_epsilon, model.person_epsilon, "all ties of one person; who the people are is known"
+            spent, asked, what = (
+                form.person_epsilon,
+                model.person_epsilon,
+                "all ties of one person; who the people are is known",
+            )
         elif model.tie_epsilon is not None:
-            spent, asked, what = form.epsilon, model.tie_epsilon, "one tie; a person with d ties is protected at d times that"
+            spent, asked, what = (
+                form.epsilon,
+                model.tie_epsilon,
+                "one tie; a person with d ties is protected at d times that",
+            )
         else:
             raise ReleaseError("figures of a graph promise edge-privacy or node-privacy and nothing else")
         holds = spent <= asked * (1 + 1e-9)

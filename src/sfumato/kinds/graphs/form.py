@@ -3,12 +3,11 @@
 
 Graph figures
 -------------
-Figures of a graph: ``figures.csv`` with ``figure,value``, ``degrees.csv`` with ``degree,people``, and a graph drawn from them
-if wanted.
+Figures of a graph: ``figures.csv`` with ``figure,value``, ``degrees.csv`` with ``degree,people``, and a graph drawn
+from them if wanted.
 
-What is published are noisy figures; ``edges.csv`` (``source,target``), when there is one, is drawn from the published degrees and
-holds nobody's tie.
-"""
+What is published are noisy figures; ``edges.csv`` (``source,target``), when there is one, is drawn from the published
+degrees and holds nobody's tie."""
 
 from __future__ import annotations
 
@@ -39,7 +38,8 @@ MOST_ALONE = 20_000_000
 
 @dataclass(frozen=True)
 class GraphProvenance(Provenance):
-    """Also the new name of every person, how the original numbers people, and what is known about the fewest ties to add."""
+    """Also the new name of every person, how the original numbers people, and what is known about the fewest ties to
+    add."""
 
     names: IntArray | None = None
     numbering: str = ""
@@ -57,13 +57,19 @@ class Edges(Form):
     remembered: ClassVar[bool] = True
 
     nodes: int = Field(ge=0, description="how many people there are")
-    mu: float | None = Field(default=None, ge=0, le=1, description="the chance that a pair is flipped, when both ways are alike")
+    mu: float | None = Field(
+        default=None, ge=0, le=1, description="the chance that a pair is flipped, when both ways are alike"
+    )
     delete: float | None = Field(default=None, ge=0, le=1, description="the chance that a tie is taken away")
     add: float | None = Field(default=None, ge=0, le=1, description="the chance that a tie is invented")
     edge_epsilon: float | None = Field(default=None, description="what randomized response promises for one tie alone")
     only_added: bool = Field(default=False, description="whether ties were added and none taken away")
-    added_edges: int | None = Field(default=None, ge=0, description="only in folders of earlier versions: ties that were added")
-    fewest_added_edges: int | None = Field(default=None, ge=0, description="only in folders of earlier versions: ties to be added")
+    added_edges: int | None = Field(
+        default=None, ge=0, description="only in folders of earlier versions: ties that were added"
+    )
+    fewest_added_edges: int | None = Field(
+        default=None, ge=0, description="only in folders of earlier versions: ties to be added"
+    )
     proof: str = Field(default="", description="only in folders of earlier versions: how the fewest ties are known")
 
     @model_validator(mode="after")
@@ -112,7 +118,9 @@ class Edges(Form):
 
     def memory(self, policy: Policy, parts: Mapping[str, Part], trace: Provenance, original: Graph) -> Memory:
         """Who everybody is: the name in the source, and the number in the release."""
-        names = np.asarray(trace.names if isinstance(trace, GraphProvenance) and trace.names is not None else np.arange(self.nodes))
+        names = np.asarray(
+            trace.names if isinstance(trace, GraphProvenance) and trace.names is not None else np.arange(self.nodes)
+        )
         known = original.labels or tuple(map(str, range(original.nodes)))
         keys = (*known, *(f"alone {number}" for number in range(self.nodes - len(known))))
         nobody = np.zeros(self.nodes, dtype=np.bool_)
@@ -140,15 +148,16 @@ def fewest_added_edges(exhibit: ReleaseView) -> tuple[int | None, str]:
 def flipped_form(flip: EdgeChannel, nodes: int, *, keeps_edges: bool = False) -> Edges:
     """Return the form of a graph whose ties were flipped.
 
-    Where the number of ties was kept, the chance of a new one was computed from it, and telling that chance tells the number:
-    whoever knows all ties but one reads the last one there. So no ε is stated for one tie, also where both chances are alike.
-    """
+    Where the number of ties was kept, the chance of a new one was computed from it, and telling that chance tells the
+    number: whoever knows all ties but one reads the last one there. So no ε is stated for one tie, also where both
+    chances are alike."""
     public = {"delete": flip.delete, "add": flip.add} if keeps_edges else flip.to_public()
     return Edges.model_validate({"nodes": nodes} | public)
 
 
 def original_graph(exhibit: ReleaseView) -> Graph:
-    """The original with the people whom an edge list cannot name: those of the release beyond its own have no tie there."""
+    """The original with the people whom an edge list cannot name: those of the release beyond its own have no tie
+    there."""
     original: Graph = exhibit.original
     alone = exhibit.once(published_graph).nodes - original.nodes
     return original.joined(alone, [], []) if alone > 0 else original
@@ -189,9 +198,13 @@ class NoisyFigures(Form):
     nodes: int = Field(ge=0, description="how many people there are; taken for known")
     epsilon_edges: float = Field(gt=0, description="spent on the number of edges")
     epsilon_degrees: float = Field(gt=0, description="spent on the sorted degrees")
-    epsilon_triangles: float | None = Field(default=None, gt=0, description="spent on the number of triangles, when it is told")
+    epsilon_triangles: float | None = Field(
+        default=None, gt=0, description="spent on the number of triangles, when it is told"
+    )
     limit: int | None = Field(
-        default=None, ge=1, description="most ties of one person that count; then all ties of a person are protected, not one"
+        default=None,
+        ge=1,
+        description="most ties of one person that count; then all ties of a person are protected, not one",
     )
     drawn: bool = Field(default=False, description="whether a graph is drawn from the published degrees")
 

@@ -14,18 +14,18 @@ Added edges gap
 ---------------
 The optimality gap of a graph that gained edges: the share of the added edges that a better release might have saved.
 
-(added − least)/added, where no k-degree anonymous graph that keeps all edges adds fewer than `least`; 0 when nothing was added.
-The bound is the method's own (`fewest_added_edges` in the private trace) and is judged by the audit's check `kept-edges`.
+(added − least)/added, where no k-degree anonymous graph that keeps all edges adds fewer than `least`; 0 when nothing
+was added. The bound is the method's own (`fewest_added_edges` in the private trace) and is judged by the audit's check
+`kept-edges`.
 
 
 Graph change
 ------------
 Graph change: how a graph that gained edges differs from its original as a whole.
 
-`added_share` is added edges per original edge, `degrees` the share of people who would have to change their degree to turn one
-degree distribution into the other (total variation), `transitivity` the published minus the original one. Two digits each: more
-would say nothing more about the release.
-"""
+`added_share` is added edges per original edge, `degrees` the share of people who would have to change their degree to
+turn one degree distribution into the other (total variation), `transitivity` the published minus the original one. Two
+digits each: more would say nothing more about the release."""
 
 from __future__ import annotations
 

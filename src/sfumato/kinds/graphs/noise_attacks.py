@@ -2,11 +2,13 @@
 
 Two games, each played anew on every trial's flip, which is drawn as a publication would draw it:
 
-hubs    for each of the best connected people the node whose published number of ties is nearest to what theirs becomes on average
-pairs   two people of whom one has `apart` ties more; the node with more published ties is taken for that person, or a coin decides
+hubs    for each of the best connected people the node whose published number of ties is nearest to what theirs becomes
+        on average
+pairs   two people of whom one has `apart` ties more; the node with more published ties is taken for that person, or a
+        coin decides
 
-Beside the share of right guesses stands what is promised: for pairs the exact chance of `degree-attack`, which the share may exceed
-by chance only, so `beyond` counts standard errors above it.
+Beside the share of right guesses stands what is promised: for pairs the exact chance of `degree-attack`, which the
+share may exceed by chance only, so `beyond` counts standard errors above it.
 
 Paper
     [multitype §4.4.2] for published numbers of ties.
@@ -19,14 +21,14 @@ Neighbourhood
 -------------
 `neighbourhood`: the outsider who recognizes some nodes and knows everybody's ties to them, played on flips of a graph.
 
-On every trial's flip, which is drawn as a publication would draw it, the outsider is shown the nodes of two people and says which
-is whose: each known node to which only one of the two is tied is a vote from either node, and most votes win, or a coin. That is
-the best guess there is when all flips are alike. Known nodes are drawn by chance, or are the best connected people, whom many
-know.
+On every trial's flip, which is drawn as a publication would draw it, the outsider is shown the nodes of two people and
+says which is whose: each known node to which only one of the two is tied is a vote from either node, and most votes
+win, or a coin. That is the best guess there is when all flips are alike. Known nodes are drawn by chance, or are the
+best connected people, whom many know.
 
-Beside the share of right guesses stands what is promised: the exact chance for the same pairs (`expected`), which the share may
-exceed by chance only (`beyond` counts standard errors), and that of the model `neighbourhood`, for people who differ in all known
-ties.
+Beside the share of right guesses stands what is promised: the exact chance for the same pairs (`expected`), which the
+share may exceed by chance only (`beyond` counts standard errors), and that of the model `neighbourhood`, for people who
+differ in all known ties.
 
 Paper
     [multitype §4.4] for adversaries who know accounts.
@@ -37,11 +39,12 @@ Cost
 
 Degree signatures
 -----------------
-`degree-signatures`: the outsider who knows how many ties a person has in a published graph, and perhaps the friends' numbers.
+`degree-signatures`: the outsider who knows how many ties a person has in a published graph, and perhaps the friends'
+numbers.
 
-k-degree anonymity leaves at least k people for every number of ties. Whoever also knows how many ties each friend has, in the
-published graph, is left with those whose friends have the same numbers, and that is often one person: the promise does not speak
-of it. The figures are counted on the published graph alone, so nobody's name is needed.
+k-degree anonymity leaves at least k people for every number of ties. Whoever also knows how many ties each friend has,
+in the published graph, is left with those whose friends have the same numbers, and that is often one person: the
+promise does not speak of it. The figures are counted on the published graph alone, so nobody's name is needed.
 
 Paper
     [obfuscation §3.4] for numbers of ties.
@@ -49,22 +52,25 @@ Paper
 
 Flips
 -----
-Outsiders who play on flips of a graph: on every trial the graph is flipped as a publication would be, and a guess is scored.
+Outsiders who play on flips of a graph: on every trial the graph is flipped as a publication would be, and a guess is
+scored.
 
-Beside the share of right guesses stands the exact chance that is promised, and how many standard errors the share lies above it.
+Beside the share of right guesses stands the exact chance that is promised, and how many standard errors the share lies
+above it.
 
 
 One tie
 -------
 `one-tie`: the outsider who knows a whole graph but for one tie, and reads noisy figures (`private-figures`).
 
-A coin decides whether the tie is there; figures are drawn by the mechanisms that publish them, and the outsider says what the
-coin was. The guess is the best there is: by the likelihood of the noise in the number of edges, in every sorted degree *before*
-repair, and of the rung of the triangles. Degrees that are the same with and without the tie have noise of their own that says
-nothing, and are not drawn. What is published is made from these figures alone, so its readers get no more.
+A coin decides whether the tie is there; figures are drawn by the mechanisms that publish them, and the outsider says
+what the coin was. The guess is the best there is: by the likelihood of the noise in the number of edges, in every
+sorted degree *before* repair, and of the rung of the triangles. Degrees that are the same with and without the tie have
+noise of their own that says nothing, and are not drawn. What is published is made from these figures alone, so its
+readers get no more.
 
-Beside the share of right guesses stands what edge-level ε-differential privacy promises, e^ε / (1 + e^ε), and how many standard
-errors the share lies above it.
+Beside the share of right guesses stands what edge-level ε-differential privacy promises, e^ε / (1 + e^ε), and how many
+standard errors the share lies above it.
 
 Paper
     Hay, Li, Miklau, Jensen (2009) and Zhang et al. (2015) for the mechanisms; the game is the definition.
@@ -74,12 +80,13 @@ One person
 ----------
 `one-person`: the outsider who knows a whole graph but for the ties of one person, and reads noisy figures.
 
-A coin decides whether that person, the best connected one, has all of their ties or none. The figures are drawn by the mechanisms
-that publish them, and the outsider says what the coin was, by the likelihood of all noise before repair, which is the best guess
-there is. With a `limit` the figures are those of `node-private-figures`, without one those of `private-figures`.
+A coin decides whether that person, the best connected one, has all of their ties or none. The figures are drawn by the
+mechanisms that publish them, and the outsider says what the coin was, by the likelihood of all noise before repair,
+which is the best guess there is. With a `limit` the figures are those of `node-private-figures`, without one those of
+`private-figures`.
 
-Beside the share of right guesses stands what is promised: e^ε / (1 + e^ε) under node-level ε-differential privacy; figures of
-edge-level ε promise a person with d ties no more than that at d·ε, which is nothing for somebody with many.
+Beside the share of right guesses stands what is promised: e^ε / (1 + e^ε) under node-level ε-differential privacy;
+figures of edge-level ε promise a person with d ties no more than that at d·ε, which is nothing for somebody with many.
 
 Paper
     Kasiviswanathan, Nissim, Raskhodnikova, Smith (2013) for the promise; the game is the definition.
@@ -134,8 +141,8 @@ class DegreeSignatures(ReleaseAttack):
         if not isinstance(exhibit.form, Edges) or not exhibit.form.grown:
             return ""
         return (
-            "people are hidden by their number of ties alone; whoever also knows how many ties each friend of a person has in the "
-            "published graph is often left with one"
+            "people are hidden by their number of ties alone; whoever also knows how many ties each friend of a person"
+            " has in the published graph is often left with one"
         )
 
     def play(self, exhibit: ReleaseView) -> dict[str, Any]:
@@ -227,7 +234,9 @@ class DegreeGuesses(FlipAttack):
 
     def _compared(self, right: list[float], nodes: int) -> dict[str, Any]:
         share, promised = float(np.mean(right)), distinguishing_success(self.apart, nodes - 2, self.mu)
-        error = math.sqrt(promised * (1 - promised) / self.trials)  # one hub can be in every pair: trials count, not pairs
+        error = math.sqrt(
+            promised * (1 - promised) / self.trials
+        )  # one hub can be in every pair: trials count, not pairs
         return {
             "pairs_told_apart": round(share, 4),
             "promised": round(promised, 4),
@@ -267,11 +276,15 @@ class NeighbourhoodAttack(FlipAttack):
     paper: ClassVar[str] = "multitype §4.4"
 
     known: int = Field(default=10, ge=1, description="number of nodes that the adversary recognizes")
-    whom: Literal["any", "hubs"] = Field(default="hubs", description="which nodes are known: any, or those with the most edges")
+    whom: Literal["any", "hubs"] = Field(
+        default="hubs", description="which nodes are known: any, or those with the most edges"
+    )
 
     def play(self, graph: Graph, chance: Randomness) -> dict[str, Any]:
         if self.known > graph.nodes - 2:
-            raise PolicyError(f"{graph.nodes} people cannot hold {self.known} known ones and two others", where="--known")
+            raise PolicyError(
+                f"{graph.nodes} people cannot hold {self.known} known ones and two others", where="--known"
+            )
         known = self._known(graph, chance)
         first, second = _pairs(np.setdiff1d(np.arange(graph.nodes), known), chance.child("pairs"))
         one, other = (ties_to(graph, who, known) for who in (first, second))
@@ -344,7 +357,9 @@ class OneTie(Attack):
     target: str = Field(description="the graph: an edge list, GraphML, …")
     epsilon: float = Field(gt=0, le=20, description="edge-level epsilon of the figures")
     trials: int = Field(default=400, ge=1, le=100_000, description="number of trials")
-    seed: int | None = Field(default=None, description="repeats coins and rungs; the noise of the library is always new")
+    seed: int | None = Field(
+        default=None, description="repeats coins and rungs; the noise of the library is always new"
+    )
 
     def run(self) -> dict[str, Any]:
         from sfumato.kinds.graphs.methods.private_figures import epsilon_shares
@@ -365,7 +380,12 @@ class OneTie(Attack):
             self._progress((trial + 1) / self.trials, "drawing figures")
         share, promised = right / self.trials, 1 / (1 + math.exp(-self.epsilon))
         error = math.sqrt(promised * (1 - promised) / self.trials)
-        figures = {"people": graph.nodes, "trials": self.trials, "right": round(share, 4), "promised": round(promised, 4)}
+        figures = {
+            "people": graph.nodes,
+            "trials": self.trials,
+            "right": round(share, 4),
+            "promised": round(promised, 4),
+        }
         return figures | {"beyond": standard_errors_above(share, promised, error)}
 
 
@@ -400,10 +420,14 @@ class OnePerson(Attack):
     target: str = Field(description="the graph: an edge list, GraphML, …")
     epsilon: float = Field(gt=0, le=20, description="epsilon of the figures")
     limit: int | None = Field(
-        default=None, ge=1, description="largest number of edges of a person that count; absent: figures of edge-level privacy"
+        default=None,
+        ge=1,
+        description="largest number of edges of a person that count; absent: figures of edge-level privacy",
     )
     trials: int = Field(default=400, ge=1, le=100_000, description="number of trials")
-    seed: int | None = Field(default=None, description="repeats coins and rungs; the noise of the library is always new")
+    seed: int | None = Field(
+        default=None, description="repeats coins and rungs; the noise of the library is always new"
+    )
 
     def run(self) -> dict[str, Any]:
         graph, chance = read_graph(self.target), Randomness(self.seed)
@@ -438,7 +462,9 @@ class _Game:
     def belief(self, there: int, chance: Randomness) -> float:
         """The logarithm of how much likelier the figures are with the ties than without them."""
         if self.figures is not None:
-            return log_odds_of_edge(self.figures, there, self.nodes, epsilon_shares(self.epsilon, triangles=True), chance)
+            return log_odds_of_edge(
+                self.figures, there, self.nodes, epsilon_shares(self.epsilon, triangles=True), chance
+            )
         limit, shares = self.limit or 1, node_epsilon_shares(self.epsilon)
         edges, below = noisy_figures(self.degrees[there], self.nodes, limit, shares)
         away = [

@@ -5,17 +5,19 @@ nodes, account by account in the order that ties each new one to as many placed 
 are kept. A new account needs only one surviving tie to the first few accounts it was tied to.
 
 Paper
-    [multitype §4.5] asks what an adversary who tries all permutations could do; this is the part of it that can be computed.
+    [multitype §4.5] asks what an adversary who tries all permutations could do; this is the part of it that can be
+    computed.
 
 Notation
-    score    ln of the likelihood ratio, planted against background, of the ties among the guessed nodes and of their degrees.
+    score    ln of the likelihood ratio, planted against background, of the ties among the guessed nodes and of their
+             degrees.
 
 Departures
     The likelihood *ratio* is used, not the likelihood of [multitype Eq. 4.22]; see `models.structural_attack`.
 
 Cost
-    `beam` × degree × accounts² /2 a run, and no more nodes looked at than `budget`: then the beam is narrowed, and `gave_up` says
-    so. A beam is a heuristic: failing to find is no proof of safety, finding is proof of danger.
+    `beam` × degree × accounts² /2 a run, and no more nodes looked at than `budget`: then the beam is narrowed, and
+    `gave_up` says so. A beam is a heuristic: failing to find is no proof of safety, finding is proof of danger.
 
 
 Walk
@@ -62,14 +64,14 @@ Paper
     [multitype §4.4], Algorithm 3; the walk-based attack of Backstrom et al. is the case of exact degrees and ties.
 
 Notation
-    w      half-width of a degree interval; the exact law of the published degree gives the interval that holds a node with
-           the wanted confidence (about ± 12 to 14 at μ = 10⁻³ among 21,000 people).
+    w      half-width of a degree interval; the exact law of the published degree gives the interval that holds a node
+           with the wanted confidence (about ± 12 to 14 at μ = 10⁻³ among 21,000 people).
     m      wrong ties allowed on the whole path.
 
 Departures
-    [multitype Alg. 3] increases `level` in place and may revisit nodes; here a node stands on a path once. Intervals come from
-    the exact law and not from a fixed w of 3 to 5, which Table 4.2, mislabelled by a factor of ten, suggests. When several
-    paths fit, the likeliest is taken.
+    [multitype Alg. 3] increases `level` in place and may revisit nodes; here a node stands on a path once. Intervals
+    come from the exact law and not from a fixed w of 3 to 5, which Table 4.2, mislabelled by a factor of ten, suggests.
+    When several paths fit, the likeliest is taken.
 
 Cost
     Grows with the number of nodes whose degree fits and with m; counted in steps and capped.
@@ -118,7 +120,14 @@ class PlantedGraph:
 
 
 def plant_and_publish(
-    graph: Graph, flip: EdgeChannel, randomness: Randomness, *, accounts: int, victims: int, rho1: int = 3, rho2: int = 1
+    graph: Graph,
+    flip: EdgeChannel,
+    randomness: Randomness,
+    *,
+    accounts: int,
+    victims: int,
+    rho1: int = 3,
+    rho2: int = 1,
 ) -> PlantedGraph:
     """Plant, rename, flip: what an adversary faces, with the truth beside it."""
     return planted_publications(graph, flip, randomness, accounts=accounts, victims=victims, rho1=rho1, rho2=rho2)[0]
@@ -137,9 +146,8 @@ def planted_publications(
 ) -> list[PlantedGraph]:
     """What an adversary faces who has several publications.
 
-    Of several publications the adversary is told who is who in all of them, and looks at the ties that stand in any of them and at
-    those that stand in all: each is a graph, flipped by a law of its own.
-    """
+    Of several publications the adversary is told who is who in all of them, and looks at the ties that stand in any of
+    them and at those that stand in all: each is a graph, flipped by a law of its own."""
     choice = randomness.child("adversary").generator()
     ties = backbone_ties(accounts, choice)
     links = victim_links(accounts, victims, rho1, rho2, choice)
@@ -151,7 +159,8 @@ def planted_publications(
     names = randomness.child("names").permutation(whole.nodes)  # I2
     renamed, degrees = whole.relabelled(names), whole.degrees[graph.nodes :]
     drawn = [
-        flip_edges_keeping_names(renamed, flip, randomness if not r else randomness.child(f"again {r}")) for r in range(releases)
+        flip_edges_keeping_names(renamed, flip, randomness if not r else randomness.child(f"again {r}"))
+        for r in range(releases)
     ]
     beside = ties, degrees, links, names[graph.nodes :], names[people]
     return [PlantedGraph(seen, law, *beside) for seen, law in _seen(drawn, flip)]
@@ -207,7 +216,10 @@ class PlantedAttack(Attack):
     rho1: int = Field(default=3, ge=1, description="planted accounts connected with each victim")
     rho2: int = Field(default=1, ge=1, description="smallest number of planted accounts in which two victims differ")
     releases: int = Field(
-        default=1, ge=1, le=8, description="number of releases of the graph, each perturbed again; the adversary has all"
+        default=1,
+        ge=1,
+        le=8,
+        description="number of releases of the graph, each perturbed again; the adversary has all",
     )
     trials: int = Field(default=10, ge=1, description="number of trials")
     seed: int | None = Field(default=None, description="repeat the same trials")
@@ -227,7 +239,13 @@ class PlantedAttack(Attack):
 
     def _trial(self, graph: Any, flip: EdgeChannel, randomness: Randomness) -> AccountGuess:
         victims = min(self.victims, graph.nodes)
-        told = {"accounts": self.planted, "victims": victims, "rho1": self.rho1, "rho2": self.rho2, "releases": self.releases}
+        told = {
+            "accounts": self.planted,
+            "victims": victims,
+            "rho1": self.rho1,
+            "rho2": self.rho2,
+            "releases": self.releases,
+        }
         worlds = planted_publications(graph, flip, randomness, **told)
         return max((self.search(world) for world in worlds), key=lambda found: (found.accounts, found.victims))
 
@@ -278,23 +296,28 @@ class Structural(PlantedAttack):
     paper: ClassVar[str] = "multitype §4.5"
 
     beam: int = Field(default=20_000, ge=1, description="guesses kept at every step")
-    budget: int = Field(default=200_000_000, ge=1_000, description="largest number of nodes per trial; the beam is narrowed to fit")
+    budget: int = Field(
+        default=200_000_000, ge=1_000, description="largest number of nodes per trial; the beam is narrowed to fit"
+    )
 
     @classmethod
     def concerns(cls, exhibit: ReleaseView) -> str:
         if not isinstance(exhibit.form, Edges):
             return ""
         return (
-            "whoever planted accounts before publication may find them again, above all by their numbers of ties, beyond what a "
-            "claim on structural attacks bounds"
+            "whoever planted accounts before publication may find them again, above all by their numbers of ties,"
+            " beyond what a claim on structural attacks bounds"
         )
 
     def search(self, planted: PlantedGraph) -> AccountGuess:
         return structural_attack(planted, beam=self.beam, budget=self.budget)
 
 
-def structural_attack(planted: PlantedGraph, *, beam: int = 50_000, anchors: int = 3, budget: int = 200_000_000) -> AccountGuess:
-    """The likeliest placement a beam of `beam` guesses finds; where ties are many the beam is narrowed to the budget."""
+def structural_attack(
+    planted: PlantedGraph, *, beam: int = 50_000, anchors: int = 3, budget: int = 200_000_000
+) -> AccountGuess:
+    """The likeliest placement a beam of `beam` guesses finds; where ties are many the beam is narrowed to the
+    budget."""
     from sfumato.kinds.graphs.kernels.planted_account_search import extend_guesses
 
     graph = planted.published
@@ -330,13 +353,17 @@ def growth_order(ties: NDArray[np.bool_]) -> IntArray:
 def _pair_ratios(planted: PlantedGraph) -> FloatArray:
     flip, density = planted.flip, _background(planted.published)
     ratios = np.array(
-        [[(1 - flip.add) / (1 - density), flip.add / density], [flip.delete / (1 - density), (1 - flip.delete) / density]]
+        [
+            [(1 - flip.add) / (1 - density), flip.add / density],
+            [flip.delete / (1 - density), (1 - flip.delete) / density],
+        ]
     )
     return np.asarray(np.log(np.maximum(ratios, _TINY)))
 
 
 def _background(graph: Graph) -> float:
-    """The chance that two nodes with a common neighbour are joined: people cluster, so density alone would favour any clique."""
+    """The chance that two nodes with a common neighbour are joined: people cluster, so density alone would favour any
+    clique."""
     from sfumato.kinds.graphs.subgraph_counts import PatternCounts
 
     if graph.size > _COUNTED_UP_TO:
@@ -347,7 +374,8 @@ def _background(graph: Graph) -> float:
 
 
 def _sampled_closure(graph: Graph) -> float:
-    """The same from a hundred thousand pairs of neighbours, where counting all triangles would take longer than the attack."""
+    """The same from a hundred thousand pairs of neighbours, where counting all triangles would take longer than the
+    attack."""
     chance = Randomness(seed=0).generator()  # the adversary's own samples; nothing of this is published
     degrees = graph.degrees.astype(np.float64)
     centre = chance.choice(graph.nodes, size=_SAMPLED, p=degrees * (degrees - 1) / (degrees * (degrees - 1)).sum())
@@ -373,7 +401,9 @@ def _degree_ratios(planted: PlantedGraph) -> FloatArray:
     return ratios - np.log(background)
 
 
-def _pairs(planted: PlantedGraph, order: IntArray, by_degree: FloatArray, beam: int) -> tuple[NDArray[np.int32], FloatArray]:
+def _pairs(
+    planted: PlantedGraph, order: IntArray, by_degree: FloatArray, beam: int
+) -> tuple[NDArray[np.int32], FloatArray]:
     """Every joined pair, both ways round, scored by its degrees."""
     low, high = planted.published.edges()
     first, second = np.concatenate([low, high]), np.concatenate([high, low])
@@ -425,12 +455,16 @@ class IntervalWalk(PlantedAttack):
     width: int | None = Field(
         default=None, ge=0, description="half-width of every degree interval; absent: from the exact distribution"
     )
-    confidence: float = Field(default=0.9, gt=0, lt=1, description="probability that all planted degrees are in their intervals")
+    confidence: float = Field(
+        default=0.9, gt=0, lt=1, description="probability that all planted degrees are in their intervals"
+    )
     errors: int = Field(default=0, ge=0, description="wrong edges allowed along the path")
     limit: int = Field(default=400_000_000, ge=1, description="largest number of nodes to visit")
 
     def search(self, planted: PlantedGraph) -> AccountGuess:
-        return interval_walk_attack(planted, width=self.width, confidence=self.confidence, errors=self.errors, limit=self.limit)
+        return interval_walk_attack(
+            planted, width=self.width, confidence=self.confidence, errors=self.errors, limit=self.limit
+        )
 
 
 # Walking
@@ -492,11 +526,15 @@ def _walk(planted: PlantedGraph, low: IntArray, high: IntArray, errors: int, lim
     backwards = _fitting(graph.degrees, low[-1], high[-1]) < _fitting(graph.degrees, low[0], high[0])
     turn = slice(None, None, -1) if backwards else slice(None)  # begin at the end with fewer candidates
     turned = np.ascontiguousarray(ties[turn, turn])
-    paths, steps = walk_search(graph.starts, graph.neighbours, low[turn].copy(), high[turn].copy(), turned, errors, limit, 1000)
+    paths, steps = walk_search(
+        graph.starts, graph.neighbours, low[turn].copy(), high[turn].copy(), turned, errors, limit, 1000
+    )
     paths = paths[:, turn]
     best = likeliest(planted, paths)
     right = best is not None and bool((best == planted.true_accounts).all())
-    return AccountGuess(right, victims_found(planted, best) if best is not None else 0.0, len(paths), int(steps), steps >= limit)
+    return AccountGuess(
+        right, victims_found(planted, best) if best is not None else 0.0, len(paths), int(steps), steps >= limit
+    )
 
 
 def _fitting(degrees: IntArray, low: int, high: int) -> int:

@@ -1,13 +1,14 @@
 """What an analyst can still learn from a published graph: every figure of the original with its standard error.
 
 Paper
-    [multitype §4.3]: density (Eq. 4.4), degrees (Eq. 4.6), triads and transitivity (Eqs. 4.8-4.10), modularity (Eqs. 4.11-4.13).
+    [multitype §4.3]: density (Eq. 4.4), degrees (Eq. 4.6), triads and transitivity (Eqs. 4.8-4.10), modularity (Eqs.
+    4.11-4.13).
 
 Departures
-    [multitype Eq. 4.10] divides three triangles by the *open* triads; transitivity is 3T/(3T + X). Density has the fixed-graph
-    standard error (see `data.flip`), the degree distribution is fitted as a whole (`graphs.recovery`), and all figures
-    carry standard errors: in closed form for up to three people, by the delta method for ratios, and for patterns of four by
-    flipping the published graph again, which overstates the error a little where it is large.
+    [multitype Eq. 4.10] divides three triangles by the *open* triads; transitivity is 3T/(3T + X). Density has the
+    fixed-graph standard error (see `data.flip`), the degree distribution is fitted as a whole (`graphs.recovery`), and
+    all figures carry standard errors: in closed form for up to three people, by the delta method for ratios, and for
+    patterns of four by flipping the published graph again, which overstates the error a little where it is large.
 
 Notation
     T, X, W   triangles, open triads (two ties, third missing), wedges W = 3T + X.
@@ -23,24 +24,25 @@ Recovered
 ---------
 Recovered: the figures of the original graph that the published one still tells, each with its standard error.
 
-Measured on the published graph alone, so that a certificate may carry it. Paper: [multitype §4.3]; see `graphs.recovery`.
+Measured on the published graph alone, so that a certificate may carry it. Paper: [multitype §4.3]; see
+`graphs.recovery`.
 
 
 Degree law
 ----------
 The degree distribution before a flip, from the degrees after it.
 
-Each published degree is the original one seen through a known law, Pr(d_p | d_o). The distribution of the originals is the
-one that makes all published degrees together most likely; it is found by expectation-maximization, stopped early and very
-lightly smoothed, because the last digits of the likelihood fit the noise.
+Each published degree is the original one seen through a known law, Pr(d_p | d_o). The distribution of the originals is
+the one that makes all published degrees together most likely; it is found by expectation-maximization, stopped early
+and very lightly smoothed, because the last digits of the likelihood fit the noise.
 
 Paper
     [multitype §4.3.2] for one node, Eq. 4.6; §4.4.2 for the law.
 
 Departures
-    [multitype §4.3.2] takes the histogram of single-node estimates as the distribution. Each estimate carries its own noise, so
-    that histogram is the true one blurred, with negative degrees in it; a whole-distribution fit is three to six times
-    closer (Kolmogorov-Smirnov) on the graphs in the tests.
+    [multitype §4.3.2] takes the histogram of single-node estimates as the distribution. Each estimate carries its own
+    noise, so that histogram is the true one blurred, with negative degrees in it; a whole-distribution fit is three to
+    six times closer (Kolmogorov-Smirnov) on the graphs in the tests.
 
 Cost
     O(iterations × degrees × width of the law); the law is kept sparse.
@@ -63,9 +65,10 @@ Notation
     Q      I/h − Σ_g (K_g / 2h)².
 
 Departures
-    [multitype Eq. 4.11] is Newman's modularity only with half of each between-group share on either side of the diagonal;
-    pairs inside a group of z people are z(z − 1)/2, so Eq. 4.12 must subtract z² − z; Eq. 4.13 must divide by 1 − 2μ. The
-    standard error (delta method) is ours: the gradient of Q at a pair depends only on the two groups, so it sums in closed form.
+    [multitype Eq. 4.11] is Newman's modularity only with half of each between-group share on either side of the
+    diagonal; pairs inside a group of z people are z(z − 1)/2, so Eq. 4.12 must subtract z² − z; Eq. 4.13 must divide by
+    1 − 2μ. The standard error (delta method) is ours: the gradient of Q at a pair depends only on the two groups, so it
+    sums in closed form.
 
 Cost
     O(N + h); no matrix of groups is made.
@@ -80,14 +83,14 @@ Communities
 -----------
 Two communities in a flipped graph, found on one half of the pairs and judged on the other.
 
-Judged on the pairs that found it, a split of pure noise looks like strong communities: at μ = 0.01 among 23,000 co-authors a
-modularity of 0.69 where the truth is 0.10. Pairs are flipped independently, so the second half knows nothing of the noise in
-the first. What remains is that the split was also shaped by true ties of the first half, which the second lacks: the figure errs
-a little towards zero.
+Judged on the pairs that found it, a split of pure noise looks like strong communities: at μ = 0.01 among 23,000
+co-authors a modularity of 0.69 where the truth is 0.10. Pairs are flipped independently, so the second half knows
+nothing of the noise in the first. What remains is that the split was also shaped by true ties of the first half, which
+the second lacks: the figure errs a little towards zero.
 
 Notation
-    Everybody is in one of `_CLASSES` random classes; a random symmetric table says for two classes whether their pairs are for
-    finding or for judging. So the pairs of either half can be counted without listing them.
+    Everybody is in one of `_CLASSES` random classes; a random symmetric table says for two classes whether their pairs
+    are for finding or for judging. So the pairs of either half can be counted without listing them.
 
 Paper
     Newman's leading eigenvector, on the recovered matrix (y − a)/c of [multitype §4.3].
@@ -98,15 +101,17 @@ Cost
 
 Recovered graph
 ---------------
-What a recipient learns from a release folder with a perturbed graph: every figure with its interval, and what cannot be said.
+What a recipient learns from a release folder with a perturbed graph: every figure with its interval, and what cannot be
+said.
 
 Guarantee
-    Only published files are used: the edges, and the flip that the manifest declares. Intervals are estimate ± z · standard error,
-    clamped to what the figure can be (`graphs.recovery`). Of one person's number of ties the error is told as a figure of its own.
+    Only published files are used: the edges, and the flip that the manifest declares. Intervals are estimate ± z ·
+    standard error, clamped to what the figure can be (`graphs.recovery`). Of one person's number of ties the error is
+    told as a figure of its own.
 What cannot be recovered
-    Path lengths and the diameter [multitype §4.6]: a flip with μ N ≥ ln N joins almost everybody within a few steps whatever the
-    graph was, and the number of shortest paths is no sum over few pairs, so there is nothing to invert. The published graph's own
-    are told by anybody who counts them; they are those of the noise.
+    Path lengths and the diameter [multitype §4.6]: a flip with μ N ≥ ln N joins almost everybody within a few steps
+    whatever the graph was, and the number of shortest paths is no sum over few pairs, so there is nothing to invert.
+    The published graph's own are told by anybody who counts them; they are those of the noise.
 """
 
 from __future__ import annotations
@@ -128,7 +133,14 @@ from sfumato.data.edge_channel import EdgeChannel
 from sfumato.data.graph import Graph
 from sfumato.kinds.graphs.edge_flips import EdgeChange
 from sfumato.kinds.graphs.form import Edges, published_graph
-from sfumato.kinds.graphs.subgraph_counts import DRAWN, PatternCounts, Unflipped, covariance, sampled_copies, update_counts
+from sfumato.kinds.graphs.subgraph_counts import (
+    DRAWN,
+    PatternCounts,
+    Unflipped,
+    covariance,
+    sampled_copies,
+    update_counts,
+)
 from sfumato.kinds.graphs.subgraph_patterns import SubgraphPattern
 from sfumato.release.form import Form
 from sfumato.release.metric import Metric
@@ -173,7 +185,10 @@ class Recovery(Mapping[str, RecoveredFigure]):
 
     def to_json(self) -> dict[str, dict[str, float | None]]:
         """Name → {"estimate", "standard_error"}; what could not be recovered is null."""
-        return {name: {"estimate": _finite(e.estimate), "standard_error": _finite(e.standard_error)} for name, e in self.items()}
+        return {
+            name: {"estimate": _finite(e.estimate), "standard_error": _finite(e.standard_error)}
+            for name, e in self.items()
+        }
 
 
 def recover(
@@ -193,9 +208,11 @@ def recover(
     mu
         The flip probability of every pair, or an `EdgeChannel`.
     partition
-        A group for every published node. Without it a split into two groups is found and judged on separate halves of the pairs.
+        A group for every published node. Without it a split into two groups is found and judged on separate halves of
+        the pairs.
     patterns
-        Names of patterns whose copies are estimated too. Those of up to four nodes are counted, larger ones are sampled.
+        Names of patterns whose copies are estimated too. Those of up to four nodes are counted, larger ones are
+        sampled.
     distribution
         Whether the degree distribution is estimated too.
 
@@ -219,13 +236,16 @@ def recover(
     found = found_modularity(published, flip) if partition is None else modularity(published, flip, partition)
     figures["modularity"] = RecoveredFigure(*found)
     figures |= _pattern_figures(counts, flip, patterns)
-    degrees: FloatArray = np.asarray((published.degrees - (published.nodes - 1) * flip.add) / flip.slope, dtype=np.float64)
+    degrees: FloatArray = np.asarray(
+        (published.degrees - (published.nodes - 1) * flip.add) / flip.slope, dtype=np.float64
+    )
     law = DegreeLaw.fit(published.degrees, flip) if distribution and published.nodes else None
     return Recovery(figures, degrees, degree_error(published.nodes, figures["degrees"].estimate, flip), law)
 
 
 def triad_figures(nodes: int, maps: Any, flip: EdgeChannel) -> dict[str, RecoveredFigure]:
-    """Figures of two and three people, given (estimates of) inj before the flip. With exact inj this is a prediction."""
+    """Figures of two and three people, given (estimates of) inj before the flip. With exact inj this is a
+    prediction."""
     patterns = (EDGE, WEDGE, TRIANGLE)
     value = [maps(pattern) / pattern.symmetries for pattern in patterns]
     spread = [[covariance(one, other, maps, flip) for other in patterns] for one in patterns]
@@ -269,8 +289,8 @@ def _transitivity(wedges: Fraction, triangles: Fraction, spread: list[list[Fract
 def _figure(value: float, variance: float) -> RecoveredFigure:
     """Return the figure, or nothing where the variance, which is estimated as well, comes out below zero.
 
-    There the graph is too small for its noise: the estimate of the variance does not work, and an error of zero would be a lie.
-    """
+    There the graph is too small for its noise: the estimate of the variance does not work, and an error of zero would
+    be a lie."""
     return RecoveredFigure(value, math.sqrt(variance)) if variance >= 0 else RecoveredFigure(math.nan, math.nan)
 
 
@@ -278,7 +298,8 @@ def _pattern_figures(
     counts: PatternCounts, flip: EdgeChannel, names: Sequence[str], replicates: int = 12
 ) -> dict[str, RecoveredFigure]:
     """Copies of the named patterns. Errors: flip the published graph again and undo both flips; the spread over
-    `replicates`, scaled back by the slope, is the noise of one flip seen at the recovered graph; drawing adds its own."""
+    `replicates`, scaled back by the slope, is the noise of one flip seen at the recovered graph; drawing adds its
+    own."""
     wanted = {name: SubgraphPattern.named(name) for name in names}
     if not wanted:
         return {}
@@ -292,7 +313,10 @@ def _pattern_figures(
         name: _deviation([_copies(one, pattern, twice, 1 + n)[0] for n, one in enumerate(again)])
         for name, pattern in wanted.items()
     }
-    return {name: RecoveredFigure(value, math.hypot(flip.slope * spread[name], drawn)) for name, (value, drawn) in centre.items()}
+    return {
+        name: RecoveredFigure(value, math.hypot(flip.slope * spread[name], drawn))
+        for name, (value, drawn) in centre.items()
+    }
 
 
 def _copies(counts: PatternCounts, pattern: SubgraphPattern, flip: EdgeChannel, number: int) -> tuple[float, float]:
@@ -353,7 +377,13 @@ class DegreeLaw:
 
     @classmethod
     def fit(
-        cls, degrees: IntArray, flip: EdgeChannel, *, iterations: int = 300, smoothing: float = 0.005, replicates: int = 12
+        cls,
+        degrees: IntArray,
+        flip: EdgeChannel,
+        *,
+        iterations: int = 300,
+        smoothing: float = 0.005,
+        replicates: int = 12,
     ) -> DegreeLaw:
         """The distribution behind `degrees`, with standard errors from refitting `replicates` re-drawn histograms."""
         if flip.delete == 0 == flip.add:
@@ -436,14 +466,17 @@ def modularity(graph: Graph, flip: EdgeChannel, partition: ArrayLike) -> tuple[f
 def modularity_of_pairs(
     graph: Graph, flip: EdgeChannel, groups: NDArray[np.int64], inside_pairs: float, partners: FloatArray
 ) -> tuple[float, float]:
-    """Modularity over the pairs that were looked at: `inside_pairs` of them in one group, `partners` for each person."""
+    """Modularity over the pairs that were looked at: `inside_pairs` of them in one group, `partners` for each
+    person."""
     low, high = graph.edges()
     pairs = float(partners.sum()) / 2
     edges = (graph.size - pairs * flip.add) / flip.slope
     if edges <= 0:
         return math.nan, math.nan
     inside = (float((groups[low] == groups[high]).sum()) - flip.add * inside_pairs) / flip.slope
-    volume: FloatArray = np.bincount(groups, weights=(graph.degrees - partners * flip.add) / flip.slope).astype(np.float64)
+    volume: FloatArray = np.bincount(groups, weights=(graph.degrees - partners * flip.add) / flip.slope).astype(
+        np.float64
+    )
     value = inside / edges - float((volume**2).sum()) / (4 * edges**2)
     slope = _Gradient(inside, volume, edges)
     everywhere = slope.squares_everywhere(np.bincount(groups).astype(np.float64)) * pairs / max(graph.pairs, 1)
@@ -530,7 +563,9 @@ def leading_split(graph: Graph, flip: EdgeChannel, half: Half) -> IntArray:
     matrix = _sparse(seen)
     partners = half.times(np.ones(graph.nodes))
     degrees = (seen.degrees - partners * flip.add) / flip.slope
-    rate = graph.pairs / max(float(partners.sum()) / 2, 1)  # degrees of the whole graph are so many times those of this half
+    rate = graph.pairs / max(
+        float(partners.sum()) / 2, 1
+    )  # degrees of the whole graph are so many times those of this half
     total = rate * float(degrees.sum()) or 1.0
 
     def times(vector: FloatArray) -> FloatArray:
@@ -552,7 +587,9 @@ def leading_split(graph: Graph, flip: EdgeChannel, half: Half) -> IntArray:
 def _sparse(graph: Graph) -> Any:
     from scipy.sparse import csr_matrix
 
-    return csr_matrix((np.ones(len(graph.neighbours)), graph.neighbours, graph.starts), shape=(graph.nodes, graph.nodes))
+    return csr_matrix(
+        (np.ones(len(graph.neighbours)), graph.neighbours, graph.starts), shape=(graph.nodes, graph.nodes)
+    )
 
 
 # Recovered graph
@@ -589,9 +626,13 @@ def _interval(name: str, figure: RecoveredFigure, z: float) -> dict[str, float |
 
 
 def _notes(add: float, nodes: int) -> list[str]:
-    told = ["path lengths and diameter are not recovered: flipped ties join people at random, and shortest paths cannot be undone"]
+    told = [
+        "path lengths and diameter are not recovered: flipped ties join people at random, and shortest paths cannot be"
+        " undone"
+    ]
     if add * nodes >= math.log(max(nodes, 2)):
         told.append(
-            f"about {add * nodes:,.0f} ties of every person are noise, so everybody is within a few steps of everybody else"
+            f"about {add * nodes:,.0f} ties of every person are noise, so everybody is within a few steps of everybody"
+            " else"
         )
     return told

@@ -45,7 +45,9 @@ class GraphFigures(Section):
         assert flip is not None
         published = exhibit.once(published_graph)
         law = DegreeLaw.fit(published.degrees, flip, replicates=0)
-        chart = _compared(exhibit, law) if exhibit.private else columns(_binned(law), title="Recovered degree distribution")
+        chart = (
+            _compared(exhibit, law) if exhibit.private else columns(_binned(law), title="Recovered degree distribution")
+        )
         heading = Markup("<h3>Number of ties, recovered</h3>")
         return Markup("").join([paragraph(_noise(published, flip)), _figures(exhibit), heading, chart])
 
@@ -53,9 +55,9 @@ class GraphFigures(Section):
 def _noise(published: Graph, flip: EdgeChannel) -> str:
     noise = flip.add * published.pairs / max(published.size, 1)
     return (
-        f"{published.size:,} edges among {published.nodes:,} people are published; about {min(noise, 1):.1%} of them are noise. "
-        f"An edge is lost with probability {flip.delete:.3g}, a new one appears with probability {flip.add:.3g}. "
-        f"The figures below are what the original must have been like, each with its standard error."
+        f"{published.size:,} edges among {published.nodes:,} people are published; about {min(noise, 1):.1%} of them"
+        f" are noise. An edge is lost with probability {flip.delete:.3g}, a new one appears with probability"
+        f" {flip.add:.3g}. The figures below are what the original must have been like, each with its standard error."
     )
 
 
@@ -63,7 +65,10 @@ def _figures(exhibit: ReleaseView) -> Markup:
     recovered: Mapping[str, Any] = certificate_of(exhibit).utility["recovered"]
     names = [name for name in _NAMES if name in recovered]
     header: tuple[str, ...] = ("figure", "estimate", "standard error")
-    rows = [[name.replace("_", " "), *(_written(recovered[name][key]) for key in ("estimate", "standard_error"))] for name in names]
+    rows = [
+        [name.replace("_", " "), *(_written(recovered[name][key]) for key in ("estimate", "standard_error"))]
+        for name in names
+    ]
     if exhibit.private:
         header += ("original",)
         true = recover(exhibit.original, 0.0, distribution=False)
@@ -122,7 +127,9 @@ class CommonDegrees(Section):
         parts = [paragraph(_added(exhibit, graph)), *_least(exhibit, graph), _groups(exhibit, graph)]
         parts.append(Markup("<h3>People by number of ties</h3>"))
         parts.append(
-            _degrees_compared(exhibit.original, graph) if exhibit.private else bars(_shares(graph), title="Degree distribution")
+            _degrees_compared(exhibit.original, graph)
+            if exhibit.private
+            else bars(_shares(graph), title="Degree distribution")
         )
         return Markup("").join(parts)
 
@@ -146,12 +153,16 @@ def _least(exhibit: ReleaseView, graph: Graph) -> list[Markup]:
     added = graph.size - exhibit.original.size
     how = "a constraint solver proved it, and the audit checks what counting alone proves"
     said = (
-        f"No graph of this kind can add fewer than {least:,} edges ({how if proof == 'solver' else 'counting degrees proves it'})."
+        f"No graph of this kind can add fewer than {least:,} edges"
+        f" ({how if proof == 'solver' else 'counting degrees proves it'})."
     )
     if added == least:
         return [paragraph(f"{said} This release adds no more than that: it is the best possible.")]
     return [
-        paragraph(f"{said} At most {added - least:,} of the added edges, {(added - least) / added:.1%}, might have been saved.")
+        paragraph(
+            f"{said} At most {added - least:,} of the added edges, {(added - least) / added:.1%}, might have been"
+            " saved."
+        )
     ]
 
 

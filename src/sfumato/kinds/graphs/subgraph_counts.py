@@ -1,12 +1,13 @@
 """How often every pattern of up to four people occurs in a graph, and how often it occurred before a flip.
 
-Every count of a small pattern is a sum of products of edge indicators. Replacing each indicator y by (y − a)/c, which is
-right on average and independent between pairs, gives an unbiased estimate of the count before the flip: one idea for
-density, degrees, triangles, triads and everything else. Two copies of a pattern vary together only through the pairs they
-share, so gluing copies gives variances and covariances of the same kind, again estimated without bias.
+Every count of a small pattern is a sum of products of edge indicators. Replacing each indicator y by (y − a)/c, which
+is right on average and independent between pairs, gives an unbiased estimate of the count before the flip: one idea for
+density, degrees, triangles, triads and everything else. Two copies of a pattern vary together only through the pairs
+they share, so gluing copies gives variances and covariances of the same kind, again estimated without bias.
 
 Paper
-    [multitype §4.3.5] asks for such a framework and leaves standard errors open; Eqs. 4.4, 4.8 and 4.9 are its first cases.
+    [multitype §4.3.5] asks for such a framework and leaves standard errors open; Eqs. 4.4, 4.8 and 4.9 are its first
+    cases.
 
 Notation
     inj(P)   one-to-one maps of pattern P into the graph (see `graphs.subgraph_patterns`).
@@ -16,13 +17,13 @@ Invariants
     I1  Counts are exact integers and the algebra is rational: nothing cancels away, however large N is.
 
 Departures
-    [multitype Eqs. 4.8, 4.9] solve a 4 × 4 system for each pattern; substituting indicators is the same estimate without a system.
-    Patterns of four people would need counts of six to get the variance in closed form; `graphs.recovery` flips once
-    more instead.
+    [multitype Eqs. 4.8, 4.9] solve a 4 × 4 system for each pattern; substituting indicators is the same estimate
+    without a system. Patterns of four people would need counts of six to get the variance in closed form;
+    `graphs.recovery` flips once more instead.
 
 Cost
-    One pass for triangles, four-cycles and four-cliques each (`kernels.subgraph_counts`), the rest from degrees; each is
-    counted only when asked for.
+    One pass for triangles, four-cycles and four-cliques each (`kernels.subgraph_counts`), the rest from degrees; each
+    is counted only when asked for.
 
 >>> from sfumato.data.graph import Graph
 >>> square = PatternCounts(Graph.from_pairs([0, 1, 2, 3], [1, 2, 3, 0]))
@@ -34,14 +35,13 @@ Recounting
 ----------
 Counts of patterns in a graph of which a few edges have changed, from the counts before.
 
-A flip that is worth publishing leaves most of a graph as it was, so that most copies of a pattern are the old ones: what
-changes is counted around the edges that go and come (`kernels.subgraph_counts`). The numbers are the same as those of a
-graph that is
-counted anew, to the last copy.
+A flip that is worth publishing leaves most of a graph as it was, so that most copies of a pattern are the old ones:
+what changes is counted around the edges that go and come (`kernels.subgraph_counts`). The numbers are the same as those
+of a graph that is counted anew, to the last copy.
 
 Cost
-    For each changed edge the neighbours of the neighbours of its ends, and a copy of the adjacency; where that is more than
-    counting anew, it is counted anew.
+    For each changed edge the neighbours of the neighbours of its ends, and a copy of the adjacency; where that is more
+    than counting anew, it is counted anew.
 
 >>> from sfumato.kinds.graphs.subgraph_patterns import SubgraphPattern as TiePattern
 >>> ring = PatternCounts(Graph.from_pairs([0, 1, 2, 3, 4], [1, 2, 3, 4, 0]))
@@ -54,18 +54,19 @@ Sampled patterns
 ----------------
 Copies of patterns of five and six people before a flip, by drawing places for them instead of looking at all.
 
-A count is a sum over all maps of the pattern into the people, of products of b = (y − a)/c for its ties (`pattern_counts`). Maps
-are drawn tie by tie along a tree of the pattern, half of the time to a published neighbour and half of the time to anybody, and
-each product is divided by the chance with which its map was drawn: right on average whatever the graph is, and most maps that
-matter are met, because those that follow published ties are drawn most often.
+A count is a sum over all maps of the pattern into the people, of products of b = (y − a)/c for its ties
+(`pattern_counts`). Maps are drawn tie by tie along a tree of the pattern, half of the time to a published neighbour and
+half of the time to anybody, and each product is divided by the chance with which its map was drawn: right on average
+whatever the graph is, and most maps that matter are met, because those that follow published ties are drawn most often.
 
 Notation
-    q   the chance of a map: of its first person ½/N + ½ degree/2h, of each step to w from its parent v ½/(N − 1) + ½ [v ~
+    q   the chance of a map: of its first person ½/N + ½ degree/2h, of each step to w from its parent v ½/(N − 1) + ½ [v
+        ~
     w]/degree(v).
 
 Errors
-    Of the draw: the spread of the products. Of the flip: the published graph is flipped again and both flips are undone, as for
-    patterns of four (`recovery`); that spread holds a draw of its own, so nothing is left out.
+    Of the draw: the spread of the products. Of the flip: the published graph is flipped again and both flips are
+    undone, as for patterns of four (`recovery`); that spread holds a draw of its own, so nothing is left out.
 
 Paper
     [multitype §4.3.5] asks for patterns beyond triads.
@@ -75,19 +76,22 @@ Hub patterns
 ------------
 Sort people by whom they follow: the target pattern of hubs nearest to each person's own, before a flip.
 
-An example of mining on a published graph. The number of hubs in which a person differs from a target is a sum of edge indicators,
-so putting (y − a)/c for each gives the distance before the flip without bias; the nearest target wins. Under a symmetric flip
-this changes all distances of a person alike, so the nearest target is the one on the published graph as it is.
+An example of mining on a published graph. The number of hubs in which a person differs from a target is a sum of edge
+indicators, so putting (y − a)/c for each gives the distance before the flip without bias; the nearest target wins.
+Under a symmetric flip this changes all distances of a person alike, so the nearest target is the one on the published
+graph as it is.
 
 Paper
     [multitype §4.6.3], Figure 4.9.
 
 Departures
-    The paper measures distances on the published graph as it is; that is the same for the symmetric flip and wrong for any other.
+    The paper measures distances on the published graph as it is; that is the same for the symmetric flip and wrong for
+    any other.
 
 >>> from sfumato.data.graph import Graph
 >>> star = Graph.from_pairs([0, 0, 1], [2, 3, 3], 5)
->>> nearest_patterns(star, EdgeChannel.symmetric(0.0), hubs=[0, 1], people=[2, 3, 4], targets=[[0, 0], [1, 0], [1, 1]]).tolist()
+>>> nearest_patterns(star, EdgeChannel.symmetric(0.0), hubs=[0, 1], people=[2, 3, 4], targets=[[0, 0], [1, 0], [1,
+...     1]]).tolist()
 [1, 2, 0]
 """
 
@@ -242,7 +246,9 @@ def untied(pattern: SubgraphPattern) -> list[tuple[int, SubgraphPattern]]:
     [(1, 'wedge'), (-1, 'triangle')]
     """
     extra = SubgraphPattern(pattern.nodes, pattern.missing())
-    return [((-1) ** len(part.ties), SubgraphPattern(pattern.nodes, pattern.ties | part.ties)) for part in extra.parts()]
+    return [
+        ((-1) ** len(part.ties), SubgraphPattern(pattern.nodes, pattern.ties | part.ties)) for part in extra.parts()
+    ]
 
 
 def covariance(first: SubgraphPattern, second: SubgraphPattern, maps: Maps, flip: EdgeChannel) -> Fraction:
@@ -262,7 +268,8 @@ def covariance(first: SubgraphPattern, second: SubgraphPattern, maps: Maps, flip
 
 
 class _Term(NamedTuple):
-    """A pattern that two copies leave when `kept` of their `shared` pairs contribute a tie and the others a variance."""
+    """A pattern that two copies leave when `kept` of their `shared` pairs contribute a tie and the others a
+    variance."""
 
     pattern: SubgraphPattern
     shared: int
@@ -271,7 +278,8 @@ class _Term(NamedTuple):
 
 @cache
 def _glued(first: SubgraphPattern, second: SubgraphPattern) -> Counter[_Term]:
-    """Π over the shared pairs of (v0 + (1 + v1 − v0)·x), multiplied out over all overlaps, patterns of one shape together."""
+    """Π over the shared pairs of (v0 + (1 + v1 − v0)·x), multiplied out over all overlaps, patterns of one shape
+    together."""
     terms: Counter[_Term] = Counter()
     for nodes, one, other in pattern_overlaps(first, second):
         for part in SubgraphPattern(nodes, one & other).parts():
@@ -407,7 +415,9 @@ def sampled_copies(
     return SampledCount(float(weight.mean()), float(weight.std(ddof=1)) / math.sqrt(drawn))
 
 
-def _maps(graph: Graph, pattern: SubgraphPattern, chance: np.random.Generator, drawn: int) -> tuple[IntArray, FloatArray]:
+def _maps(
+    graph: Graph, pattern: SubgraphPattern, chance: np.random.Generator, drawn: int
+) -> tuple[IntArray, FloatArray]:
     """Pattern nodes x draws: who stands where, and the chance of each draw."""
     people = np.zeros((pattern.nodes, drawn), dtype=np.int64)
     ends = max(len(graph.neighbours), 1)
@@ -426,10 +436,13 @@ def _maps(graph: Graph, pattern: SubgraphPattern, chance: np.random.Generator, d
 
 
 def _step(graph: Graph, at: IntArray, chance: np.random.Generator) -> tuple[IntArray, FloatArray]:
-    """From everybody in `at` one step, to a neighbour or to anybody else, and its chance; who has no neighbour goes anywhere."""
+    """From everybody in `at` one step, to a neighbour or to anybody else, and its chance; who has no neighbour goes
+    anywhere."""
     degree = graph.degrees[at]
     anybody = (at + chance.integers(1, graph.nodes, len(at))) % graph.nodes
-    place = np.minimum(graph.starts[at] + (chance.random(len(at)) * degree).astype(np.int64), max(len(graph.neighbours) - 1, 0))
+    place = np.minimum(
+        graph.starts[at] + (chance.random(len(at)) * degree).astype(np.int64), max(len(graph.neighbours) - 1, 0)
+    )
     near = graph.neighbours[place] if len(graph.neighbours) else anybody
     stay = (degree > 0) & (chance.random(len(at)) < 0.5)
     chosen = np.where(stay, near, anybody).astype(np.int64)

@@ -1,12 +1,13 @@
 """Small patterns of people and ties, and what it takes to glue two copies together.
 
 A pattern is a graph on at most four labelled nodes, or on five or six when its copies are drawn instead of counted
-(`graphs.subgraph_counts`). Counting the copies of a small one in a graph and undoing a flip need only three
-things about it: its shape up to renaming (`shape`), the number of renamings that leave it alone (`symmetries`), and, for
+(`graphs.subgraph_counts`). Counting the copies of a small one in a graph and undoing a flip need only three things
+about it: its shape up to renaming (`shape`), the number of renamings that leave it alone (`symmetries`), and, for
 standard errors, all ways in which two copies can overlap (`pattern_overlaps`).
 
 Notation
-    inj(P)   the number of one-to-one maps of P's nodes into the graph that carry ties to ties. Copies of P = inj(P)/symmetries.
+    inj(P)   the number of one-to-one maps of P's nodes into the graph that carry ties to ties. Copies of P =
+             inj(P)/symmetries.
 
 >>> triangle = SubgraphPattern.named("triangle")
 >>> triangle.symmetries, SubgraphPattern.named("wedge").symmetries
@@ -60,7 +61,8 @@ class SubgraphPattern:
 
     @staticmethod
     def named(name: str) -> SubgraphPattern:
-        """One of the patterns with a name of its own: edge, wedge, triangle, path, star, square, paw, diamond, clique …"""
+        """One of the patterns with a name of its own: edge, wedge, triangle, path, star, square, paw, diamond, clique
+        …"""
         return _named(name)
 
     @staticmethod
@@ -108,7 +110,8 @@ class SubgraphPattern:
 
 
 def pattern_overlaps(first: SubgraphPattern, second: SubgraphPattern) -> Iterator[tuple[int, Ties, Ties]]:
-    """All ways to lay `second` over `first` with at least two common nodes: nodes of the union, and both sets of ties in it."""
+    """All ways to lay `second` over `first` with at least two common nodes: nodes of the union, and both sets of ties
+    in it."""
     for common in range(2, min(first.nodes, second.nodes) + 1):
         union = first.nodes + second.nodes - common
         for chosen in combinations(range(second.nodes), common):

@@ -1,7 +1,7 @@
 """`intersection`: an outsider puts all published tables together and looks for people with one hidden value left.
 
-The target is a release folder, or any folder with ``table-1.csv``, ``table-1-sensitive.csv``, … and no manifest; then the rule to
-attack must be given. How values are excluded stands in ``_intersecting.py``.
+The target is a release folder, or any folder with ``table-1.csv``, ``table-1-sensitive.csv``, … and no manifest; then
+the rule to attack must be given. How values are excluded stands in ``_intersecting.py``.
 
 Paper: [versatile §1.3].
 
@@ -11,23 +11,25 @@ Intersecting
 The intersection attack: put all published tables together and see whose hidden value is the only one left.
 
 Guarantee
-    A value reported as compromised is certain in every world that agrees with the published tables. With `exact` the converse holds
-    too: whoever is not reported has at least two possible values.
+    A value reported as compromised is certain in every world that agrees with the published tables. With `exact` the
+    converse holds too: whoever is not reported has at least two possible values.
 
 Paper
     [versatile §1.3], Table 2.
 
 Notation
-    A cell is a combination of one row (and, behind buckets, one entry) of every table that agree on all shared columns: a person
-    who may exist. A world gives every cell a number of people such that every row and every entry is used as often as published.
+    A cell is a combination of one row (and, behind buckets, one entry) of every table that agree on all shared columns:
+    a person who may exist. A world gives every cell a number of people such that every row and every entry is used as
+    often as published.
 
 Departures
     The paper's list of the four compromised tuples of Table 2 swaps two zip codes: (333333, black) lives in 71000 and
     (333333, white) in 72000, in its own Table 1 and in every world that agrees with Table 2.
 
 Cost
-    Tables that no shared column connects are attacked one by one, in linear time. Connected ones are joined; up to `_EXACT`
-    cells by integer programs, beyond that a sample of people by the join alone (values that no join supports are excluded).
+    Tables that no shared column connects are attacked one by one, in linear time. Connected ones are joined; up to
+    `_EXACT` cells by integer programs, beyond that a sample of people by the join alone (values that no join supports
+    are excluded).
 
 
 Coded cells
@@ -45,26 +47,28 @@ De finetti
 ----------
 `de-finetti`: learn from the release itself which values go with which people, and then guess inside the buckets.
 
-Buckets give every row the same values to choose from, and the certificate's outsider has no opinion which. But all buckets together
-show that some values go with some people: the outsider fits a naive Bayes model to rows whose values are only known by bucket, by
-expectation and maximization, and believes of each row what the model says.
+Buckets give every row the same values to choose from, and the certificate's outsider has no opinion which. But all
+buckets together show that some values go with some people: the outsider fits a naive Bayes model to rows whose values
+are only known by bucket, by expectation and maximization, and believes of each row what the model says.
 
 The figure
-    `guesses_right` is how often the likeliest value is the true one, `guesses_right_surest` the same for the surest hundredth of
-    the rows, `guesses_right_blind` what the most frequent value of each bucket gets, and `promised` the share that the claims
-    allow. A figure above the promise does not refute the claim, which is about outsiders who have no opinion beforehand; it
-    measures what that assumption is worth.
+    `guesses_right` is how often the likeliest value is the true one, `guesses_right_surest` the same for the surest
+    hundredth of the rows, `guesses_right_blind` what the most frequent value of each bucket gets, and `promised` the
+    share that the claims allow. A figure above the promise does not refute the claim, which is about outsiders who have
+    no opinion beforehand; it measures what that assumption is worth.
 
 Paper
     Kifer (2009); Xiao and Tao (2006) for the release.
 
 Notation
-    belief    row × value: how much the outsider believes that a row has a value; a bucket's beliefs add up to its counts
+    belief    row × value: how much the outsider believes that a row has a value; a bucket's beliefs add up to its
+              counts
 
 Departures
-    The paper samples arrangements of values within buckets. Here a bucket's beliefs are scaled to its counts in turn by rows and by
-    values, which needs no sampling. Without the private trace it is not known which of several people with the same visible values
-    a row is: rows are scored by all of them whose value the bucket has, each person counted once.
+    The paper samples arrangements of values within buckets. Here a bucket's beliefs are scaled to its counts in turn by
+    rows and by values, which needs no sampling. Without the private trace it is not known which of several people with
+    the same visible values a row is: rows are scored by all of them whose value the bucket has, each person counted
+    once.
 
 Cost: rounds × rows × values × visible columns. Larger tables are learned on `rows` rows (whole buckets).
 """
@@ -106,14 +110,16 @@ class IntersectionAttack(Attack):
     paper: ClassVar[str] = "versatile §1.3"
 
     target: str = Field(description="a release folder, or a folder of tables")
-    rule: str = Field(default="", description="attack this rule, like 'hospital, race -> zipcode', instead of the policy's")
+    rule: str = Field(
+        default="", description="attack this rule, like 'hospital, race -> zipcode', instead of the policy's"
+    )
     show: bool = Field(default=False, description="list the disclosed records (values of people)")
 
     @classmethod
     def concerns(cls, exhibit: ReleaseView) -> str:
         return (
-            "any other release about these people that was not judged together with this one, as releases of one ledger are, "
-            "can be intersected with it"
+            "any other release about these people that was not judged together with this one, as releases of one ledger"
+            " are, can be intersected with it"
         )
 
     def run(self) -> dict[str, Any]:
@@ -141,7 +147,9 @@ class IntersectionAttack(Attack):
             given, hide = split_arrow(self.rule.partition(":")[0])
             return [(sorted(given), hidden) for hidden in sorted(hide)]
         if policy is None:
-            raise PolicyError("there is no policy to take the rules from", where=self.target, hint="give --rule 'a, b -> c'")
+            raise PolicyError(
+                "there is no policy to take the rules from", where=self.target, hint="give --rule 'a, b -> c'"
+            )
         rules = [each for claim in policy.claims for each in rules_of_claim(claim)]
         return [(sorted(each.given), hidden) for each in rules for hidden in sorted(each.hide)]
 
@@ -253,7 +261,8 @@ def _joined(sheets: Sequence[SubTableSheet]) -> CodedCells | None:
 
 
 def _projected(sheets: Sequence[SubTableSheet], known: list[str], hidden: str) -> CodedCells:
-    """Possible combinations of known and hidden columns, for a sample of people: the join of all sheets, keeping what is needed.
+    """Possible combinations of known and hidden columns, for a sample of people: the join of all sheets, keeping what
+    is needed.
 
     The sample is a few values of every known column and keeps all that is possible for people with these values.
     """
@@ -322,7 +331,9 @@ class _Worlds:
                 blocks.append(sparse.csr_array((np.ones(len(cells)), use), shape=(len(part.weight), len(cells))))
                 totals.append(part.weight)
         self._uses, self._totals = sparse.vstack(blocks).tocsr(), np.concatenate(totals)
-        self._of_pair = sparse.csr_array((np.ones(len(cells)), (pair, np.arange(len(cells)))), shape=(pairs, len(cells)))
+        self._of_pair = sparse.csr_array(
+            (np.ones(len(cells)), (pair, np.arange(len(cells)))), shape=(pairs, len(cells))
+        )
 
     def with_pair(self, place: int) -> Any:
         """Which pairs occur in one world that has the pair `place`; nothing when no world has it."""
@@ -349,7 +360,9 @@ class CodedCells:
     """Rows of codes under named columns, all of one length."""
 
     def __init__(self, columns: Mapping[str, ArrayLike]) -> None:
-        self.columns: dict[str, IntArray] = {name: np.asarray(values, dtype=np.int64) for name, values in columns.items()}
+        self.columns: dict[str, IntArray] = {
+            name: np.asarray(values, dtype=np.int64) for name, values in columns.items()
+        }
 
     def __len__(self) -> int:
         return len(next(iter(self.columns.values()))) if self.columns else 0
@@ -424,7 +437,9 @@ class DeFinetti(ReleaseAttack):
     headline: ClassVar[str] = "guesses_right"
 
     rounds: int = Field(default=10, ge=1, description="rounds of expectation maximization")
-    rows: int = Field(default=50_000, ge=100, description="largest number of rows to learn from, in whole random buckets")
+    rows: int = Field(
+        default=50_000, ge=100, description="largest number of rows to learn from, in whole random buckets"
+    )
     seed: int = Field(default=1, description="repeat the same choice of buckets")
 
     @classmethod
@@ -432,8 +447,9 @@ class DeFinetti(ReleaseAttack):
         if not exhibit.form.buckets:
             return ""
         return (
-            "values are hidden among those of a bucket, for outsiders who have no opinion beforehand which goes with whom: all "
-            "buckets together teach such an opinion, and whoever learns it guesses better than the certificate says"
+            "values are hidden among those of a bucket, for outsiders who have no opinion beforehand which goes with"
+            " whom: all buckets together teach such an opinion, and whoever learns it guesses better than the"
+            " certificate says"
         )
 
     def play(self, exhibit: ReleaseView) -> dict[str, Any]:
@@ -499,7 +515,9 @@ def learned(known: KnownBuckets, rounds: int) -> FloatArray:
         weight = np.zeros_like(belief)
         for codes in known.columns:
             weight += np.log(_likelihood(codes, belief))[codes]
-        weight = np.where(may > 0, np.exp(weight - weight.max(axis=1, keepdims=True, where=may > 0, initial=-np.inf)), 0.0)
+        weight = np.where(
+            may > 0, np.exp(weight - weight.max(axis=1, keepdims=True, where=may > 0, initial=-np.inf)), 0.0
+        )
         belief = _scaled(weight, known)
     return np.asarray(belief)
 
@@ -543,7 +561,8 @@ class PosteriorShares:
 
     @classmethod
     def of(cls, exhibit: ReleaseView, name: str, known: KnownBuckets, rows: IntArray) -> PosteriorShares:
-        """By the trace, when it is at hand; else by everybody with the row's visible values and a value of its bucket."""
+        """By the trace, when it is at hand; else by everybody with the row's visible values and a value of its
+        bucket."""
         truth, place = exhibit.original.text(name), {label: code for code, label in enumerate(known.labels)}
         code = np.array([place.get(label, -1) for label in truth.labels], dtype=np.int64)[truth.codes]
         if exhibit.behind is not None:

@@ -1,41 +1,46 @@
-"""Agreement: the sub-tables of a release speak about the same people, show every column, and with the original say the truth.
+"""Agreement: the sub-tables of a release speak about the same people, show every column, and with the original say the
+truth.
 
-From the published files: columns that two tables share are distributed alike in both, and every column the policy publishes is
-in some table. With the original: every table is the original's own projection (values as they are, or generalized truthfully),
-and hidden values are the original's, in their bucket where no other bucket has a row that looks alike. With the private trace:
-every bucket holds its own rows' values, and no two tables stand in the same order. Records that a release of a history withholds
-stand in no table: as many as the release says, and with the trace the same ones in all of them; without it every table must be a
-part of the original's projection, and whose values its buckets list is not judged.
+From the published files: columns that two tables share are distributed alike in both, and every column the policy
+publishes is in some table. With the original: every table is the original's own projection (values as they are, or
+generalized truthfully), and hidden values are the original's, in their bucket where no other bucket has a row that
+looks alike. With the private trace: every bucket holds its own rows' values, and no two tables stand in the same order.
+Records that a release of a history withholds stand in no table: as many as the release says, and with the trace the
+same ones in all of them; without it every table must be a part of the original's projection, and whose values its
+buckets list is not judged.
 
-Where rows lie elsewhere only different rows with counts are at hand, and buckets that list the same are one: there rows and lists
-are compared with the source where they lie, dealt once more with the secret that the trace keeps.
+Where rows lie elsewhere only different rows with counts are at hand, and buckets that list the same are one: there rows
+and lists are compared with the source where they lie, dealt once more with the secret that the trace keeps.
 
 
 Truthful buckets
 ----------------
-Truthful buckets: with the original, an anatomy shows the original's own rows, and each bucket lists values of its own rows.
+Truthful buckets: with the original, an anatomy shows the original's own rows, and each bucket lists values of its own
+rows.
 
-Rows of an anatomy are exact, so the table with buckets must be the original's projection, row for row. Which record stands behind
-a row tells which value belongs into its bucket: with the private trace of every row, without it of every kind of row that stands in
-one bucket only. Where people who look alike stand in several buckets, each bucket must list at least the values of those who stand
-in no other, all buckets together exactly the original's values, and there must be a way to seat everybody (see `placing`). Records
-that a release of a history withholds stand nowhere: then only the trace tells which values belong to nobody.
+Rows of an anatomy are exact, so the table with buckets must be the original's projection, row for row. Which record
+stands behind a row tells which value belongs into its bucket: with the private trace of every row, without it of every
+kind of row that stands in one bucket only. Where people who look alike stand in several buckets, each bucket must list
+at least the values of those who stand in no other, all buckets together exactly the original's values, and there must
+be a way to seat everybody (see `placing`). Records that a release of a history withholds stand nowhere: then only the
+trace tells which values belong to nobody.
 
-Where rows lie elsewhere they are dealt once more there with the secret that the trace keeps, and compared with what was written.
+Where rows lie elsewhere they are dealt once more there with the secret that the trace keeps, and compared with what was
+written.
 
 Guarantee
-    With the trace, and where people who look alike share one bucket, the number is exact; else at least so many values are wrong.
-    None are only where a way to seat everybody was found; where none was found in time, nothing is judged.
+    With the trace, and where people who look alike share one bucket, the number is exact; else at least so many values
+    are wrong. None are only where a way to seat everybody was found; where none was found in time, nothing is judged.
 
 
 Placing
 -------
 Placing: whether the values that buckets list can be those of the rows that stand in them.
 
-Rows that look alike are one kind. Of every kind it is known how many rows stand in which bucket and which values its people have;
-of every bucket which values it lists. Who of a kind stands where, nobody knows: the lists are possible when some way to seat the
-people gives every bucket its list. Kinds that stand in one bucket are seated already; for the others an integer program looks for
-a way.
+Rows that look alike are one kind. Of every kind it is known how many rows stand in which bucket and which values its
+people have; of every bucket which values it lists. Who of a kind stands where, nobody knows: the lists are possible
+when some way to seat the people gives every bucket its list. Kinds that stand in one bucket are seated already; for the
+others an integer program looks for a way.
 
 Guarantee
     ``True``: a way was found and counted again. ``False``: there is none. ``None``: too large, or not decided in time.
@@ -107,14 +112,18 @@ class Agreement(Check):
         if exhibit.behind is not None:
             wrong += [*_linked(exhibit), *_different_people(exhibit)]
         why = f"whose values the buckets of {unsure} table(s) list is not judged without the private trace"
-        said = one_sided_verdict(not wrong, SOME_FOUND if unsure else "exact", {"tables": len(wrong)}, "; ".join(wrong), why)
+        said = one_sided_verdict(
+            not wrong, SOME_FOUND if unsure else "exact", {"tables": len(wrong)}, "; ".join(wrong), why
+        )
         return Finding(self.name, required={"tables": 0}, **said)
 
 
 def _incomplete(exhibit: ReleaseView, tables: PublishedSubTables) -> list[str]:
     shown = frozenset().union(*(table.columns for table in tables.tables))
     lost = [f"no table shows column '{name}'" for name in exhibit.policy.published if name not in shown]
-    return lost + [f"column '{name}' is published but not by the policy" for name in sorted(shown - set(exhibit.policy.published))]
+    return lost + [
+        f"column '{name}' is published but not by the policy" for name in sorted(shown - set(exhibit.policy.published))
+    ]
 
 
 def _contradictions(tables: PublishedSubTables) -> list[str]:
@@ -131,7 +140,10 @@ def _same(one: Columns, often: IntArray, other: Columns, times: IntArray, names:
     """Whether some columns have the same tuples, each equally often, in two tables."""
     classes = equivalence_classes_of([np.concatenate([one[name], other[name]]) for name in names])
     half = len(often)
-    left, right = class_counts(classes.of[:half], often, len(classes)), class_counts(classes.of[half:], times, len(classes))
+    left, right = (
+        class_counts(classes.of[:half], often, len(classes)),
+        class_counts(classes.of[half:], times, len(classes)),
+    )
     return bool((left == right).all())
 
 
@@ -149,7 +161,8 @@ def _untrue(exhibit: ReleaseView, tables: PublishedSubTables, table: Published) 
 
 
 def _behind(exhibit: ReleaseView, table: Published) -> Table:
-    """The records that a table is about: all of them, or those behind its rows where some are withheld and the trace tells whom."""
+    """The records that a table is about: all of them, or those behind its rows where some are withheld and the trace
+    tells whom."""
     original: Table = exhibit.original
     if exhibit.behind is None or original.records == table.people:
         return original
@@ -167,7 +180,9 @@ def _recoded(tables: PublishedSubTables, original: Table, name: str) -> IntArray
 def _exact(tables: PublishedSubTables, table: Published, original: Table) -> bool:
     """Whether every row is a record of its own, as it is; then no record lacks a row where there are as many rows."""
     names = sorted(table.visible)
-    both = equivalence_classes_of([np.concatenate([table.visible[name], _recoded(tables, original, name)]) for name in names])
+    both = equivalence_classes_of(
+        [np.concatenate([table.visible[name], _recoded(tables, original, name)]) for name in names]
+    )
     shown = class_counts(both.of[: table.rows], table.weights, len(both))
     return bool((shown <= class_counts(both.of[table.rows :], original.counts, len(both))).all())
 
@@ -179,11 +194,15 @@ def _exact_by_row(exhibit: ReleaseView, table: Published) -> bool:
 
 def _uncovered(exhibit: ReleaseView, table: Published) -> bool:
     """Generalized columns: some row covers no record of its own."""
-    if any(exhibit.policy.columns[name].hierarchy is None and name not in exhibit.original.names for name in table.visible):
+    if any(
+        exhibit.policy.columns[name].hierarchy is None and name not in exhibit.original.names for name in table.visible
+    ):
         return True
     known = set(table.visible)
     columns = {
-        name: column.model_copy(update={"role": "quasi-identifier" if name in known else "other", "publish": name in known})
+        name: column.model_copy(
+            update={"role": "quasi-identifier" if name in known else "other", "publish": name in known}
+        )
         for name, column in exhibit.policy.columns.items()
     }
     part = exhibit.parts[table.name].table
@@ -209,11 +228,14 @@ def _own_values(exhibit: ReleaseView, tables: PublishedSubTables, table: Publish
         return None if exhibit.misplaced is None else exhibit.misplaced == 0
     if exhibit.original.rows < table.rows:
         return False
-    return _as_traced(exhibit, tables, table) if exhibit.behind is not None else _possible_values(exhibit, tables, table)
+    return (
+        _as_traced(exhibit, tables, table) if exhibit.behind is not None else _possible_values(exhibit, tables, table)
+    )
 
 
 def _elsewhere(exhibit: ReleaseView, table: Published) -> bool:
-    """Whether only different rows with counts are at hand; such tables are exact, and buckets were compared where rows lie."""
+    """Whether only different rows with counts are at hand; such tables are exact, and buckets were compared where rows
+    lie."""
     return table.weights is not None or exhibit.original.counts is not None
 
 
@@ -260,7 +282,8 @@ def _different_people(exhibit: ReleaseView) -> list[str]:
 
 
 def _linked(exhibit: ReleaseView) -> list[str]:
-    """Two tables whose rows at the same place stand for the same person more often than not are linked by their order."""
+    """Two tables whose rows at the same place stand for the same person more often than not are linked by their
+    order."""
     assert exhibit.behind is not None
     wrong = []
     for (one, left), (other, right) in combinations(exhibit.behind.items(), 2):
@@ -307,7 +330,8 @@ class TruthfulBuckets(Check):
         return Finding(self.name, required={"rows": 0, "values": 0}, **said)
 
     def _elsewhere(self, exhibit: ReleaseView) -> Finding:
-        """Rows lie elsewhere, and buckets that list the same are one here: what was compared there, and rows again by classes."""
+        """Rows lie elsewhere, and buckets that list the same are one here: what was compared there, and rows again by
+        classes."""
         if exhibit.strangers is None or exhibit.misplaced is None:
             reason = "who stands in which bucket only the private trace tells, where the rows lie"
             return Finding(self.name, True, {"rows": 0, "values": 0}, {}, grade=NOT_JUDGED, reason=reason)
@@ -319,7 +343,9 @@ class TruthfulBuckets(Check):
 
 
 def _hidden(exhibit: ReleaseView) -> list[str]:
-    return [name for name in exhibit.policy.sensitive if name in exhibit.policy.published and name not in exhibit.data.names]
+    return [
+        name for name in exhibit.policy.sensitive if name in exhibit.policy.published and name not in exhibit.data.names
+    ]
 
 
 def _shared(now: TextColumn, before: TextColumn) -> IntArray:
@@ -344,8 +370,8 @@ def _visible(exhibit: ReleaseView) -> list[str]:
 def _strangers(exhibit: ReleaseView, people: EquivalenceClasses) -> int:
     """Rows that are no record of their own, and records without a row beyond as many as are said to be withheld.
 
-    With provenance a row must be the very record behind it: rows that trade places among buckets are found by nothing else.
-    """
+    With provenance a row must be the very record behind it: rows that trade places among buckets are found by nothing
+    else."""
     rows = exhibit.data.rows
     shown = class_counts(people.of[:rows], exhibit.data.counts, len(people))
     real = class_counts(people.of[rows:], exhibit.original.counts, len(people))
@@ -390,14 +416,17 @@ class BucketRows:
     buckets: int
 
     def unplaced(self, kind: IntArray, own: IntArray, listed: tuple[IntArray, IntArray, IntArray]) -> tuple[int, bool]:
-        """Of people of these kinds with these values: listed (bucket, value, count) too many or too few, and whether that is all.
+        """Of people of these kinds with these values: listed (bucket, value, count) too many or too few, and whether
+        that is all.
 
         People whose kind stands in one bucket have their value listed there; the others can be seated in some way.
         """
         of_bucket, value, weight = listed
         ones = np.ones(len(own), dtype=np.int64)
         width = int(max(value.max(initial=0), own.max(initial=0))) + 1
-        home, single = _homes(self.kind, self.bucket, int(max(self.kind.max(initial=0), kind.max(initial=0))) + 1, self.buckets)
+        home, single = _homes(
+            self.kind, self.bucket, int(max(self.kind.max(initial=0), kind.max(initial=0))) + 1, self.buckets
+        )
         sure = single[kind]
         forced = home[kind[sure]] * width + own[sure]
         lost = _difference(of_bucket * width + value, weight, forced, ones[: len(forced)], only_missing=not sure.all())
@@ -420,7 +449,9 @@ def _homes(kind: IntArray, bucket: IntArray, kinds: int, buckets: int) -> tuple[
     return home, np.bincount(pairs // buckets, minlength=kinds) == 1
 
 
-def _difference(one: IntArray, weight: IntArray, other: IntArray, often: IntArray, *, only_missing: bool = False) -> int:
+def _difference(
+    one: IntArray, weight: IntArray, other: IntArray, often: IntArray, *, only_missing: bool = False
+) -> int:
     """How much two bags differ; `only_missing`: what the second has and the first lacks."""
     keys, place = np.unique(np.concatenate([one, other]), return_inverse=True)
     left = np.bincount(place[: len(one)], weights=weight, minlength=len(keys))
@@ -457,7 +488,8 @@ class PairCounts:
 
 
 def can_be_assigned(rows: PairCounts, people: PairCounts, listed: PairCounts) -> bool | None:
-    """Rows by (kind, bucket), people by (kind, value) and lists by (bucket, value): whether they can belong together."""
+    """Rows by (kind, bucket), people by (kind, value) and lists by (bucket, value): whether they can belong
+    together."""
     kinds = int(max(rows.left.max(initial=0), people.left.max(initial=0))) + 1
     single = np.bincount(rows.left, minlength=kinds) == 1
     rest = _without_seated(rows, people, listed, single)
@@ -467,7 +499,9 @@ def can_be_assigned(rows: PairCounts, people: PairCounts, listed: PairCounts) ->
     return _by_program(rows, people, rest) if len(rows.count) else not len(rest.count)
 
 
-def _without_seated(rows: PairCounts, people: PairCounts, listed: PairCounts, single: NDArray[np.bool_]) -> PairCounts | None:
+def _without_seated(
+    rows: PairCounts, people: PairCounts, listed: PairCounts, single: NDArray[np.bool_]
+) -> PairCounts | None:
     """The lists without the values of kinds that stand in one bucket; nothing when a list lacks one of them."""
     home = np.zeros(len(single), dtype=np.int64)
     home[rows.left] = rows.right

@@ -1,4 +1,5 @@
-"""What publishing did to a table that became several: columns stay exact, and which values go together is no longer shown."""
+"""What publishing did to a table that became several: columns stay exact, and which values go together is no longer
+shown."""
 
 from __future__ import annotations
 
@@ -22,8 +23,13 @@ class SubTableEffects(Effects):
 
     def lost(self, exhibit: ReleaseView) -> Iterator[str]:
         yield records_sentence(exhibit)
-        tables = sum(name not in exhibit.form.beside_people and not name.endswith("-sensitive") for name in exhibit.parts)
-        yield f"The table became {count_text(tables, 'table')} with exact values. Which rows belong together is not published."
+        tables = sum(
+            name not in exhibit.form.beside_people and not name.endswith("-sensitive") for name in exhibit.parts
+        )
+        yield (
+            f"The table became {count_text(tables, 'table')} with exact values. Which rows belong together is not"
+            " published."
+        )
         yield from query_sentence(exhibit)
         if exhibit.private and isinstance(divergence := exhibit.once(figures).get("kl_divergence"), float):
             yield f"Divergence of the joint distribution from the original: {number_text(divergence)} nats."

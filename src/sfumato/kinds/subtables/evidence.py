@@ -1,21 +1,22 @@
 """Sub-tables: for each rule the belief an outsider reaches through all tables as published.
 
-Which table guards which rule is derived here, from the columns and the contents of the published tables; nothing is taken from the
-manifest or from the method. A claim about sub-tables that are not in Guardian Normal Form is refused with the failing condition.
+Which table guards which rule is derived here, from the columns and the contents of the published tables; nothing is
+taken from the manifest or from the method. A claim about sub-tables that are not in Guardian Normal Form is refused
+with the failing condition.
 
 Guarantee
-    Exact for the outsider of [versatile §2.2], who knows a person's given values, all published tables, and the dependencies under
-    ``knows:``, and finds all worlds that agree with them equally likely. A claim that hides several columns together is
-    judged by one of them where its model hides combinations (`Model.hides_combinations`), which is a bound; else by the joint
-    distribution of the combination over all worlds.
+    Exact for the outsider of [versatile §2.2], who knows a person's given values, all published tables, and the
+    dependencies under ``knows:``, and finds all worlds that agree with them equally likely. A claim that hides several
+    columns together is judged by one of them where its model hides combinations (`Model.hides_combinations`), which is
+    a bound; else by the joint distribution of the combination over all worlds.
 
 Paper
     [versatile Def. 3-5, Thm 4.1]; the left side that a guardian must hold is (Q ∩ A_i) ∪ Q*.
 
 Invariants
-    I1  A table is read as the joint weight of its rows and its hidden values, independent inside each bucket; every needed column
-        may stand on either side.
-        Where rows lie elsewhere, buckets that list the same are one, with counts; what they say of everybody is the same.
+    I1  A table is read as the joint weight of its rows and its hidden values, independent inside each bucket; every
+        needed column may stand on either side. Where rows lie elsewhere, buckets that list the same are one, with
+        counts; what they say of everybody is the same.
     I2  Rules that follow from outside knowledge (Theorem 3.2) are judged with the claim they come from.
 
 
@@ -23,13 +24,14 @@ Anatomy
 -------
 AnatomyForm: exact quasi-identifiers with a bucket number, and per bucket the counts of sensitive values.
 
-Whoever finds a person's row learns the bucket, and by symmetry inside the bucket nothing more: the sensitive value is distributed
-as the bucket's counts. A person whose given values stand in several rows is read as the mixture of their buckets.
+Whoever finds a person's row learns the bucket, and by symmetry inside the bucket nothing more: the sensitive value is
+distributed as the bucket's counts. A person whose given values stand in several rows is read as the mixture of their
+buckets.
 
 Where rows lie elsewhere, buckets that list the same are one, with counts; what they say of everybody is the same.
 
-Departures: quasi-identifiers stand there exactly, so the number of candidates is the number of rows with the same given values;
-k-anonymity is judged on that, and usually fails. AnatomyForm hides values, not presence.
+Departures: quasi-identifiers stand there exactly, so the number of candidates is the number of rows with the same given
+values; k-anonymity is judged on that, and usually fails. AnatomyForm hides values, not presence.
 
 
 People in subtables
@@ -42,17 +44,17 @@ derived from the published columns. Where they may not, nothing is judged.
 
 Notation
     n, f    rows of a bucket, and how many of its listed values are one value
-    M       rows of the bucket that could be one person's: with the given values, among those the table shows, of a record of the
-            person, and no more than there are
+    M       rows of the bucket that could be one person's: with the given values, among those the table shows, of a
+            record of the person, and no more than there are
 
-Guarantee: in every world, whoever stands where, all ways to deal a bucket's values over its rows are equally likely. A person has
-at most M rows there, so f + M ≤ n leaves a world in which none of them has the value, bucket by bucket and so everywhere; and the
-chance that one of them has it is at most 1 − C(n−f, M) / C(n, M), which stays within the share that is asked for. A column that
-nothing connects with what is given is one bucket of all rows, and at most the share of all people has a value there.
+Guarantee: in every world, whoever stands where, all ways to deal a bucket's values over its rows are equally likely. A
+person has at most M rows there, so f + M ≤ n leaves a world in which none of them has the value, bucket by bucket and
+so everywhere; and the chance that one of them has it is at most 1 − C(n−f, M) / C(n, M), which stays within the share
+that is asked for. A column that nothing connects with what is given is one bucket of all rows, and at most the share of
+all people has a value there.
 
-The chance is that of one bucket. Over several buckets a person with many rows ever has a value with a larger one; the finding says
-"in each bucket".
-"""
+The chance is that of one bucket. Over several buckets a person with many rows ever has a value with a larger one; the
+finding says "in each bucket"."""
 
 from __future__ import annotations
 
@@ -71,7 +73,14 @@ from sfumato.data.persons import buckets_disclosing_value, most_rows_of_one_pers
 from sfumato.data.table import Table
 from sfumato.kinds.person_evidence import judge_persons_in_buckets, listed_values, person_of, value_shares_hold
 from sfumato.kinds.subtables.form import AnatomyForm, SubTables, sensitive_part, sub_tables
-from sfumato.kinds.subtables.guardian_normal_form import ALONE, Guarded, SubTable, bucket_table_of, explain, reachable_columns
+from sfumato.kinds.subtables.guardian_normal_form import (
+    ALONE,
+    Guarded,
+    SubTable,
+    bucket_table_of,
+    explain,
+    reachable_columns,
+)
 from sfumato.kinds.subtables.joint_estimate import Published, PublishedSubTables
 from sfumato.models.base import Demand, Model
 from sfumato.policy.privacy_rules import PrivacyRule, expand_rules, join_names
@@ -133,7 +142,9 @@ class SubTablesReading(Evidence):
             achieved=_worst(claim.model, found),
             given=claim.given,
             hide=claim.hide,
-            grade="bound (at least this much)" if claim.composite and not all(each.exact for each in found) else self.grade,
+            grade="bound (at least this much)"
+            if claim.composite and not all(each.exact for each in found)
+            else self.grade,
             reason="; ".join(each.reason(claim.model) for each in shown),
         )
 
@@ -147,8 +158,11 @@ def outcomes(exhibit: ReleaseView, claim: PrivacyRequirement) -> list[RuleOutcom
     return [replace(each, word=exhibit.policy.record_word) for each in found]
 
 
-def _outcome(tables: PublishedSubTables, rule: PrivacyRule, knowledge: Sequence[frozenset[str]], model: Model) -> RuleOutcome:
-    """The first way in which the rule holds, by one hidden column or by the joint distribution of several; else the first way."""
+def _outcome(
+    tables: PublishedSubTables, rule: PrivacyRule, knowledge: Sequence[frozenset[str]], model: Model
+) -> RuleOutcome:
+    """The first way in which the rule holds, by one hidden column or by the joint distribution of several; else the
+    first way."""
     tried: list[RuleOutcome] = []
     for way in _ways(tables, rule, knowledge, model):
         if way.holds(model):
@@ -168,7 +182,9 @@ def _ways(
         yield _by_combination(tables, rule, knowledge, model)
 
 
-def _by_column(tables: PublishedSubTables, rule: PrivacyRule, knowledge: Sequence[frozenset[str]], model: Model) -> RuleOutcome:
+def _by_column(
+    tables: PublishedSubTables, rule: PrivacyRule, knowledge: Sequence[frozenset[str]], model: Model
+) -> RuleOutcome:
     schema = [SubTable(table.columns) for table in tables.tables]
 
     def satisfies(place: int, needed: PrivacyRule) -> bool:
@@ -187,16 +203,18 @@ def _by_column(tables: PublishedSubTables, rule: PrivacyRule, knowledge: Sequenc
 def _by_combination(
     tables: PublishedSubTables, rule: PrivacyRule, knowledge: Sequence[frozenset[str]], model: Model
 ) -> RuleOutcome:
-    """The rule by the joint distribution of its hidden columns over all worlds; a column in no table tells nothing of it.
+    """The rule by the joint distribution of its hidden columns over all worlds; a column in no table tells nothing of
+    it.
 
-    Columns that nothing connects with what is given have one distribution for everybody, whatever outsiders know: all people
-    may trade them. Where something connects them and outsiders know a dependency, worlds are not dealt table by table, and
-    nothing is judged.
-    """
+    Columns that nothing connects with what is given have one distribution for everybody, whatever outsiders know: all
+    people may trade them. Where something connects them and outsiders know a dependency, worlds are not dealt table by
+    table, and nothing is judged."""
     names, shown = join_names(rule.hide), sorted(name for name in rule.hide if name in tables.labels)
     if not shown:
         return RuleOutcome(Guarded(rule, True, names, False), None)
-    tied = not reachable_columns(rule.given, [*(table.columns for table in tables.tables), *knowledge]).isdisjoint(shown)
+    tied = not reachable_columns(rule.given, [*(table.columns for table in tables.tables), *knowledge]).isdisjoint(
+        shown
+    )
     if knowledge and (tied or not model.compares):
         note = f"not kept: nobody computes what dependencies that outsiders know tell of the combination of {names}"
         return RuleOutcome(Guarded(rule, False, names, True, note=note), None)
@@ -243,7 +261,9 @@ def _sides(table: Published, wanted: set[str]) -> tuple[EquivalenceClasses, Equi
     return rows, equivalence_classes_of([codes for name, codes in table.hidden.items() if name in wanted], rows=entries)
 
 
-def _joint(table: Published, rows: EquivalenceClasses, entries: EquivalenceClasses) -> tuple[IntArray, IntArray, FloatArray]:
+def _joint(
+    table: Published, rows: EquivalenceClasses, entries: EquivalenceClasses
+) -> tuple[IntArray, IntArray, FloatArray]:
     """Weight of every pair (class of rows, class of entries): inside a bucket the two are independent (I1)."""
     from scipy.sparse import csr_array
 
@@ -310,7 +330,9 @@ class AnatomyReading(Evidence):
     def read(self, exhibit: ReleaseView, claim: PrivacyRequirement) -> Linkage:
         table = exhibit.data
         buckets, bucket = table.text("bucket"), table.text("bucket").codes.astype(np.int64)
-        people = equivalence_classes_of([table.text(name).codes for name in claim.given], rows=table.rows, weights=table.counts)
+        people = equivalence_classes_of(
+            [table.text(name).codes for name in claim.given], rows=table.rows, weights=table.counts
+        )
         number = {label: code for code, label in enumerate(buckets.labels)}
         spread = {}
         for name in claim.hide:
@@ -333,21 +355,27 @@ def _mixture(
     listed = np.bincount(of_bucket, weights=weight, minlength=len(number)).astype(np.int64)
     if (rows != listed).any():
         raise DataError(f"{int((rows != listed).sum())} bucket(s) do not have as many sensitive values as rows")
-    require_linear(kind * len(number) + bucket, len(number), of_bucket * len(counts.text("value").labels) + value, of_bucket)
+    require_linear(
+        kind * len(number) + bucket, len(number), of_bucket * len(counts.text("value").labels) + value, of_bucket
+    )
     from scipy.sparse import csr_array
 
     membership = csr_array((np.ones(len(kind)) if often is None else often, (kind, bucket)), shape=(kinds, len(number)))
-    shares = csr_array((weight / rows[of_bucket], (of_bucket, value)), shape=(len(number), len(counts.text("value").labels)))
+    shares = csr_array(
+        (weight / rows[of_bucket], (of_bucket, value)), shape=(len(number), len(counts.text("value").labels))
+    )
     mixed = (membership @ shares).tocsr()
     mixed.sum_duplicates()
-    return ValueDistribution(mixed.indptr.astype(np.int64), mixed.indices.astype(np.int64), mixed.data, counts.text("value").labels)
+    return ValueDistribution(
+        mixed.indptr.astype(np.int64), mixed.indices.astype(np.int64), mixed.data, counts.text("value").labels
+    )
 
 
 def require_linear(rows: IntArray, buckets: int, entries: IntArray, of_bucket: IntArray) -> None:
     """Refuse buckets so large that mixing them would cost more than a folder of this size may ask for.
 
-    `rows` number the pairs of a kind of person and a bucket, kind · buckets + bucket; `entries` the pairs of a bucket and a value.
-    """
+    `rows` number the pairs of a kind of person and a bucket, kind · buckets + bucket; `entries` the pairs of a bucket
+    and a value."""
     most = MOST_MIXED + _TIMES * (len(rows) + len(entries))
     if int(np.bincount(of_bucket, minlength=buckets)[rows % buckets].sum()) <= most:
         return  # not even if all of them were different
@@ -372,7 +400,9 @@ def judge_persons_in_subtables(exhibit: ReleaseView, claim: PrivacyRequirement) 
         judged = [_judged(exhibit, sorted(rule.given), hidden, demand) for hidden in sorted(rule.hide)]
         found.append(min(judged, key=lambda one: (not one.complete, one.broken)))
     among = [one.fewest for one in found if one.fewest is not None]
-    return ViolationCount(sum(one.broken for one in found), all(one.complete for one in found), min(among, default=None))
+    return ViolationCount(
+        sum(one.broken for one in found), all(one.complete for one in found), min(among, default=None)
+    )
 
 
 def _judged(exhibit: ReleaseView, given: Sequence[str], hidden: str, demand: Demand) -> ViolationCount:
@@ -421,7 +451,9 @@ def _frequent(table: Published, hidden: str, buckets: int) -> IntArray:
     assert table.entry_count is not None
     pairs = equivalence_classes_of([table.entry_bucket, table.hidden[hidden]])
     most = np.zeros(buckets, dtype=np.int64)
-    np.maximum.at(most, table.entry_bucket[pairs.first], np.bincount(pairs.of, weights=table.entry_count).astype(np.int64))
+    np.maximum.at(
+        most, table.entry_bucket[pairs.first], np.bincount(pairs.of, weights=table.entry_count).astype(np.int64)
+    )
     return most
 
 

@@ -30,7 +30,14 @@ from sfumato.kinds.subtables.joint_estimate import (
 )
 from sfumato.policy.policy import Policy
 from sfumato.release.form import Form, differing_columns, differing_parts
-from sfumato.release.past_releases import Memory, RememberedTable, counts_agree, remember, remembered_table_of, rows_covered_once
+from sfumato.release.past_releases import (
+    Memory,
+    RememberedTable,
+    counts_agree,
+    remember,
+    remembered_table_of,
+    rows_covered_once,
+)
 from sfumato.release.release import Part, Provenance
 from sfumato.release.view import ReleaseView, of_parts
 
@@ -77,11 +84,16 @@ class SubTables(Form):
         return remember(policy, original, everybody, policy.published, places)
 
     def sheets(self, exhibit: ReleaseView, memory: Memory) -> tuple[RememberedTable, ...]:
-        """Every table, and what the buckets of a table hide, with the buckets; who is withheld there has no value in it."""
+        """Every table, and what the buckets of a table hide, with the buckets; who is withheld there has no value in
+        it."""
         found = []
         for part, rows in memory.places.items():
             table = exhibit.tables[part]
-            links = frozenset({f"{joint_estimate_BUCKET} of {part}"}) if joint_estimate_BUCKET in table.names else frozenset()
+            links = (
+                frozenset({f"{joint_estimate_BUCKET} of {part}"})
+                if joint_estimate_BUCKET in table.names
+                else frozenset()
+            )
             sheet = remembered_table_of(table, rows)
             columns = {
                 f"{joint_estimate_BUCKET} of {part}" if name == joint_estimate_BUCKET else name: text
@@ -95,10 +107,16 @@ class SubTables(Form):
     def accounts(self, exhibit: ReleaseView, memory: Memory) -> bool:
         """Rows one by one, and per bucket the values with their counts."""
         tables = {name for name in exhibit.tables if not name.endswith(SENSITIVE)}
-        rows = all(rows_covered_once(places, exhibit.tables[part].rows) for part, places in memory.places.items() if part in tables)
+        rows = all(
+            rows_covered_once(places, exhibit.tables[part].rows)
+            for part, places in memory.places.items()
+            if part in tables
+        )
         hiding = [part for part in memory.places if _hides(exhibit, part)]
         lists = [(exhibit.tables[f"{part}{SENSITIVE}"], _remembered(exhibit, memory, part)) for part in hiding]
-        return tables == set(memory.places) and rows and all(counts_agree(_listed(values), told) for values, told in lists)
+        return (
+            tables == set(memory.places) and rows and all(counts_agree(_listed(values), told) for values, told in lists)
+        )
 
     def shown(self, exhibit: ReleaseView) -> tuple[str, ...]:
         told = exhibit.once(sub_tables).labels
@@ -111,13 +129,17 @@ class SubTables(Form):
             return
         tables = [f"table-{place}" for place in range(1, len(names) + 1)]
         with_buckets = [
-            name for name in tables if name in exhibit.parts and joint_estimate_BUCKET in exhibit.parts[name].table.column_names
+            name
+            for name in tables
+            if name in exhibit.parts and joint_estimate_BUCKET in exhibit.parts[name].table.column_names
         ]
         lists = [f"{name}{SENSITIVE}" for name in with_buckets]
         yield from differing_parts(exhibit, [*tables, *lists])
         published = set(exhibit.policy.published)
         for name in tables:
-            yield from self._strange(exhibit, name, published, {joint_estimate_BUCKET} if name in with_buckets else set())
+            yield from self._strange(
+                exhibit, name, published, {joint_estimate_BUCKET} if name in with_buckets else set()
+            )
         for name in lists:
             alone = name in exhibit.parts and VALUE in exhibit.parts[name].table.column_names
             own = {joint_estimate_BUCKET, COUNT, VALUE, COLUMN} if alone else {joint_estimate_BUCKET, COUNT}
@@ -187,7 +209,9 @@ def _hidden(values: Table, rows: RememberedTable, link: str, memory: Memory) -> 
     names = _names(values)
     bucket = rows.columns[link]
     kept = np.array([label != WITHHELD for label in bucket.labels], dtype=np.bool_)[bucket.codes]
-    return RememberedTable({link: bucket, **{name: memory.values.text(name) for name in names}}, rows.here & kept, rows.links)
+    return RememberedTable(
+        {link: bucket, **{name: memory.values.text(name) for name in names}}, rows.here & kept, rows.links
+    )
 
 
 @of_parts
@@ -249,7 +273,8 @@ class AnatomyForm(Form):
         lists = self.sheets(exhibit, memory)[1:]
         listed = all(
             counts_agree(
-                _anatomy_listed(exhibit.tables[sensitive_part(exhibit, name)]), [_texts(sheet.columns[BUCKET]), _texts(text)]
+                _anatomy_listed(exhibit.tables[sensitive_part(exhibit, name)]),
+                [_texts(sheet.columns[BUCKET]), _texts(text)],
             )
             for sheet in lists
             for name, text in sheet.columns.items()
@@ -275,7 +300,9 @@ class AnatomyForm(Form):
         if not hidden:
             yield "an anatomy hides sensitive columns, and the policy publishes none"
         yield from differing_parts(exhibit, ["data", *lists.values()])
-        yield from differing_columns(exhibit, "data", [*(name for name in policy.published if name not in hidden), BUCKET])
+        yield from differing_columns(
+            exhibit, "data", [*(name for name in policy.published if name not in hidden), BUCKET]
+        )
         for part in lists.values():
             yield from differing_columns(exhibit, part, self.made)
 
@@ -294,4 +321,7 @@ def sensitive_part(exhibit: ReleaseView, column: str) -> str:
 
 def _anatomy_listed(counts: Table) -> dict[tuple[str, ...], int]:
     """(bucket, value) → count, as published."""
-    return {(bucket, value): int(count) for bucket, value, count in zip(*map(_texts, map(counts.text, _LISTED)), strict=True)}
+    return {
+        (bucket, value): int(count)
+        for bucket, value, count in zip(*map(_texts, map(counts.text, _LISTED)), strict=True)
+    }

@@ -1,21 +1,21 @@
 """Guardian Normal Form: when several published sub-tables together keep a set of privacy rules.
 
 Guarantee
-    If every rule is kept in the sense below, whoever knows Q and reads *all* tables has no more belief in a value of S than the
-    guardian table alone, or the column S alone, gives [versatile Thm 4.1]. That a hidden column alone is safe is checked
-    elsewhere (eligibility).
+    If every rule is kept in the sense below, whoever knows Q and reads *all* tables has no more belief in a value of S
+    than the guardian table alone, or the column S alone, gives [versatile Thm 4.1]. That a hidden column alone is safe
+    is checked elsewhere (eligibility).
 
 Paper
     [versatile Def. 3] reachability, [versatile Def. 4] guardian table, [versatile Def. 5] normal form.
 
 Notation
-    A table is its set of columns and the rules it enforces by itself. W = (Q ∩ A_i) ∪ Q*, where Q* are the columns of table i,
-    S excepted, that are reachable from Q through the other tables.
+    A table is its set of columns and the rules it enforces by itself. W = (Q ∩ A_i) ∪ Q*, where Q* are the columns of
+    table i, S excepted, that are reachable from Q through the other tables.
 
 Departures
     What outsiders know (`knowledge`, column sets) counts as further tables: a known dependency zip → county joins the
-    table with zip to the table with county. A rule with several hidden columns is kept when it is kept for one of them and its
-    guarantee hides combinations (`Model.hides_combinations`), or when nothing connects any of them with Q.
+    table with zip to the table with county. A rule with several hidden columns is kept when it is kept for one of them
+    and its guarantee hides combinations (`Model.hides_combinations`), or when nothing connects any of them with Q.
 
 >>> from sfumato.policy.privacy_rules import split_arrow
 >>> from sfumato.models.p_sensitivity import PSensitivity
@@ -32,20 +32,20 @@ Trading
 -------
 Trading places in sub-tables: when what a table hides may move between the rows of a bucket without any table telling.
 
-A person may stand in several rows. What is known of whole worlds then counts, not only of one row: whether the hidden values of
-*all* rows of a bucket may be dealt anew at once, everybody keeping the known values of all their rows.
+A person may stand in several rows. What is known of whole worlds then counts, not only of one row: whether the hidden
+values of *all* rows of a bucket may be dealt anew at once, everybody keeping the known values of all their rows.
 
 Notation
     G       a table that shows the columns V and hides H behind buckets
     C       the columns that tables other than G connect with H, H included
 
 Guarantee
-    If C has no column of V and none that is given, the records of a bucket may trade everything in C among each other, in any
-    order: every table but G has its columns inside C or outside of it, and G shows the same rows and lists the same hidden values
-    as before. So, whoever stands where, the values of a bucket are dealt over its rows in every order equally often.
-    A guardian in the sense of [versatile Def. 4] that hides one column trades it: what is given reaches G, so it reaches V, and
-    condition (iii) says that without G's hidden column it does not reach H.
-    If no chain of tables connects the hidden column with a given one, all records may trade it like those of one bucket (`ALONE`).
+    If C has no column of V and none that is given, the records of a bucket may trade everything in C among each other,
+    in any order: every table but G has its columns inside C or outside of it, and G shows the same rows and lists the
+    same hidden values as before. So, whoever stands where, the values of a bucket are dealt over its rows in every
+    order equally often. A guardian in the sense of [versatile Def. 4] that hides one column trades it: what is given
+    reaches G, so it reaches V, and condition (iii) says that without G's hidden column it does not reach H. If no chain
+    of tables connects the hidden column with a given one, all records may trade it like those of one bucket (`ALONE`).
 
 >>> tables = [(frozenset({"age", "zip"}), frozenset({"illness"})), (frozenset({"illness", "drug"}), frozenset())]
 >>> asked = (({"age"}, "illness"), ({"age", "drug"}, "illness"), ({"sex"}, "drug"))
@@ -154,7 +154,9 @@ class Guarded:
             return f"kept: {self.guardian}"
         if self.kept:
             return f"kept: no table, and no chain of tables, connects {self.hidden} with {join_names(self.rule.given)}"
-        return "not kept: " + ("; ".join(map(str, self.candidates)) or f"outside knowledge alone connects {self.hidden}")
+        return "not kept: " + (
+            "; ".join(map(str, self.candidates)) or f"outside knowledge alone connects {self.hidden}"
+        )
 
     def __str__(self) -> str:
         return f"{self.rule} — {self.reason()}"
@@ -166,11 +168,14 @@ def explain(
     knowledge: Sequence[frozenset[str]] = (),
     satisfies: Satisfies | None = None,
 ) -> list[Guarded]:
-    """For each rule why it holds over all tables, or why not; `satisfies` replaces the tables' own word for condition (ii)."""
+    """For each rule why it holds over all tables, or why not; `satisfies` replaces the tables' own word for condition
+    (ii)."""
     return [_explain_one(tables, each, knowledge, satisfies or _own_word(tables)) for each in rules]
 
 
-def in_normal_form(tables: Sequence[SubTable], rules: Sequence[PrivacyRule], knowledge: Sequence[frozenset[str]] = ()) -> bool:
+def in_normal_form(
+    tables: Sequence[SubTable], rules: Sequence[PrivacyRule], knowledge: Sequence[frozenset[str]] = ()
+) -> bool:
     """[versatile Def. 5]"""
     return all(verdict.kept for verdict in explain(tables, rules, knowledge))
 
@@ -194,7 +199,11 @@ def _explain_one(
 
 
 def _explain_column(
-    tables: Sequence[SubTable], rule: PrivacyRule, hidden: str, knowledge: Sequence[frozenset[str]], satisfies: Satisfies
+    tables: Sequence[SubTable],
+    rule: PrivacyRule,
+    hidden: str,
+    knowledge: Sequence[frozenset[str]],
+    satisfies: Satisfies,
 ) -> Guarded:
     column_sets = [table.columns for table in tables]
     published = any(hidden in columns for columns in column_sets)
@@ -210,7 +219,11 @@ def _explain_column(
 
 
 def _candidate(
-    column_sets: Sequence[frozenset[str]], place: int, rule: PrivacyRule, knowledge: Sequence[frozenset[str]], satisfies: Satisfies
+    column_sets: Sequence[frozenset[str]],
+    place: int,
+    rule: PrivacyRule,
+    knowledge: Sequence[frozenset[str]],
+    satisfies: Satisfies,
 ) -> Candidate:
     own = column_sets[place]
     others = [*column_sets[:place], *column_sets[place + 1 :], *knowledge]
@@ -229,7 +242,8 @@ Sides = tuple[frozenset[str], frozenset[str]]
 
 
 def bucket_table_of(tables: Sequence[Sides], given: Iterable[str], hidden: str) -> int | None:
-    """The table in whose buckets a hidden column is traded, `ALONE` when all records trade it, nothing when nobody can say."""
+    """The table in whose buckets a hidden column is traded, `ALONE` when all records trade it, nothing when nobody can
+    say."""
     known, columns = frozenset(given), [shown | behind for shown, behind in tables]
     if hidden not in reachable_columns(known, columns):
         return ALONE

@@ -4,17 +4,18 @@ Paper
     [versatile §5.1]: log-linear model of the published marginals; decomposable, so p̃ = Π tables / Π shared columns.
 
 Notation
-    A *sheet* is one published sub-table in codes: rows (visible columns, weight, bucket) and, when it has buckets, entries
-    (bucket, hidden columns, weight). Inside a bucket rows and hidden values are independent: a sheet with buckets is two
-    marginals that share only the bucket number.
+    A *sheet* is one published sub-table in codes: rows (visible columns, weight, bucket) and, when it has buckets,
+    entries (bucket, hidden columns, weight). Inside a bucket rows and hidden values are independent: a sheet with
+    buckets is two marginals that share only the bucket number.
 
 Invariants
-    I1  p̃ agrees with every published marginal, and columns in different parts are independent given what their tables share.
+    I1  p̃ agrees with every published marginal, and columns in different parts are independent given what their tables
+        share.
     I2  Every published sheet describes the same people, so all have the same total.
 
 Cost
-    A COUNT query is linear in the number of distinct rows of the sheets it touches; a log-likelihood is one sparse product of
-    rows × buckets and buckets × values (n·l entries) per sheet with buckets.
+    A COUNT query is linear in the number of distinct rows of the sheets it touches; a log-likelihood is one sparse
+    product of rows × buckets and buckets × values (n·l entries) per sheet with buckets.
 
 >>> left = SubTableSheet.of_rows({"a": np.array([0, 0, 1]), "b": np.array([0, 1, 1])})
 >>> right = SubTableSheet.of_rows({"b": np.array([0, 1, 1]), "c": np.array([0, 0, 1])})
@@ -26,9 +27,10 @@ Published subtables
 -------------------
 The published parts of a release as tables an outsider can compute with: columns, labels, buckets, hidden values.
 
-``table-n`` holds visible columns and, when it hides any, a ``bucket``; ``table-n-sensitive`` holds, per bucket, the hidden values
-with their counts: ``bucket,value,count,column`` for one hidden column, ``bucket,<columns>,count`` for several hidden together. A
-row in bucket ``*`` has its hidden values withheld. One recoded table or an anatomy is a set with one table.
+``table-n`` holds visible columns and, when it hides any, a ``bucket``; ``table-n-sensitive`` holds, per bucket, the
+hidden values with their counts: ``bucket,value,count,column`` for one hidden column, ``bucket,<columns>,count`` for
+several hidden together. A row in bucket ``*`` has its hidden values withheld. One recoded table or an anatomy is a set
+with one table.
 
 Invariants
     I1  Labels are shared: a column has the same code for the same text in every table.
@@ -113,9 +115,8 @@ class SubTableSheet:
     ) -> SubTableSheet:
         """From the two published tables of an anatomy; rows in bucket −1 have their hidden values withheld.
 
-        Withheld means anything: every combination of the hidden columns' values (`sizes`) is taken as equally likely. `weights`
-        say for how many people each row stands.
-        """
+        Withheld means anything: every combination of the hidden columns' values (`sizes`) is taken as equally likely.
+        `weights` say for how many people each row stands."""
         withheld = buckets < 0
         if withheld.any():
             number = int(buckets.max()) + 1
@@ -140,7 +141,9 @@ class SubTableSheet:
         count = int(max(by_row.max(), by_entry.max())) + 1
         size = np.bincount(by_entry, weights=self.entries.weight, minlength=count)
         left = sparse.csr_array((self.rows.weight, (of_row, by_row)), shape=(rows, count))
-        right = sparse.csr_array((self.entries.weight / size[by_entry], (of_entry, by_entry)), shape=(entries, count)).T.tocsr()
+        right = sparse.csr_array(
+            (self.entries.weight / size[by_entry], (of_entry, by_entry)), shape=(entries, count)
+        ).T.tocsr()
         joint = (left @ right).tocsr()
         return np.asarray(joint[of_record, of_value]).ravel() / self.rows.total()
 
@@ -155,7 +158,9 @@ def _with_anything(entries: Counted, bucket: str, number: int, weight: float, si
     names = [name for name in entries.columns if name != bucket]
     volume = int(np.prod([sizes[name] for name in names], dtype=np.float64))
     if volume > _WITHHELD:
-        raise ReleaseError("too many combinations of withheld values to estimate with", hint="publish fewer hidden columns")
+        raise ReleaseError(
+            "too many combinations of withheld values to estimate with", hint="publish fewer hidden columns"
+        )
     grid = np.unravel_index(np.arange(volume), [sizes[name] for name in names])
     columns = {name: np.concatenate([entries.columns[name], codes]) for name, codes in zip(names, grid, strict=True)}
     columns[bucket] = np.concatenate([entries.columns[bucket], np.full(volume, number)])
@@ -163,7 +168,8 @@ def _with_anything(entries: Counted, bucket: str, number: int, weight: float, si
 
 
 def _matched(part: Counted, names: frozenset[str], records: Columns) -> tuple[int, IntArray, IntArray]:
-    """Common class numbers for the rows of `part` and for `records` on the columns `names`: how many, of rows, of records."""
+    """Common class numbers for the rows of `part` and for `records` on the columns `names`: how many, of rows, of
+    records."""
     size, others = len(part.weight), len(next(iter(records.values())))
     classes = equivalence_classes_of(
         [np.concatenate([part.columns[name], records[name]]) for name in sorted(names)], rows=size + others
@@ -180,10 +186,10 @@ def _share(part: Counted, names: frozenset[str], records: Columns) -> FloatArray
 def joint_distribution(marginals: Sequence[Counted], wanted: Collection[str], most: int) -> Counted:
     """Return the joint distribution of some columns over all worlds that agree with the marginals.
 
-    Worlds of a decomposable schema are dealt table by table along its tree: whatever rows people have in a parent, the rows of a
-    child are dealt to those who agree in what the two share, in equally many ways. So a person's row in the child is any of these
-    with the same chance, and the parts are independent given what they share. Raises `ReleaseError` when the tables overlap in a
-    cycle, or more than `most` pairs of rows would be joined.
+    Worlds of a decomposable schema are dealt table by table along its tree: whatever rows people have in a parent, the
+    rows of a child are dealt to those who agree in what the two share, in equally many ways. So a person's row in the
+    child is any of these with the same chance, and the parts are independent given what they share. Raises
+    `ReleaseError` when the tables overlap in a cycle, or more than `most` pairs of rows would be joined.
 
     >>> seen = [Counted.of({"a": np.array([0, 1, 1])}), Counted.of({"b": np.array([0, 0, 1])})]
     >>> both = joint_distribution(seen, ["a", "b"], 100)
@@ -255,8 +261,11 @@ class JointEstimate:
         return [_matched(parts[link.parent], link.shared, parts[link.child].columns) for link in self._tree]
 
     def count(self, where: Mapping[str, NDArray[Any]]) -> float:
-        """Expected number of people whose code in each named column is marked true (or counts with the share given there)."""
-        factors = {place: self._selected(place, where) for place in range(len(self._marginals)) if self._touches(place, where)}
+        """Expected number of people whose code in each named column is marked true (or counts with the share given
+        there)."""
+        factors = {
+            place: self._selected(place, where) for place in range(len(self._marginals)) if self._touches(place, where)
+        }
         for link, shared in zip(reversed(self._tree), reversed(self._shared), strict=True):
             if link.child in factors:
                 message = self._message(link, shared, factors[link.child])
@@ -321,7 +330,8 @@ class Published:
     entry_bucket: IntArray | None = None
     entry_count: IntArray | None = None
     weights: IntArray | None = None
-    """For how many people each row stands, where rows lie elsewhere and buckets that list the same are one; one without."""
+    """For how many people each row stands, where rows lie elsewhere and buckets that list the same are one; one
+    without."""
 
     @property
     def columns(self) -> frozenset[str]:
@@ -346,10 +356,18 @@ class Published:
         """Rows, and behind buckets the hidden values; rows whose values are withheld may have those of everybody."""
         if self.bucket is None or self.entry_bucket is None or self.entry_count is None:
             return [Counted.of(self.visible, self.often)]
-        bucket, of_bucket, weight, hidden = self.bucket, self.entry_bucket, self.entry_count.astype(np.float64), dict(self.hidden)
+        bucket, of_bucket, weight, hidden = (
+            self.bucket,
+            self.entry_bucket,
+            self.entry_count.astype(np.float64),
+            dict(self.hidden),
+        )
         if self.withheld:
             number = int(max(bucket.max(initial=-1), of_bucket.max(initial=-1))) + 1
-            bucket, of_bucket = np.where(bucket < 0, number, bucket), np.concatenate([of_bucket, np.full(len(of_bucket), number)])
+            bucket, of_bucket = (
+                np.where(bucket < 0, number, bucket),
+                np.concatenate([of_bucket, np.full(len(of_bucket), number)]),
+            )
             weight = np.concatenate([weight, weight * (self.withheld / max(float(weight.sum()), 1.0))])
             hidden = {name: np.concatenate([codes, codes]) for name, codes in hidden.items()}
         key = f"#{self.name}"
@@ -378,7 +396,9 @@ class PublishedSubTables:
     def joint(self, names: Collection[str]) -> Counted:
         """The joint distribution of some columns over all worlds (`joint_distribution`); in people."""
         marginals = [marginal for table in self.tables for marginal in table.marginals()]
-        return joint_distribution(marginals, names, _JOINED + _TIMES * sum(len(marginal.weight) for marginal in marginals))
+        return joint_distribution(
+            marginals, names, _JOINED + _TIMES * sum(len(marginal.weight) for marginal in marginals)
+        )
 
     @property
     def people(self) -> int:
@@ -429,7 +449,9 @@ def _read_table(name: str, parts: Mapping[str, Table], labels: _Labels, column: 
         return Published(name, visible, {}, table.rows, weights=table.counts)
     part = "sensitive" if name == "data" else f"{name}{SENSITIVE}"
     if part not in parts:
-        raise ReleaseError(f"{name} has buckets but there is no {part}", hint="all hidden values of a table stand in one part")
+        raise ReleaseError(
+            f"{name} has buckets but there is no {part}", hint="all hidden values of a table stand in one part"
+        )
     numbers, bucket = _buckets(table)
     entry_bucket, count = _entry_buckets(parts[part], numbers), _counts(parts[part])
     _check_sums(bucket, table.counts, entry_bucket, count, len(numbers))
@@ -476,7 +498,9 @@ def _hidden_columns(part: Table, column: str) -> Iterable[tuple[str, str]]:
     return [(names[0], VALUE)]
 
 
-def _check_sums(bucket: IntArray, often: IntArray | None, entry_bucket: IntArray, count: IntArray, buckets: int) -> None:
+def _check_sums(
+    bucket: IntArray, often: IntArray | None, entry_bucket: IntArray, count: IntArray, buckets: int
+) -> None:
     shown = bucket >= 0
     rows = class_counts(bucket[shown], None if often is None else often[shown], buckets)
     listed = np.bincount(entry_bucket, weights=count, minlength=buckets).astype(np.int64)

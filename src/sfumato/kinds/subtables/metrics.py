@@ -18,8 +18,8 @@ Utility
 How much of the original the published sub-tables still tell: divergence of the estimate, and error of COUNT queries.
 
 Paper
-    [versatile Eq. 3] Kullback-Leibler divergence, [versatile §6.1] relative error of random COUNT queries with query dimension qd
-    and value percentage p.
+    [versatile Eq. 3] Kullback-Leibler divergence, [versatile §6.1] relative error of random COUNT queries with query
+    dimension qd and value percentage p.
 
 Departures
     A query that nobody satisfies has no relative error; such queries are drawn again.
@@ -91,7 +91,9 @@ class SubTableQueryError(Metric):
         dimension = min(int(asked["dimension"]), len(columns))
         share = float(asked.get("percentage") or float(asked["selectivity"]) ** (1 / dimension))
         workload = random_queries(columns, dimension, share, int(asked["queries"]), np.random.default_rng(0))
-        return float(np.median(relative_errors(columns, JointEstimate(tables.sheets()), workload, exhibit.original.counts)))
+        return float(
+            np.median(relative_errors(columns, JointEstimate(tables.sheets()), workload, exhibit.original.counts))
+        )
 
 
 # Utility

@@ -26,12 +26,17 @@ class SubTableSection(Section):
     def render(self, exhibit: ReleaseView) -> Markup:
         tables = exhibit.once(sub_tables).tables
         intro = paragraph(
-            "The data is published as several tables. Rows stand in a different random order in each, and nothing but columns with "
-            "the same name connects them. A hidden column is listed per bucket: anybody in a bucket may have any of its values."
+            "The data is published as several tables. Rows stand in a different random order in each, and nothing but"
+            " columns with the same name connects them. A hidden column is listed per bucket: anybody in a bucket may"
+            " have any of its values."
         )
         shown = table(["table", "columns", "hidden behind buckets", "buckets", "rows"], [_row(each) for each in tables])
         rules = [
-            (f"{join_names(finding.given)} → {join_names(finding.hide)}", "kept" if finding.holds else "not kept", finding.reason)
+            (
+                f"{join_names(finding.given)} → {join_names(finding.hide)}",
+                "kept" if finding.holds else "not kept",
+                finding.reason,
+            )
             for finding in certificate_of(exhibit).findings
             if finding.given and finding.hide
         ]

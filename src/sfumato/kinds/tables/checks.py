@@ -1,19 +1,22 @@
-"""Averages: what a microaggregated table shows are the averages of the records behind its groups, and everything else is theirs.
+"""Averages: what a microaggregated table shows are the averages of the records behind its groups, and everything else
+is theirs.
 
-With the private trace every group is averaged again. Without it, totals of averaged columns and the other columns as a whole are
-compared with the original's.
+With the private trace every group is averaged again. Without it, totals of averaged columns and the other columns as a
+whole are compared with the original's.
 
 
 Pseudonyms
 ----------
-Pseudonyms: in a linked table a pseudonym is one person, a person is one pseudonym, and dates move by one number per person.
+Pseudonyms: in a linked table a pseudonym is one person, a person is one pseudonym, and dates move by one number per
+person.
 
 Needs the original and the private trace; without the trace nothing says who stands behind a row, and nothing is said.
 
 
 Unchanged
 ---------
-Unchanged: what a perturbed table does not say it changed is as it was, and columns that only changed places kept their values.
+Unchanged: what a perturbed table does not say it changed is as it was, and columns that only changed places kept their
+values.
 
 With the private trace row by row; without it the columns are compared as a whole.
 
@@ -22,38 +25,40 @@ Weights
 -------
 Calibrated weights: equal for rows that look alike, up to one step of rounding, and with the totals of the original.
 
-From the published files: every weight is a positive multiple of the step, and rows that look alike in all quasi-identifiers and
-calibrated columns have weights at most one step apart, so that a weight tells nobody apart. With the original: the weighted totals
-of every calibrated column are the original's, by bins of labels that do not overlap.
+From the published files: every weight is a positive multiple of the step, and rows that look alike in all
+quasi-identifiers and calibrated columns have weights at most one step apart, so that a weight tells nobody apart. With
+the original: the weighted totals of every calibrated column are the original's, by bins of labels that do not overlap.
 
 
 Optimality
 ----------
 Optimality: what was published does not lose less than its method says is possible.
 
-The bound is about utility, not about privacy. It cannot be proven again from the published files, but it can be refuted: by a
-loss below the bound, or by a release that claims a proven optimum and loses more than the bound.
+The bound is about utility, not about privacy. It cannot be proven again from the published files, but it can be
+refuted: by a loss below the bound, or by a release that claims a proven optimum and loses more than the bound.
 
 
 Other columns
 -------------
 Other columns: how many rows look alike for an outsider who knows the columns that are published as they are, too.
 
-The claims speak of outsiders who know the quasi-identifiers. A column with the role `other` is said to be known to nobody; what
-would be left if it were known is measured here on the published rows and promised by nobody.
+The claims speak of outsiders who know the quasi-identifiers. A column with the role `other` is said to be known to
+nobody; what would be left if it were known is measured here on the published rows and promised by nobody.
 
 
 Alibi
 -----
 Alibi rows: people whose own class of equal cells breaks the promise, and whom only rows that cover everybody protect.
 
-A fully suppressed row covers everybody, so k of them with k values make any release k-linkable [sequential Def. 4.2], whatever the
-other rows show. Claims that hold in every class of equal cells have no such people; the paper's measure may have many.
+A fully suppressed row covers everybody, so k of them with k values make any release k-linkable [sequential Def. 4.2],
+whatever the other rows show. Claims that hold in every class of equal cells have no such people; the paper's measure
+may have many.
 
 
 Counterfeits
 ------------
-Counterfeits: no more rows stand in for people who left than the policy allows, counted beside the records of the source.
+Counterfeits: no more rows stand in for people who left than the policy allows, counted beside the records of the
+source.
 
 
 Checks
@@ -131,7 +136,9 @@ def _other_columns(exhibit: ReleaseView) -> Iterator[str]:
 def _by_group(exhibit: ReleaseView) -> Iterator[str]:
     assert exhibit.behind is not None
     form, table, behind = exhibit.of(Microaggregated), exhibit.data, exhibit.behind["data"]
-    alike = equivalence_classes_of([table.text(name).codes for name in exhibit.policy.quasi_identifiers], rows=table.rows)
+    alike = equivalence_classes_of(
+        [table.text(name).codes for name in exhibit.policy.quasi_identifiers], rows=table.rows
+    )
     for name in exhibit.policy.quasi_identifiers:
         shown, own = table.text(name), exhibit.original.text(name)
         codes = own.codes[behind].astype(np.int64)
@@ -150,7 +157,11 @@ def _means_off(shown: TextColumn, own: TextColumn, codes: IntArray, of: IntArray
     many = np.bincount(of[known], minlength=len(first))
     mean = np.bincount(of[known], weights=values[known], minlength=len(first)) / np.maximum(many, 1)
     written = _numbers(shown.labels)[shown.codes[first]]
-    unit = 10.0 ** -min(len(label.partition(".")[2]) for label in shown.labels if label != MISSING) if (many > 0).any() else 1.0
+    unit = (
+        10.0 ** -min(len(label.partition(".")[2]) for label in shown.labels if label != MISSING)
+        if (many > 0).any()
+        else 1.0
+    )
     near = np.abs(written - mean) <= unit / 2 + 1e-9 * np.maximum(np.abs(mean), 1.0)
     return int((np.where(many > 0, ~near, ~np.isnan(written))).sum())
 
@@ -226,7 +237,9 @@ class OnePseudonymEach(Check):
         called = exhibit.data.text(PSEUDONYM).codes.astype(np.int64)
         pairs = equivalence_classes_of([person, called], rows=len(person)).first
         mixed = sum(int((np.unique(side[pairs], return_counts=True)[1] > 1).sum()) for side in (person, called))
-        moved = sum(_unsteady(exhibit, name, behind) for name in exhibit.policy.published if exhibit.policy.columns[name].dates)
+        moved = sum(
+            _unsteady(exhibit, name, behind) for name in exhibit.policy.published if exhibit.policy.columns[name].dates
+        )
         wrong = [f"{mixed} pseudonym(s) or people are mixed up"] if mixed else []
         wrong += [f"{moved} date(s) are not moved as the policy says"] if moved else []
         achieved = {"mixed": mixed, "moved": moved}
@@ -293,7 +306,9 @@ def _are_shares(shares: Mapping[str, float], text: TextColumn) -> bool:
     """Whether these are the shares of a column's values, up to how they are written."""
     known = dict(zip(text.labels, text.counts().tolist(), strict=True))
     rows = sum(known.values())
-    return set(shares) == set(known) and all(abs(shares[label] * rows - count) < _WRITTEN * rows for label, count in known.items())
+    return set(shares) == set(known) and all(
+        abs(shares[label] * rows - count) < _WRITTEN * rows for label, count in known.items()
+    )
 
 
 def _tally(text: TextColumn) -> Counter[str]:
@@ -330,7 +345,11 @@ class CalibratedWeights(Check):
         if not wrong and not exhibit.private:
             reason = "the totals that weights were calibrated to are the original's: give the original to judge them"
             return Finding(self.name, True, {"wrong": 0}, {}, grade=NOT_JUDGED, reason=reason)
-        off = max((_off(exhibit, said, name, weights) for name in said.calibrate), default=0.0) if exhibit.private else 0.0
+        off = (
+            max((_off(exhibit, said, name, weights) for name in said.calibrate), default=0.0)
+            if exhibit.private
+            else 0.0
+        )
         wrong += [f"a total differs by {off:.3g} times what is allowed"] if off > 1 + _SLACK else []
         return Finding(self.name, not wrong, {"wrong": 0}, {"wrong": len(wrong)}, reason="; ".join(wrong))
 
@@ -346,7 +365,10 @@ def _telling(exhibit: ReleaseView, said: SampledPopulation, weights: FloatArray)
     ends = np.cumsum(alike.counts)
     apart = weights[order[ends - 1]] - weights[order[ends - alike.counts]]
     if (apart > step * (1 + _SLACK)).any():
-        yield f"{int((apart > step * (1 + _SLACK)).sum())} group(s) of rows that look alike have weights more than one step apart"
+        yield (
+            f"{int((apart > step * (1 + _SLACK)).sum())} group(s) of rows that look alike have weights more than one"
+            " step apart"
+        )
 
 
 def _off(exhibit: ReleaseView, said: SampledPopulation, name: str, weights: FloatArray) -> float:
@@ -360,7 +382,9 @@ def _off(exhibit: ReleaseView, said: SampledPopulation, name: str, weights: Floa
     return max(float(abs(one - other) / max(TOLERANCE * other, said.round)) for one, other in found)
 
 
-def _weights_totals(mine: IntArray, weights: FloatArray, theirs: IntArray, own: FloatArray) -> Iterator[tuple[Fraction, Fraction]]:
+def _weights_totals(
+    mine: IntArray, weights: FloatArray, theirs: IntArray, own: FloatArray
+) -> Iterator[tuple[Fraction, Fraction]]:
     """Both totals of every bin; those of values that no row stands for are a bin of their own."""
     for place in np.union1d(mine, theirs).tolist():
         yield Fraction(float(weights[mine == place].sum())), Fraction(float(own[theirs == place].sum()))
@@ -373,7 +397,8 @@ def _as_labels(exhibit: ReleaseView, name: str, values: tuple[str, ...]) -> list
 
 
 def _bins(exhibit: ReleaseView, name: str) -> dict[str, int]:
-    """The number of the bin of every label, and of every leaf that one covers; labels that share a leaf are in one bin."""
+    """The number of the bin of every label, and of every leaf that one covers; labels that share a leaf are in one
+    bin."""
     labels, domain = exhibit.data.text(name).labels, exhibit.recoded.get(name)
     if domain is None:
         return {label: place for place, label in enumerate(labels)}
@@ -402,7 +427,7 @@ class OptimalityHonest(Check):
         code="optimality",
         group="measured",
         measured=(
-            ("Information loss is {details.loss}; no release of this kind can have less than {found.lower_bound}."),
+            "Information loss is {details.loss}; no release of this kind can have less than {found.lower_bound}.",
             "No release of this kind can have less loss than {found.lower_bound}.",
         ),
         violated="The stated lower bound is wrong: {reason}",
@@ -418,7 +443,9 @@ class OptimalityHonest(Check):
         loss, bound = measured_objective(exhibit, said), said.lower_bound
         wrong = []
         if loss < bound * (1 - _ROUNDING) - 1e-12:
-            wrong.append(f"the release loses {loss:.6g}, less than the {bound:.6g} that were said to be the least possible")
+            wrong.append(
+                f"the release loses {loss:.6g}, less than the {bound:.6g} that were said to be the least possible"
+            )
         if said.proven_optimal and loss > bound * (1 + _ROUNDING) + 1e-9:
             wrong.append(f"the release is called optimal but loses {loss:.6g} with a bound of {bound:.6g}")
         achieved = {said.objective: float(f"{loss:.6g}"), "lower_bound": bound}
@@ -439,7 +466,10 @@ class OtherColumns(Check):
         code="other-columns",
         group="measured",
         measured=(
-            ("{found.alone} of {details.records record/records} are unique if {details.others} {details.verb} also known."),
+            (
+                "{found.alone} of {details.records record/records} are unique if {details.others} {details.verb} also"
+                " known."
+            ),
             "{found.alone record/records} are unique if the other columns are also known.",
         ),
         warns=lambda found: bool(found["alone"]),
@@ -449,15 +479,25 @@ class OtherColumns(Check):
     forms: ClassVar[tuple[type[Form], ...]] = (Recoded,)
 
     def ready(self, exhibit: ReleaseView) -> bool:
-        return bool(exhibit.policy.quasi_identifiers and "data" in exhibit.parts and _others(exhibit) and exhibit.data.rows)
+        return bool(
+            exhibit.policy.quasi_identifiers and "data" in exhibit.parts and _others(exhibit) and exhibit.data.rows
+        )
 
     def examine(self, exhibit: ReleaseView) -> Finding:
-        known = tuple(name for name in (*exhibit.policy.quasi_identifiers, *_others(exhibit)) if name in exhibit.data.names)
+        known = tuple(
+            name for name in (*exhibit.policy.quasi_identifiers, *_others(exhibit)) if name in exhibit.data.names
+        )
         table = exhibit.data
-        sizes = equivalence_classes_of([table.text(name).codes for name in known], rows=table.rows, weights=table.counts).counts
+        sizes = equivalence_classes_of(
+            [table.text(name).codes for name in known], rows=table.rows, weights=table.counts
+        ).counts
         achieved = {"k": int(sizes.min()), "alone": int((sizes == 1).sum())}
         others = _others(exhibit)
-        details = {"records": int(sizes.sum()), "others": join_names(others), "verb": "is" if len(others) == 1 else "are"}
+        details = {
+            "records": int(sizes.sum()),
+            "others": join_names(others),
+            "verb": "is" if len(others) == 1 else "are",
+        }
         return Finding(self.name, True, {}, achieved, known, grade=MEASURED, details=details)
 
 
@@ -470,7 +510,8 @@ def _others(exhibit: ReleaseView) -> tuple[str, ...]:
 
 
 class AlibiRows(Check):
-    """How many people stand in published classes that break a claim which covering rows make true: measured, not promised."""
+    """How many people stand in published classes that break a claim which covering rows make true: measured, not
+    promised."""
 
     name: ClassVar[str] = "alibi rows"
     words: ClassVar[Wording] = Wording(
@@ -493,7 +534,8 @@ class AlibiRows(Check):
         if is_series(exhibit):
             bundles, cohorts = exhibit.once(published_cells_of), is_membership_known_for_view(exhibit)
             found = [
-                judge_by_classes(bundles, widen_requirement(claim, exhibit.policy, bundles.policies), cohorts) for claim in claims
+                judge_by_classes(bundles, widen_requirement(claim, exhibit.policy, bundles.policies), cohorts)
+                for claim in claims
             ]
             achieved |= {"people_over_all_releases": max(0 if one is None else one.below for one in found)}
         hide = tuple(dict.fromkeys(name for claim in claims for name in claim.hide))
@@ -537,7 +579,9 @@ class Counterfeits(Check):
     on_classes: ClassVar[bool] = True
 
     def ready(self, exhibit: ReleaseView) -> bool:
-        return exhibit.policy.series.counterfeits_at_most is not None and (exhibit.private or exhibit.records is not None)
+        return exhibit.policy.series.counterfeits_at_most is not None and (
+            exhibit.private or exhibit.records is not None
+        )
 
     def examine(self, exhibit: ReleaseView) -> Finding:
         limit, many = exhibit.policy.series.counterfeits_at_most, exhibit.of(Recoded).counterfeits

@@ -1,4 +1,5 @@
-"""What publishing did to a table: cells unchanged, generalized and suppressed, risks before and after, and what can be guessed.
+"""What publishing did to a table: cells unchanged, generalized and suppressed, risks before and after, and what can be
+guessed.
 
 Notation
     width    share of its domain that a published label stands for: 0 is an exact value, 1 says nothing
@@ -26,8 +27,8 @@ from sfumato.release.summary import ColumnChange, Effects, OpenPoint, RiskChange
 from sfumato.release.view import ReleaseView
 
 AGAINST_ORIGINAL, WITHIN_RELEASE = "against the original", "within what is published"
-"""Two measures that certificates and `measure` both call ``loss``: the domain of a column is that of the original, or the declared
-one that an outsider knows."""
+"""Two measures that certificates and `measure` both call ``loss``: the domain of a column is that of the original, or
+the declared one that an outsider knows."""
 _MOST_LEVELS = 2
 _NO_WIDTH = 1e-9
 _SURE, _GAIN = 0.9, 0.1
@@ -53,9 +54,12 @@ class RecodedEffects(Effects):
         yield records_sentence(exhibit)
         columns = exhibit.once(column_changes)
         if columns:
-            cells = [sum(getattr(each, kind) for each in columns) / len(columns) for kind in ("generalized", "suppressed")]
+            cells = [
+                sum(getattr(each, kind) for each in columns) / len(columns) for kind in ("generalized", "suppressed")
+            ]
             told = (
-                f"Of the quasi-identifier cells {percent_text(cells[0])} are generalized and {percent_text(cells[1])} suppressed."
+                f"Of the quasi-identifier cells {percent_text(cells[0])} are generalized and {percent_text(cells[1])}"
+                " suppressed."
             )
             worst = max(columns, key=lambda each: each.loss or 0.0)
             yield told + (f" {worst.name} lost most." if worst.loss else "")
@@ -88,8 +92,13 @@ class RecodedEffects(Effects):
             if mean > blind + _GAIN or (worst >= _SURE and blind < _SURE):
                 known = join_names(exhibit.policy.quasi_identifiers)
                 text = f"An adversary who knows {known} guesses {name} for {percent_text(mean)} of the records"
-                text += f" (most frequent value alone: {percent_text(blind)}), and for some with {percent_text(worst)} certainty."
-                yield OpenPoint(text, "Ask for frequency l-diversity or t-closeness, which limit how certain a guess can be.")
+                text += (
+                    f" (most frequent value alone: {percent_text(blind)}), and for some with {percent_text(worst)}"
+                    " certainty."
+                )
+                yield OpenPoint(
+                    text, "Ask for frequency l-diversity or t-closeness, which limit how certain a guess can be."
+                )
 
 
 class PerturbedEffects(Effects):
@@ -109,7 +118,10 @@ def loss_sentence(exhibit: ReleaseView) -> str:
     """The information loss with the name of its measure."""
     losses = exhibit.once(per_column)
     which = AGAINST_ORIGINAL if exhibit.private else WITHIN_RELEASE
-    return f"Information loss {which}: {number_text(sum(losses.values()) / max(len(losses), 1))} (0 is exact, 1 says nothing)."
+    return (
+        f"Information loss {which}: {number_text(sum(losses.values()) / max(len(losses), 1))} (0 is exact, 1 says"
+        " nothing)."
+    )
 
 
 def query_sentence(exhibit: ReleaseView) -> Iterator[str]:
@@ -122,12 +134,16 @@ def query_sentence(exhibit: ReleaseView) -> Iterator[str]:
 def column_changes(exhibit: ReleaseView) -> tuple[ColumnChange, ...]:
     """What happened to the cells of every quasi-identifier; ask with ``exhibit.once(column_changes)``."""
     losses = exhibit.once(per_column)
-    return tuple(_change(exhibit, name, losses[name]) for name in exhibit.policy.quasi_identifiers if name in exhibit.data.names)
+    return tuple(
+        _change(exhibit, name, losses[name]) for name in exhibit.policy.quasi_identifiers if name in exhibit.data.names
+    )
 
 
 def _change(exhibit: ReleaseView, name: str, loss: float) -> ColumnChange:
     text = exhibit.data.text(name)
-    weights = np.ones(len(text.codes)) if exhibit.data.counts is None else np.asarray(exhibit.data.counts, dtype=np.float64)
+    weights = (
+        np.ones(len(text.codes)) if exhibit.data.counts is None else np.asarray(exhibit.data.counts, dtype=np.float64)
+    )
     shares = np.bincount(text.codes, weights=weights, minlength=len(text.labels)) / max(float(weights.sum()), 1.0)
     widths = _widths(exhibit, name)
     gone = np.array([not label.strip(ROOT) or label == _root(exhibit, name) for label in text.labels], dtype=bool)
@@ -183,7 +199,8 @@ def _original_sizes(exhibit: ReleaseView) -> Any:
 
 
 def _guesses(exhibit: ReleaseView, name: str) -> tuple[float, float, float]:
-    """Average and best certainty of the most frequent value in an equivalence class, and its share in the whole release."""
+    """Average and best certainty of the most frequent value in an equivalence class, and its share in the whole
+    release."""
     text, of = exhibit.data.text(name), exhibit.classes.of
     weights = np.ones(len(of)) if exhibit.data.counts is None else np.asarray(exhibit.data.counts, dtype=np.float64)
     pairs, place = np.unique(of.astype(np.int64) * len(text.labels) + text.codes, return_inverse=True)

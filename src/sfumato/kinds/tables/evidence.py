@@ -1,7 +1,7 @@
 """One recoded table: everybody's candidates are the published rows with the same values in the given columns.
 
-Claims about all releases together (k-linkability, k-diversity) are judged in `sfumato.history.judge.sequence`, those about people
-of a population (k-map, δ-presence) in `sfumato.kinds.tables.evidence`.
+Claims about all releases together (k-linkability, k-diversity) are judged in `sfumato.history.judge.sequence`, those
+about people of a population (k-map, δ-presence) in `sfumato.kinds.tables.evidence`.
 
 Paper: [boundaries Def. 1]
 
@@ -10,8 +10,8 @@ Microaggregated
 ---------------
 One microaggregated table: everybody's candidates are the published rows with the same averages in the given columns.
 
-Whoever knows a person's values may look for the nearest averages, and finds a group; its rows look alike, so no row of it is
-nearer.
+Whoever knows a person's values may look for the nearest averages, and finds a group; its rows look alike, so no row of
+it is nearer.
 
 
 Suppressed
@@ -23,40 +23,42 @@ Of a claim that does not say how many columns are known, candidates are rows tha
 
 Sampled
 -------
-One sampled table: rows that look alike are each other's candidates, and differential privacy follows from how they were drawn.
+One sampled table: rows that look alike are each other's candidates, and differential privacy follows from how they were
+drawn.
 
-What can be read off the files: every row has at least as many look-alikes, in all columns, as the manifest's threshold says;
-every label stands at the level that the manifest says of its column; and the declared draw gives the asked (ε, δ), which is
-computed again. That records were drawn so, and that the levels do not depend on the data beyond the declared search, is the
-method's word; the grade says so.
+What can be read off the files: every row has at least as many look-alikes, in all columns, as the manifest's threshold
+says; every label stands at the level that the manifest says of its column; and the declared draw gives the asked (ε,
+δ), which is computed again. That records were drawn so, and that the levels do not depend on the data beyond the
+declared search, is the method's word; the grade says so.
 
 
 Linked
 ------
 One linked table: the candidates of a person are the people who have the same published rows.
 
-Pseudonyms are published, so people can be counted from the files alone. Two people whose bags of rows are written alike cannot be
-told apart, however much is known of the rows of everybody.
+Pseudonyms are published, so people can be counted from the files alone. Two people whose bags of rows are written alike
+cannot be told apart, however much is known of the rows of everybody.
 
 Values are looked at twice, and both must satisfy the claim
     slot    the rows of a group of people that are written alike: what is learnt about one event of a person
-    ever    who has a value in whichever row: what is learnt about the person. A value that all people of a group have is certain,
-            and counts as the only one
+    ever    who has a value in whichever row: what is learnt about the person. A value that all people of a group have
+            is certain, and counts as the only one
 
 
 Related
 -------
 Related tables: people whose line and whose rows are written alike, taken together, are each other's candidates.
 
-Whoever knows everything about a person that is a quasi-identifier, in both tables, how many rows there are included, is left with
-the people of the same *bag*. Values of rows are judged among people with rows, slot by slot and as values that people ever have;
-values of the table of people among all people of a bag; a number of candidates for everybody, people without rows included.
+Whoever knows everything about a person that is a quasi-identifier, in both tables, how many rows there are included, is
+left with the people of the same *bag*. Values of rows are judged among people with rows, slot by slot and as values
+that people ever have; values of the table of people among all people of a bag; a number of candidates for everybody,
+people without rows included.
 
 
 Perturbed
 ---------
-One perturbed table: nobody's candidates can be counted, because any row may be anybody's; so no claim is judged, and none
-holds.
+One perturbed table: nobody's candidates can be counted, because any row may be anybody's; so no claim is judged, and
+none holds.
 
 
 Population
@@ -66,14 +68,13 @@ Claims about a population: how many of its people each published class could be 
 Notation
     f, F    published rows of a class; people of the population who fit what it is written as
 
-Where a table of the population is at hand, F is counted by fit, whether or not classes overlap: exact. Somebody with a value that
-is no leaf of a hierarchy fits nothing. From a fraction F is bounded by `tables.sample_weights`, from weights it is their sum:
-*estimates*. What is needed and not at hand leaves a claim *not judged*.
+Where a table of the population is at hand, F is counted by fit, whether or not classes overlap: exact. Somebody with a
+value that is no leaf of a hierarchy fits nothing. From a fraction F is bounded by `tables.sample_weights`, from weights
+it is their sum: *estimates*. What is needed and not at hand leaves a claim *not judged*.
 
-Presence, for people who fit the same classes S (G of them): at most Σ f over S, at least Σ f over the classes that nobody else
-fits, over G. People who fit one class only: both are f / F. Rows are handed out to people who fit them, each as likely as the
-other (`models.delta_presence`).
-"""
+Presence, for people who fit the same classes S (G of them): at most Σ f over S, at least Σ f over the classes that
+nobody else fits, over G. People who fit one class only: both are f / F. Rows are handed out to people who fit them,
+each as likely as the other (`models.delta_presence`)."""
 
 from __future__ import annotations
 
@@ -142,10 +143,14 @@ class RecodedReading(Evidence):
         table = exhibit.data
         whole = claim.given == exhibit.policy.quasi_identifiers
         classes = (
-            exhibit.classes if whole else equivalence_classes_of([table.text(name).codes for name in claim.given], rows=table.rows)
+            exhibit.classes
+            if whole
+            else equivalence_classes_of([table.text(name).codes for name in claim.given], rows=table.rows)
         )
         hidden = {name: combination_of(table, columns) for name, columns in claim.hidden_columns(table.names).items()}
-        return Linkage.of_groups(classes.of, {name: (text.codes, text.labels) for name, text in hidden.items()}, table.counts)
+        return Linkage.of_groups(
+            classes.of, {name: (text.codes, text.labels) for name, text in hidden.items()}, table.counts
+        )
 
 
 # Microaggregated
@@ -165,7 +170,9 @@ class MicroaggregatedReading(Evidence):
     def read(self, exhibit: ReleaseView, claim: PrivacyRequirement) -> Linkage:
         table = exhibit.data
         alike = equivalence_classes_of([table.text(name).codes for name in claim.given], rows=table.rows)
-        return Linkage.of_groups(alike.of, {name: (table.text(name).codes, table.text(name).labels) for name in claim.hide})
+        return Linkage.of_groups(
+            alike.of, {name: (table.text(name).codes, table.text(name).labels) for name in claim.hide}
+        )
 
 
 # Suppressed
@@ -220,15 +227,20 @@ class SampledReading(Evidence):
         drawn = Sampling(form.fraction, form.threshold, form.search)
         rare = int(
             (
-                equivalence_classes_of([table.text(name).codes for name in table.names], rows=table.rows).counts < form.threshold
+                equivalence_classes_of([table.text(name).codes for name in table.names], rows=table.rows).counts
+                < form.threshold
             ).sum()
         )
-        strange = [name for name in exhibit.policy.quasi_identifiers if not _at_level(exhibit, name, form.levels.get(name, 0))]
+        strange = [
+            name for name in exhibit.policy.quasi_identifiers if not _at_level(exhibit, name, form.levels.get(name, 0))
+        ]
         holds = bool(model.satisfied(drawn).all()) and not rare and not strange
         said = [f"{rare} kind(s) of rows stand there less often than the threshold"] if rare else []
         reason = "; ".join([*said, *(f"'{name}' is not written at the declared level" for name in strange)])
         grade = "bound (at most this, if records were drawn as the manifest says)"
-        return Finding(model.name, holds, model.required(), model.achieved(drawn), claim.given, claim.hide, grade, reason)
+        return Finding(
+            model.name, holds, model.required(), model.achieved(drawn), claim.given, claim.hide, grade, reason
+        )
 
 
 def _at_level(exhibit: ReleaseView, name: str, level: int) -> bool:
@@ -268,7 +280,9 @@ class LinkedReading(Evidence):
         """Groups of people with equal bags, and how many of each ever have a value."""
         person, bag, _ = _bags(exhibit.data, claim)
         people = np.bincount(bag)
-        return Linkage(people, people, {name: _ever(exhibit.data, name, bag[person], person, people) for name in claim.hide})
+        return Linkage(
+            people, people, {name: _ever(exhibit.data, name, bag[person], person, people) for name in claim.hide}
+        )
 
 
 def _bags(table: Table, claim: PrivacyRequirement) -> tuple[IntArray, IntArray, IntArray]:
@@ -285,7 +299,9 @@ def _slots(exhibit: ReleaseView, claim: PrivacyRequirement) -> Linkage:
     slots = equivalence_classes_of([bag[person], cell], rows=table.rows)
     people = np.bincount(bag)[bag[person][slots.first]]
     hidden = {name: table.text(name) for name in claim.hide}
-    spread = {name: ValueDistribution.count(slots.of, text.codes, len(slots), text.labels) for name, text in hidden.items()}
+    spread = {
+        name: ValueDistribution.count(slots.of, text.codes, len(slots), text.labels) for name, text in hidden.items()
+    }
     return Linkage(people, people, spread)
 
 
@@ -347,7 +363,9 @@ def _of_values(table: RelatedTable, claim: PrivacyRequirement) -> Iterator[Linka
         many = people[kind[slots.first]]
         yield Linkage(many, many, {name: ValueDistribution.count(slots.of, text.codes[mine], len(slots), text.labels)})
         yield Linkage(
-            people, people, {name: persons_per_value(text.codes[mine], text.labels, kind.astype(np.int64), person[mine], people)}
+            people,
+            people,
+            {name: persons_per_value(text.codes[mine], text.labels, kind.astype(np.int64), person[mine], people)},
         )
 
 
@@ -387,7 +405,8 @@ class _Seen:
 
 
 def population_source(exhibit: ReleaseView) -> Path | Mapping[str, Sequence[str | None]] | None:
-    """The population for whoever counts it once more: its file, or the text of its columns where cells are read in another way."""
+    """The population for whoever counts it once more: its file, or the text of its columns where cells are read in
+    another way."""
     table = exhibit.population
     if table is None or exhibit.population_file is not None:
         return exhibit.population_file
@@ -405,7 +424,9 @@ def judge_population_requirement(exhibit: ReleaseView, claim: PrivacyRequirement
     verdict = claim.model.satisfied(seen.linkage)
     broken = int((~verdict).sum())
     reason = below_text(broken, "groups") if broken else seen.reason
-    return Finding(*said[:1], not broken, said[1], claim.model.achieved(seen.linkage), claim.given, claim.hide, seen.grade, reason)
+    return Finding(
+        *said[:1], not broken, said[1], claim.model.achieved(seen.linkage), claim.given, claim.hide, seen.grade, reason
+    )
 
 
 def _seen(exhibit: ReleaseView, claim: PrivacyRequirement) -> _Seen | str:
@@ -422,7 +443,11 @@ def _seen(exhibit: ReleaseView, claim: PrivacyRequirement) -> _Seen | str:
         return "who is in the population is not published: give the table of it"
     counted = _Everybody(exhibit, exhibit.population, classes, claim.given)
     seen = counted.presence() if claim.model.needs_everybody else Linkage(classes.counts, counted.fitting())
-    strange = f"{counted.strangers} people of the population have values that are in no hierarchy" if counted.strangers else ""
+    strange = (
+        f"{counted.strangers} people of the population have values that are in no hierarchy"
+        if counted.strangers
+        else ""
+    )
     exact = not (claim.model.needs_everybody and counted.several)
     return _Seen(seen, "exact" if exact else "bound (at least this well)", strange)
 
@@ -433,7 +458,9 @@ def _estimated(exhibit: ReleaseView, population: SampledPopulation, classes: Equ
     weights = _weights(exhibit, str(population.weight))
     if isinstance(weights, str):
         return weights
-    people: IntArray = np.floor(np.bincount(classes.of, weights=weights, minlength=len(classes)) + 1e-9).astype(np.int64)
+    people: IntArray = np.floor(np.bincount(classes.of, weights=weights, minlength=len(classes)) + 1e-9).astype(
+        np.int64
+    )
     return people
 
 
@@ -457,11 +484,15 @@ def weights_of(table: Table, name: str) -> FloatArray:
 class _Everybody:
     """People of the population beside the classes of a release; people who look alike are one point."""
 
-    def __init__(self, exhibit: ReleaseView, everybody: Table, classes: EquivalenceClasses, given: Sequence[str]) -> None:
+    def __init__(
+        self, exhibit: ReleaseView, everybody: Table, classes: EquivalenceClasses, given: Sequence[str]
+    ) -> None:
         self.rows = classes.counts
         domains = {name: _domain(exhibit, everybody, name) for name in given}
         leaves = [_leaves(everybody, name, domains[name]) for name in given]
-        known = np.logical_and.reduce([leaf >= 0 for leaf in leaves]) if leaves else np.ones(everybody.rows, dtype=np.bool_)
+        known = (
+            np.logical_and.reduce([leaf >= 0 for leaf in leaves]) if leaves else np.ones(everybody.rows, dtype=np.bool_)
+        )
         self.strangers = int((~known).sum())
         points = equivalence_classes_of([leaf[known] for leaf in leaves], rows=int(known.sum()))
         self.people = points.counts
@@ -504,8 +535,11 @@ def _shares(chance: FloatArray, people: IntArray) -> Linkage:
 
 
 def _domain(exhibit: ReleaseView, everybody: Table, name: str) -> Generalization:
-    """How the column may be generalized, with the values of the original, where it is at hand, and of the population."""
-    return generalization_of(exhibit.policy, name, values_of(everybody, exhibit.original if exhibit.private else everybody, name))
+    """How the column may be generalized, with the values of the original, where it is at hand, and of the
+    population."""
+    return generalization_of(
+        exhibit.policy, name, values_of(everybody, exhibit.original if exhibit.private else everybody, name)
+    )
 
 
 def _leaves(table: Table, name: str, domain: Generalization) -> IntArray:

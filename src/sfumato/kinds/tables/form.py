@@ -5,17 +5,17 @@ Linked
 ------
 Linked table: ``data.csv`` with the published columns and a pseudonym that ties the rows of a person.
 
-The pseudonym is a number that is drawn anew for every release. Rows of one person can be told to be that, so people who share all
-their published rows are each other's candidates. What a ledger remembers of rows is whose they are, and not the pseudonym, which
-means nothing in another release.
+The pseudonym is a number that is drawn anew for every release. Rows of one person can be told to be that, so people who
+share all their published rows are each other's candidates. What a ledger remembers of rows is whose they are, and not
+the pseudonym, which means nothing in another release.
 
 
 Related
 -------
 Related tables: ``people.csv`` with one line per person, ``rows.csv`` with the rows of people, tied by a pseudonym.
 
-Whoever looks at a release looks at both as one table: what is said of a person stands beside every row of theirs, and a person
-without rows is one line with nothing in the columns of rows (`joined_table`).
+Whoever looks at a release looks at both as one table: what is said of a person stands beside every row of theirs, and a
+person without rows is one line with nothing in the columns of rows (`joined_table`).
 
 
 Microaggregated
@@ -36,12 +36,14 @@ Sampled
 -------
 Sampled table: ``data.csv`` with drawn records, generalized alike, that look alike in every published column.
 
-The manifest says how they were drawn. How many records the original had is not published: a certificate speaks of what is there.
+The manifest says how they were drawn. How many records the original had is not published: a certificate speaks of what
+is there.
 
 
 Suppressed
 ----------
-Locally suppressed table: ``data.csv`` with the published columns, in which single cells of quasi-identifiers are suppressed.
+Locally suppressed table: ``data.csv`` with the published columns, in which single cells of quasi-identifiers are
+suppressed.
 
 Every other cell is the original's. What stands for a suppressed cell is declared, so that nobody takes a value for it.
 """
@@ -94,7 +96,8 @@ class Optimality(BaseModel):
 
 @dataclass(frozen=True)
 class RecodedProvenance(Provenance):
-    """Also who the counterfeit rows stand in for, and what the method proved about the best release: a figure of the original."""
+    """Also who the counterfeit rows stand in for, and what the method proved about the best release: a figure of the
+    original."""
 
     stand_ins: tuple[list[str], pa.Table] | None = None
     """Keys and last known values of records that vanished, in the order of the rows with nobody behind them."""
@@ -112,7 +115,8 @@ class RecodedProvenance(Provenance):
         return replace(self, rows=rows, optimality=None, lasting=self.lasting and self.optimality is None)
 
     def kept(self) -> Provenance:
-        """The statement alone: who stands in which row can be matched again from the original, in whatever order it comes."""
+        """The statement alone: who stands in which row can be matched again from the original, in whatever order it
+        comes."""
         return RecodedProvenance(optimality=self.optimality, lasting=self.lasting)
 
 
@@ -130,7 +134,9 @@ class Recoded(Form):
     remembered: ClassVar[bool] = True
 
     counterfeits: int = Field(default=0, ge=0, description="rows that stand in for records that vanished")
-    optimality: Optimality | None = Field(default=None, description="only in folders of earlier versions: a bound on the loss")
+    optimality: Optimality | None = Field(
+        default=None, description="only in folders of earlier versions: a bound on the loss"
+    )
 
     def trace_type(self) -> type[Provenance]:
         return RecodedProvenance
@@ -189,7 +195,9 @@ class LinkedTable(Recoded):
     links_rows: ClassVar[bool] = True
 
     def memory(self, policy: Policy, parts: Mapping[str, Part], trace: Provenance, original: Table) -> Memory:
-        return with_persons(policy, original, remember(policy, original, np.asarray(trace.rows["data"]), policy.published))
+        return with_persons(
+            policy, original, remember(policy, original, np.asarray(trace.rows["data"]), policy.published)
+        )
 
     def sheets(self, exhibit: ReleaseView, memory: Memory) -> tuple[RememberedTable, ...]:
         told = remembered_table_of(exhibit.data, memory.rows)
@@ -222,11 +230,16 @@ class RelatedTables(LinkedTable):
         (told,), table = super().sheets(exhibit, memory), exhibit.once(joined_table)
         lines = told.here & table.absent[np.where(told.here, memory.rows, 0)]
         return (
-            RememberedTable({name: _marked(cells, lines, name in table.own) for name, cells in told.columns.items()}, told.here),
+            RememberedTable(
+                {name: _marked(cells, lines, name in table.own) for name, cells in told.columns.items()}, told.here
+            ),
         )
 
     def uncountable(self, exhibit: ReleaseView) -> str:
-        return f"people and their rows are two tables; count lines in the file of '{PEOPLE_PART}', or in that of '{ROWS_PART}'"
+        return (
+            f"people and their rows are two tables; count lines in the file of '{PEOPLE_PART}', or in that of"
+            f" '{ROWS_PART}'"
+        )
 
     def misfits(self, exhibit: ReleaseView) -> Iterator[str]:
         yield from differing_parts(exhibit, [PEOPLE_PART, ROWS_PART])
@@ -246,7 +259,9 @@ class RelatedTables(LinkedTable):
 def _marked(cells: TextColumn, lines: BoolArray, own: bool) -> TextColumn:
     if own or not lines.any():
         return cells
-    return TextColumn(np.where(lines, len(cells.labels), cells.codes).astype(cells.codes.dtype), (*cells.labels, NO_ROW))
+    return TextColumn(
+        np.where(lines, len(cells.labels), cells.codes).astype(cells.codes.dtype), (*cells.labels, NO_ROW)
+    )
 
 
 @of_parts
@@ -268,8 +283,12 @@ class Microaggregated(Form):
     name: ClassVar[str] = "microaggregated table"
     shows_columns: ClassVar[bool] = True
 
-    centre: Literal["mean", "median", "mode"] = Field(default="mean", description="what a group's numbers were replaced by")
-    numbers: tuple[str, ...] = Field(default=(), description="the quasi-identifiers that are numbers; the others are modes")
+    centre: Literal["mean", "median", "mode"] = Field(
+        default="mean", description="what a group's numbers were replaced by"
+    )
+    numbers: tuple[str, ...] = Field(
+        default=(), description="the quasi-identifiers that are numbers; the others are modes"
+    )
 
     def misfits(self, exhibit: ReleaseView) -> Iterator[str]:
         yield from differing_parts(exhibit, ["data"])
@@ -298,8 +317,12 @@ class PerturbedTable(Form):
     window: float = Field(
         default=0.0, ge=0, le=1, description="how far apart ranks may be that changed places, as a share of all rows"
     )
-    covariance: dict[str, dict[str, float]] = Field(default_factory=dict, description="of the noise that was added to numbers")
-    keep: dict[str, float] = Field(default_factory=dict, description="probability that a category stayed as it was for certain")
+    covariance: dict[str, dict[str, float]] = Field(
+        default_factory=dict, description="of the noise that was added to numbers"
+    )
+    keep: dict[str, float] = Field(
+        default_factory=dict, description="probability that a category stayed as it was for certain"
+    )
     shares: dict[str, dict[str, float]] = Field(default_factory=dict, description="what the others were drawn from")
 
     @property
@@ -320,7 +343,11 @@ class PerturbedTable(Form):
         yield from differing_columns(exhibit, "data", exhibit.policy.published)
         if not set(self.columns) <= set(exhibit.policy.published):
             yield "columns are said to have changed that are not published"
-        drawn = {name: shares for name, shares in self.shares.items() if "data" in exhibit.parts and name in exhibit.data.names}
+        drawn = {
+            name: shares
+            for name, shares in self.shares.items()
+            if "data" in exhibit.parts and name in exhibit.data.names
+        }
         invented = [name for name, shares in drawn.items() if not set(exhibit.data.text(name).labels) <= set(shares)]
         if invented:
             yield f"{len(invented)} column(s) have categories that could not be drawn"
@@ -341,9 +368,13 @@ class DrawnTable(Recoded):
     hides_size: ClassVar[bool] = True
 
     fraction: float = Field(default=1.0, gt=0, le=1, description="the probability with which each record was drawn")
-    threshold: int = Field(default=1, ge=1, description="drawn records that look alike in every column, or they are left out")
+    threshold: int = Field(
+        default=1, ge=1, description="drawn records that look alike in every column, or they are left out"
+    )
     search: float = Field(default=0.0, ge=0, description="the part of epsilon that the choice of levels took")
-    levels: dict[str, int] = Field(default_factory=dict, description="steps that each quasi-identifier is generalized by")
+    levels: dict[str, int] = Field(
+        default_factory=dict, description="steps that each quasi-identifier is generalized by"
+    )
 
     @property
     def rests_on_chance(self) -> bool:
@@ -360,7 +391,9 @@ class SuppressedCells(Recoded):
     name: ClassVar[str] = "locally suppressed table"
     remembered: ClassVar[bool] = False
 
-    marks: dict[str, str] = Field(default_factory=dict, description="what stands for a suppressed cell, in each quasi-identifier")
+    marks: dict[str, str] = Field(
+        default_factory=dict, description="what stands for a suppressed cell, in each quasi-identifier"
+    )
 
     def misfits(self, exhibit: ReleaseView) -> Iterator[str]:
         yield from super().misfits(exhibit)

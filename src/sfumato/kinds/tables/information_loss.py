@@ -1,8 +1,8 @@
 """Loss: the average share of its domain that a published quasi-identifier cell gives up.
 
-A cell that stands for a set of s leaves out of m costs (s − 1)/(m − 1); a suppressed record costs 1 in every column. Rows that
-stand in for people who left are rows like others in the average, and no records. The data
-holder's leaves are the original's values where a rule grows the hierarchy from them; an outsider's are the declared ones (see
+A cell that stands for a set of s leaves out of m costs (s − 1)/(m − 1); a suppressed record costs 1 in every column.
+Rows that stand in for people who left are rows like others in the average, and no records. The data holder's leaves are
+the original's values where a rule grows the hierarchy from them; an outsider's are the declared ones (see
 `tables.information_loss`), so the figure of a certificate may differ a little from that of `measure`.
 
 Paper: the LM measure of Iyengar (2002), used in [sequential §7], [obfuscation §6.2].
@@ -12,10 +12,11 @@ Declared
 --------
 What a published label gives up, as far as the policy and the published labels say: nothing here looks at an original.
 
-A hierarchy file or a nested tree declares its leaves. Where a rule grows the hierarchy from the values of the data, the domain is
-what the published labels themselves span:
+A hierarchy file or a nested tree declares its leaves. Where a rule grows the hierarchy from the values of the data, the
+domain is what the published labels themselves span:
 
-    intervals, cuts, ranges,   from the lowest to the highest end of all labels; a label costs the share that its own ends
+    intervals, cuts, ranges,   from the lowest to the highest end of all labels; a label costs the share that its own
+    ends
     dates                      enclose
     prefix                     codes as long as the longest label over the characters that are shown; j masked ones cost
                                (aʲ − 1)/(aⁿ − 1) with a different characters and n places
@@ -24,10 +25,12 @@ what the published labels themselves span:
     nothing said               as intervals where a label is one, else as flat
     top, bottom, round, recode as the rule beside them, over coded values; ``≥90`` is a value
 
-Heights are levels of the declared rule over their number. So two originals with the same published rows have the same figures.
+Heights are levels of the declared rule over their number. So two originals with the same published rows have the same
+figures.
 
 >>> numeric = Spanned(["0-9", "10-19", "35", "*"], (10,))
->>> [round(float(width), 3) for width in numeric.widths(["0-9", "35", "*"])], numeric.heights(["0-9", "35", "*"]).tolist()
+>>> [round(float(width), 3) for width in numeric.widths(["0-9", "35", "*"])], numeric.heights(["0-9", "35",
+...     "*"]).tolist()
 ([0.257, 0.0, 1.0], [0.5, 0.0, 1.0])
 >>> Masked(["7100*", "71***"], 5).heights(["7100*", "71***", "*"]).tolist()
 [0.2, 0.6, 1.0]
@@ -44,9 +47,9 @@ Entropy loss
 ------------
 Entropy loss: how many bits about an original cell a reader of the release still lacks, on average.
 
-A cell with original value a published as a set B costs −log₂ P(a | B), with P from the original column; a suppressed record is
-published as everything. The sum needs no matching of rows to records: it is Σ log₂ n(B) over published cells minus Σ log₂ n(a)
-over original ones, where n counts original records.
+A cell with original value a published as a set B costs −log₂ P(a | B), with P from the original column; a suppressed
+record is published as everything. The sum needs no matching of rows to records: it is Σ log₂ n(B) over published cells
+minus Σ log₂ n(a) over original ones, where n counts original records.
 
 Paper: the entropy measure (EM) of Gionis and Tassa, used in [sequential §7].
 
@@ -62,9 +65,9 @@ Optimality
 ----------
 Optimality: how far a release is from the least loss that any release of its kind can have, as its method proved.
 
-The loss is measured on what was published; the bound is the method's word with the space it is about. It is a figure of the
-original, so it stands in the private trace and never in the folder; folders of earlier versions have it in their manifest.
-"""
+The loss is measured on what was published; the bound is the method's word with the space it is about. It is a figure of
+the original, so it stands in the private trace and never in the folder; folders of earlier versions have it in their
+manifest."""
 
 from __future__ import annotations
 
@@ -227,7 +230,9 @@ class Spanned(DeclaredDomain):
         """The lowest and the highest number that the label may stand for, read once."""
         if label not in self._known:
             value, found = parse_number(label), parse_interval(label)
-            self._known[label] = (value, value) if value is not None else None if found is None else (found[0], found[1])
+            self._known[label] = (
+                (value, value) if value is not None else None if found is None else (found[0], found[1])
+            )
         return self._known[label]
 
     def width(self, label: str) -> float:
@@ -267,7 +272,8 @@ class CutPoints(Spanned):
 
 
 class Natural(Spanned):
-    """Numbers in intervals at round numbers, texts that are kept or suppressed: what a column is when nothing is said."""
+    """Numbers in intervals at round numbers, texts that are kept or suppressed: what a column is when nothing is
+    said."""
 
     def width(self, label: str) -> float:
         return 0.0 if self.ends(label) is None else super().width(label)
@@ -344,7 +350,9 @@ def _months(label: str) -> tuple[int, int, str] | None:
 
 def _first_day(month: int) -> int:
     """Months are counted from the year 0; the day after the last one that there is has a number, too."""
-    return dt.date.max.toordinal() + 1 if month // 12 > dt.MAXYEAR else dt.date(month // 12, month % 12 + 1, 1).toordinal()
+    return (
+        dt.date.max.toordinal() + 1 if month // 12 > dt.MAXYEAR else dt.date(month // 12, month % 12 + 1, 1).toordinal()
+    )
 
 
 class Masked(DeclaredDomain):

@@ -1,7 +1,8 @@
 """`linkage`: the prosecutor, who knows everybody's quasi-identifiers exactly and looks every person up in the release.
 
-For each person of the original table the adversary keeps the published rows whose cells cover the person's values, and guesses.
-Success is the chance to pick the right row (presence) and the chance to guess each sensitive value from those rows.
+For each person of the original table the adversary keeps the published rows whose cells cover the person's values, and
+guesses. Success is the chance to pick the right row (presence) and the chance to guess each sensitive value from those
+rows.
 
 Paper: the outsider of [boundaries §2].
 Of a perturbed table the nearest row is guessed (`_nearest_rows`), and the figure is an estimate.
@@ -12,21 +13,23 @@ Nearest rows
 ------------
 Distance-based record linkage: whoever knows a person's values takes the nearest published row for theirs.
 
-The share of people for whom that is right is measured on some of them, with the error of the sample; it is an estimate, never a
-bound: another outsider may know more, or guess better.
+The share of people for whom that is right is measured on some of them, with the error of the sample; it is an estimate,
+never a bound: another outsider may know more, or guess better.
 
 Paper: Pagliuca, Seri (1999).
 
 
 Of people
 ---------
-People in several rows, as the prosecutor of `linkage` sees them: who knows some rows of a person, and how many are left then.
+People in several rows, as the prosecutor of `linkage` sees them: who knows some rows of a person, and how many are left
+then.
 
 Notation
     known   how many rows of a person the adversary knows, by their quasi-identifiers; all of them when it is 0
 
 Rows that nothing ties: a class of n rows that k of the known rows fit is the person's, row for row, with at most k / n.
-Linked rows: the pseudonyms that have a fitting row for every known one; everybody's own is among them while no row is suppressed.
+Linked rows: the pseudonyms that have a fitting row for every known one; everybody's own is among them while no row is
+suppressed.
 
 Cost: linked rows are played for at most `PEOPLE` people, each against all pseudonyms.
 
@@ -35,21 +38,21 @@ Membership
 ----------
 `membership`: is a known person in the table at all?
 
-The outsider knows somebody's quasi-identifiers and says "in the table" when some published row covers them. People of the table are
-found nearly always; the question is how many people who are not in it are taken for members as well.
+The outsider knows somebody's quasi-identifiers and says "in the table" when some published row covers them. People of
+the table are found nearly always; the question is how many people who are not in it are taken for members as well.
 
 The figure
-    `found` is the share of the table's people whom a row covers, `mistaken` the share of other people, and `advantage` their
-    difference: 0 when the release says nothing about who is in the table, 1 when it tells exactly. No claim of this house
-    promises anything about it (k-anonymity hides the row, not the presence).
+    `found` is the share of the table's people whom a row covers, `mistaken` the share of other people, and `advantage`
+    their difference: 0 when the release says nothing about who is in the table, 1 when it tells exactly. No claim of
+    this house promises anything about it (k-anonymity hides the row, not the presence).
 
 Paper
-    Nergiz, Atzori and Clifton (2007) ask for the share of a known population that is in the table, per person; the advantage is
-    the usual figure of a game with members and others.
+    Nergiz, Atzori and Clifton (2007) ask for the share of a known population that is in the table, per person; the
+    advantage is the usual figure of a game with members and others.
 
 Notation
-    others    with `population`: its people whose quasi-identifiers nobody in the table has. Without: made from pairs of people
-              of the table, one value of the first replaced by the second's, when nobody in the table looks so
+    others    with `population`: its people whose quasi-identifiers nobody in the table has. Without: made from pairs of
+              people of the table, one value of the first replaced by the second's, when nobody in the table looks so
 
 Cost: people × classes comparisons, for `people` members and as many others.
 """
@@ -101,7 +104,10 @@ def play(published: Table, original: Table, policy: Policy) -> dict[str, Any]:
     rows = equivalence_classes_of([published.text(name).codes for name in names], rows=published.rows)
     may = [
         allowed_labels(
-            published.text(name), original.text(name), generalization_of(policy, name, original.text(name).labels), bounded=False
+            published.text(name),
+            original.text(name),
+            generalization_of(policy, name, original.text(name).labels),
+            bounded=False,
         )
         for name in names
     ]
@@ -163,7 +169,9 @@ _Z = 1.959964
 def nearest_rows(exhibit: ReleaseView) -> dict[str, Any]:
     """How often the nearest row is the person's own, where the private trace says whose rows they are."""
     if exhibit.behind is None:
-        raise DataError("the private trace is not at hand, so nobody knows whose rows they are", hint="keep it beside the release")
+        raise DataError(
+            "the private trace is not at hand, so nobody knows whose rows they are", hint="keep it beside the release"
+        )
     behind, form = exhibit.behind["data"], exhibit.of(PerturbedTable)
     names = exhibit.policy.quasi_identifiers or form.columns
     rows = len(behind)
@@ -210,7 +218,8 @@ PEOPLE = 500
 
 
 def measure_person_linkage(exhibit: ReleaseView, known: int) -> dict[str, Any]:
-    """What is left of somebody of whom so many rows are known; nothing where the policy does not say whose rows they are."""
+    """What is left of somebody of whom so many rows are known; nothing where the policy does not say whose rows they
+    are."""
     if exhibit.policy.person is None:
         return {}
     count = exhibit.once(PersonCount)
@@ -270,7 +279,9 @@ class MembershipAttack(ReleaseAttack):
     forms: ClassVar[tuple[type[Form], ...]] = (Recoded, AnatomyForm)
     headline: ClassVar[str] = "advantage"
 
-    population: str = Field(default="", description="a table of people inside and outside the release, with its quasi-identifiers")
+    population: str = Field(
+        default="", description="a table of people inside and outside the release, with its quasi-identifiers"
+    )
     people: int = Field(default=2_000, ge=1, description="number of members and of non-members to test")
     seed: int = Field(default=1, description="repeat the same choice of people")
 
@@ -279,8 +290,8 @@ class MembershipAttack(ReleaseAttack):
         if not isinstance(exhibit.form, cls.forms) or not exhibit.policy.quasi_identifiers:
             return ""
         return (
-            "published rows show which combinations of quasi-identifiers occur in the table, so whoever knows somebody's can often "
-            "tell whether the person is in it; no claim speaks about that"
+            "published rows show which combinations of quasi-identifiers occur in the table, so whoever knows"
+            " somebody's can often tell whether the person is in it; no claim speaks about that"
         )
 
     def play(self, exhibit: ReleaseView) -> dict[str, Any]:

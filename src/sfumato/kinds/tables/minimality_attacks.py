@@ -1,13 +1,14 @@
-"""`minimality`: who knows that classes are cut as long as every part is safe concludes what the values of a class cannot be.
+"""`minimality`: who knows that classes are cut as long as every part is safe concludes what the values of a class
+cannot be.
 
-The outsider knows everybody's quasi-identifiers and that the method writes nothing more coarsely than it must. A class that could
-have been cut and was not must break a claim in some part of the cut. Arrangements of the class's values over its people in which
-a cut would have been safe are ruled out, and the rest changes what is believed of each person.
+The outsider knows everybody's quasi-identifiers and that the method writes nothing more coarsely than it must. A class
+that could have been cut and was not must break a claim in some part of the cut. Arrangements of the class's values over
+its people in which a cut would have been safe are ruled out, and the rest changes what is believed of each person.
 
 The figure
-    `guesses_right` is how often the likeliest value is the true one, `guesses_right_blind` how often the most frequent value of the
-    class is: what the certificate's outsider gets. `believed_above_promise` is the share of people of whom the outsider believes
-    some value more than the claims allow (beyond three standard errors of the sample).
+    `guesses_right` is how often the likeliest value is the true one, `guesses_right_blind` how often the most frequent
+    value of the class is: what the certificate's outsider gets. `believed_above_promise` is the share of people of whom
+    the outsider believes some value more than the claims allow (beyond three standard errors of the sample).
 
 Paper
     Wong, Fu, Wang and Pei (2007).
@@ -17,38 +18,41 @@ Notation
     cut      of one column: the parts below the children of the class's node, or the two sides of the median of a range
 
 Invariants
-    I1  The cuts are those that `mondrian` tries first, so its classes never have a safe one; of other methods it is an assumption,
-        and the share of classes whose true values agree with it is reported.
-    I2  A claim sees the values of a world, not who is who among people with equal values; and whoever compares with the whole
-        release sees the same shares for any number of worlds, because all of them hand out the same values.
+    I1  The cuts are those that `mondrian` tries first, so its classes never have a safe one; of other methods it is an
+        assumption, and the share of classes whose true values agree with it is reported.
+    I2  A claim sees the values of a world, not who is who among people with equal values; and whoever compares with the
+        whole release sees the same shares for any number of worlds, because all of them hand out the same values.
 
 Departures
-    The paper enumerates worlds. Here they are sampled, and classes for which hardly any sample agrees with the assumption are left
-    out and counted. People are taken to stand in the class that costs least of those that cover them; classes that this does
-    not fill exactly are left out.
+    The paper enumerates worlds. Here they are sampled, and classes for which hardly any sample agrees with the
+    assumption are left out and counted. People are taken to stand in the class that costs least of those that cover
+    them; classes that this does not fill exactly are left out.
 
 Cost: people × `worlds` × cuts.
 
 
 Downcoding
 ----------
-`downcoding`: who knows everybody's quasi-identifiers undoes part of a generalization, because cells are as small as allowed.
+`downcoding`: who knows everybody's quasi-identifiers undoes part of a generalization, because cells are as small as
+allowed.
 
-A generalized row covers many people. The outsider rules out those who must stand elsewhere: first people whose rows are published
-exactly, then everybody whom no way to hand out all rows to all people can put there, and last those who are covered by a cheaper
-class, where a method that loses as little as it can would have put them.
+A generalized row covers many people. The outsider rules out those who must stand elsewhere: first people whose rows are
+published exactly, then everybody whom no way to hand out all rows to all people can put there, and last those who are
+covered by a cheaper class, where a method that loses as little as it can would have put them.
 
 The figure
-    People that a generalized row may stand for, on average over these rows: `covered` by its cells, `after_exact_rows`, `matched`
-    (certain: nobody else can be behind the row), and `at_least_cost` with the share of rows for which that guess is true. Every
-    class keeps its k rows, so k-anonymity stands; what is lost is that a coarse cell hides a fine one.
+    People that a generalized row may stand for, on average over these rows: `covered` by its cells, `after_exact_rows`,
+    `matched` (certain: nobody else can be behind the row), and `at_least_cost` with the share of rows for which that
+    guess is true. Every class keeps its k rows, so k-anonymity stands; what is lost is that a coarse cell hides a fine
+    one.
 
 Paper
     Cohen (2022).
 
 Departures
-    The paper's attack recovers finer values with high probability over a known distribution of people. Here the outsider knows the
-    people themselves, who are the original table; without the matching step it needs no more than counts.
+    The paper's attack recovers finer values with high probability over a known distribution of people. Here the
+    outsider knows the people themselves, who are the original table; without the matching step it needs no more than
+    counts.
 
 Cost: see `_compatible`.
 
@@ -57,19 +61,20 @@ Compatible
 ----------
 Which people may stand behind which published rows, for an outsider who knows everybody's quasi-identifiers.
 
-People with the same values are one *kind*, rows with the same cells are one *class*. A kind is compatible with a class whose cells
-cover its values. Whoever also knows that every row is somebody, and nobody two rows, rules out more: a pair is *possible* when some
-way to hand out all rows to people uses it.
+People with the same values are one *kind*, rows with the same cells are one *class*. A kind is compatible with a class
+whose cells cover its values. Whoever also knows that every row is somebody, and nobody two rows, rules out more: a pair
+is *possible* when some way to hand out all rows to people uses it.
 
 Notation
     row, person    the compatible pairs: numbers of a class and of a kind
     placed         in one way to hand out the rows, how many people of the kind stand in the class
     possible       whether some way uses the pair
-    cheapest       per kind the compatible class that costs least: where a method that loses as little as it can would put it
+    cheapest       per kind the compatible class that costs least: where a method that loses as little as it can would
+                   put it
 
 Invariants
-    I1  A flow hands out all rows. A pair without flow is used by another flow exactly when it lies on a cycle of the residual
-        graph, that is, when both of its ends are in one strong component.
+    I1  A flow hands out all rows. A pair without flow is used by another flow exactly when it lies on a cycle of the
+        residual graph, that is, when both of its ends are in one strong component.
 
 Cost: kinds × classes comparisons in pieces of bounded memory, up to `PAIRS`; one flow over the compatible pairs.
 """
@@ -119,8 +124,8 @@ class Minimality(ReleaseAttack):
         if not isinstance(exhibit.form, cls.forms) or method is None or not method.groups_by_sensitive(exhibit.policy):
             return ""
         return (
-            f"{method.name} looks at sensitive values when it decides how far to generalize, and generalizes no more than it must: "
-            "whoever knows that can rule out values of a class that would have allowed a finer one"
+            f"{method.name} looks at sensitive values when it decides how far to generalize, and generalizes no more"
+            " than it must: whoever knows that can rule out values of a class that would have allowed a finer one"
         )
 
     def play(self, exhibit: ReleaseView) -> dict[str, Any]:
@@ -128,13 +133,18 @@ class Minimality(ReleaseAttack):
         named = dict.fromkeys(name for claim in claims for name in claim.hide if claim.model.needs_sensitive)
         hidden = tuple(name for name in named if name in exhibit.data.names)
         if not hidden:
-            raise PolicyError("no claim speaks of sensitive values, so no class says anything about them", where=self.target)
+            raise PolicyError(
+                "no claim speaks of sensitive values, so no class says anything about them", where=self.target
+            )
         draw, found = np.random.default_rng(self.seed), exhibit.once(compatible_pairs)
         groups = list(_groups(exhibit, found, self.people, draw))
         tried = [played for group in groups if (played := self.believed(group, claims, draw))]
         word = exhibit.policy.record_word
         if not tried:
-            return {word: 0, "remark": f"no class could be filled with known {word} and attacked: nothing was ruled out"}
+            return {
+                word: 0,
+                "remark": f"no class could be filled with known {word} and attacked: nothing was ruled out",
+            }
         result: dict[str, Any] = {
             word: sum(one.size for one in tried),
             "classes": len(tried),
@@ -154,7 +164,9 @@ class Minimality(ReleaseAttack):
             figures |= {"promised": promised, "believed_above_promise": above}
         return figures
 
-    def believed(self, group: KnownClass, claims: list[PrivacyRequirement], draw: np.random.Generator) -> ClassAttackResult | None:
+    def believed(
+        self, group: KnownClass, claims: list[PrivacyRequirement], draw: np.random.Generator
+    ) -> ClassAttackResult | None:
         """What is believed of the people of one class; None when hardly any sample agrees with the assumption."""
         cuts, places = list(group.cuts()), np.arange(group.size)
         kept, agrees = np.zeros((0, group.size), dtype=np.int64), False
@@ -170,7 +182,9 @@ class Minimality(ReleaseAttack):
                 break
         if len(kept) < _ENOUGH:
             return None
-        return ClassAttackResult(group.size, agrees, {name: _beliefs(values, kept) for name, values in group.values.items()})
+        return ClassAttackResult(
+            group.size, agrees, {name: _beliefs(values, kept) for name, values in group.values.items()}
+        )
 
 
 @dataclass(frozen=True)
@@ -202,12 +216,15 @@ class KnownClass:
                 yield np.concatenate([[0], np.cumsum(apart)])[place]
             else:
                 median = int(np.sort(place)[(self.size - 1) // 2])
-                yield from (np.asarray(place >= at, dtype=np.int64) for at in (median, median + 1) if 0 < at < len(present))
+                yield from (
+                    np.asarray(place >= at, dtype=np.int64) for at in (median, median + 1) if 0 < at < len(present)
+                )
 
 
 @dataclass(frozen=True)
 class Posteriors:
-    """Per person the chance that the likeliest value is right, the blind guess's chance, and the belief with its standard error."""
+    """Per person the chance that the likeliest value is right, the blind guess's chance, and the belief with its
+    standard error."""
 
     right: FloatArray
     blind: FloatArray
@@ -224,7 +241,9 @@ class ClassAttackResult:
     beliefs: dict[str, Posteriors]
 
 
-def _groups(exhibit: ReleaseView, found: CompatiblePairs, people: int, draw: np.random.Generator) -> Iterator[KnownClass]:
+def _groups(
+    exhibit: ReleaseView, found: CompatiblePairs, people: int, draw: np.random.Generator
+) -> Iterator[KnownClass]:
     """Classes in random order whose people are known, until enough people were seen."""
     names, original = exhibit.policy.quasi_identifiers, exhibit.original
     stands = found.cheapest[found.people.of]
@@ -234,7 +253,9 @@ def _groups(exhibit: ReleaseView, found: CompatiblePairs, people: int, draw: np.
     hidden = [name for name in exhibit.policy.sensitive if any(name in claim.hide for claim in exhibit.policy.claims)]
     columns = {name: original.text(name) for name in hidden}
     labels = {name: text.labels for name, text in columns.items()}
-    everywhere = {name: np.bincount(text.codes[stands >= 0], minlength=len(text.labels)) for name, text in columns.items()}
+    everywhere = {
+        name: np.bincount(text.codes[stands >= 0], minlength=len(text.labels)) for name, text in columns.items()
+    }
     seen = 0
     for number in draw.permutation(np.flatnonzero(filled & (found.rows.counts <= _LARGEST))):
         members = order[start[number] : start[number + 1]]
@@ -242,7 +263,12 @@ def _groups(exhibit: ReleaseView, found: CompatiblePairs, people: int, draw: np.
         values = {name: text.codes[members].astype(np.int64) for name, text in columns.items()}
         rest = {name: _rest(everywhere[name], codes) for name, codes in values.items()}
         yield KnownClass(
-            tuple(exhibit.recoded[name] for name in names), tuple(leaf[kind] for leaf in found.leaves), values, kind, rest, labels
+            tuple(exhibit.recoded[name] for name in names),
+            tuple(leaf[kind] for leaf in found.leaves),
+            values,
+            kind,
+            rest,
+            labels,
         )
         seen += len(members)
         if seen >= people:
@@ -276,7 +302,9 @@ def _different(group: KnownClass, worlds: IntArray) -> tuple[IntArray, IntArray]
     return first, which
 
 
-def _safely_cut(group: KnownClass, worlds: IntArray, cuts: list[IntArray], claims: list[PrivacyRequirement]) -> BoolArray:
+def _safely_cut(
+    group: KnownClass, worlds: IntArray, cuts: list[IntArray], claims: list[PrivacyRequirement]
+) -> BoolArray:
     """Whether some cut is safe; parts that are not safe may stay together when they are so together."""
     count = len(worlds)
     made, world = np.zeros(count, dtype=np.bool_), np.arange(count)[:, None]
@@ -291,11 +319,13 @@ def _safely_cut(group: KnownClass, worlds: IntArray, cuts: list[IntArray], claim
     return made
 
 
-def _hold(group: KnownClass, worlds: IntArray, of: IntArray, groups: int, claims: list[PrivacyRequirement]) -> BoolArray:
+def _hold(
+    group: KnownClass, worlds: IntArray, of: IntArray, groups: int, claims: list[PrivacyRequirement]
+) -> BoolArray:
     """Per group of people (`of` per world and person): do all claims hold there? Empty ones do not.
 
-    Everybody of every world is in some group, so that models which compare with the whole release see the whole release.
-    """
+    Everybody of every world is in some group, so that models which compare with the whole release see the whole
+    release."""
     people = np.bincount(of.ravel(), minlength=groups)
     present = np.flatnonzero(people)
     number = (np.cumsum(people > 0) - 1)[of.ravel()]
@@ -354,8 +384,9 @@ class Downcoding(ReleaseAttack):
         if not isinstance(exhibit.form, cls.forms) or method is None or not method.minimal:
             return ""
         return (
-            f"{method.name} makes every class as narrow as it may be: whoever knows the quasi-identifiers of people in the table "
-            "can tell many of those behind a generalized row from others whom it covers, and so undo part of the generalization"
+            f"{method.name} makes every class as narrow as it may be: whoever knows the quasi-identifiers of people in"
+            " the table can tell many of those behind a generalized row from others whom it covers, and so undo part"
+            " of the generalization"
         )
 
     def play(self, exhibit: ReleaseView) -> dict[str, Any]:
@@ -378,7 +409,8 @@ class Downcoding(ReleaseAttack):
 
 
 def _truth(found: CompatiblePairs, exhibit: ReleaseView, behind: Any) -> float:
-    """The share of generalized rows whose person stands in the cheapest class that covers them; needs the private trace."""
+    """The share of generalized rows whose person stands in the cheapest class that covers them; needs the private
+    trace."""
     real = np.asarray(behind) >= 0
     inside = real & found.generalized[exhibit.classes.of]
     return float((found.cheapest[found.people.of[np.asarray(behind)[inside]]] == exhibit.classes.of[inside]).mean())
@@ -444,7 +476,9 @@ class CompatiblePairs:
         capacity = np.concatenate([self.rows.counts, middle, self.people.counts]).astype(np.int32)
         flow = maximum_flow(csr_array((capacity, (tail, head)), shape=(source + 1, source + 1)), source, sink)
         if flow.flow_value < self.rows.counts.sum():
-            raise PolicyError("not every row of this release can be somebody of that original", hint="give the right --original")
+            raise PolicyError(
+                "not every row of this release can be somebody of that original", hint="give the right --original"
+            )
         return np.asarray(flow.flow[self.row, classes + self.person]).ravel().astype(np.int64)
 
     @cached_property
@@ -485,7 +519,9 @@ def compatible_pairs(exhibit: ReleaseView) -> CompatiblePairs:
         cells.append((lo, hi))
         widths.append(domain.width(lo, hi))
     if len(people) * len(rows) > PAIRS:
-        raise PolicyError(f"{len(people):,} kinds of people beside {len(rows):,} classes of rows are too many for this adversary")
+        raise PolicyError(
+            f"{len(people):,} kinds of people beside {len(rows):,} classes of rows are too many for this adversary"
+        )
     row, person = _pairs(cells, leaves)
     return CompatiblePairs(rows, people, row, person, tuple(leaves), tuple(cells), np.mean(widths, axis=0))
 
@@ -502,5 +538,7 @@ def _pairs(cells: list[tuple[IntArray, IntArray]], leaves: list[IntArray]) -> tu
         found.append((first + row, person))
         total += len(row)
         if total > _MOST:
-            raise PolicyError("the rows are too coarse: too many people are compatible with each of them for this adversary")
+            raise PolicyError(
+                "the rows are too coarse: too many people are compatible with each of them for this adversary"
+            )
     return np.concatenate([row for row, _ in found]), np.concatenate([person for _, person in found])

@@ -1,7 +1,7 @@
 """Records as points: the quasi-identifiers of a table in coordinates in which near records are like each other.
 
-A column of numbers is one coordinate. A column of categories has one for each of its frequent values. Every column is scaled to
-the same spread, so that none counts more than another.
+A column of numbers is one coordinate. A column of categories has one for each of its frequent values. Every column is
+scaled to the same spread, so that none counts more than another.
 
 Invariants
     I1  A missing number stands at the mean of its column, so that it draws nobody anywhere.

@@ -1,23 +1,23 @@
 """Query error: how far COUNT queries answered from the release are from the truth.
 
-A workload of random queries, each a conjunction of `dimension` conditions "column within a run of neighbouring values" chosen so
-that about a share `selectivity` of all combinations qualifies; quasi-identifiers and sensitive columns are asked alike. A
-generalized cell counts with the share of its leaves that the condition accepts, a bucket with the share of its values (the usual
-uniformity assumption). Reported is the median of |estimate − truth| / max(truth, floor), with a floor of one per mille of the
-records so that tiny truths do not dominate. Other forms of release have workloads of their own under the same figure.
+A workload of random queries, each a conjunction of `dimension` conditions "column within a run of neighbouring values"
+chosen so that about a share `selectivity` of all combinations qualifies; quasi-identifiers and sensitive columns are
+asked alike. A generalized cell counts with the share of its leaves that the condition accepts, a bucket with the share
+of its values (the usual uniformity assumption). Reported is the median of |estimate − truth| / max(truth, floor), with
+a floor of one per mille of the records so that tiny truths do not dominate. Other forms of release have workloads of
+their own under the same figure.
 
-Paper: the workloads of [versatile §6].
-Cost: one count of all rows for every set of columns that is asked about together; then queries × values, whatever the rows.
+Paper: the workloads of [versatile §6]. Cost: one count of all rows for every set of columns that is asked about
+together; then queries × values, whatever the rows.
 
 
 Weighted query error
 --------------------
 Weighted query error: how far totals of people of the population, counted by survey weights, are from the truth.
 
-The same workload as `query_error`, with every record counted as often as its weight says: the original by the column that
-``population: {weight: …}`` names, the release by the weights that it shows (rounded, calibrated or as they are), or by the mean
-where it shows none. Truths below one per mille of the population do not dominate.
-"""
+The same workload as `query_error`, with every record counted as often as its weight says: the original by the column
+that ``population: {weight: …}`` names, the release by the weights that it shows (rounded, calibrated or as they are),
+or by the mean where it shows none. Truths below one per mille of the population do not dominate."""
 
 from __future__ import annotations
 
@@ -96,7 +96,9 @@ def errors(
         together = tuple(sorted(asked))
         if together not in counted:
             mine = [columns[i] for i in together]
-            original = _counted([each.truth for each in mine], [len(each.value) for each in mine], exhibit.original, own)
+            original = _counted(
+                [each.truth for each in mine], [len(each.value) for each in mine], exhibit.original, own
+            )
             release = _counted([each.label for each in mine], [each.labels for each in mine], exhibit.data, shown)
             counted[together] = original, release
         exact, published = counted[together]
@@ -114,7 +116,9 @@ class _Counted:
     rows: IntArray | FloatArray
 
 
-def _counted(columns: Sequence[CodeArray], radix: Sequence[int], table: Table, weights: FloatArray | None = None) -> _Counted:
+def _counted(
+    columns: Sequence[CodeArray], radix: Sequence[int], table: Table, weights: FloatArray | None = None
+) -> _Counted:
     """Records, or their weights, by their codes, each below its radix."""
     rows = table.rows
     if weights is not None:
@@ -208,10 +212,14 @@ class WeightedQueryError(Metric):
 
     def ready(self, exhibit: ReleaseView) -> bool:
         said = exhibit.policy.population
-        return said is not None and said.weight is not None and exhibit.private and said.weight in exhibit.original.names
+        return (
+            said is not None and said.weight is not None and exhibit.private and said.weight in exhibit.original.names
+        )
 
     def measure(self, exhibit: ReleaseView) -> float:
         asked = {"queries": 200, "dimension": 2, "selectivity": 0.1} | dict(exhibit.parameters)
         weights = survey_weights(exhibit)
-        found = errors(exhibit, int(asked["queries"]), int(asked["dimension"]), float(asked["selectivity"]), weights=weights)
+        found = errors(
+            exhibit, int(asked["queries"]), int(asked["dimension"]), float(asked["selectivity"]), weights=weights
+        )
         return float(np.median(found))

@@ -1,12 +1,12 @@
-"""What a recipient learns from a perturbed table on average: figures of the original with standard errors, no original needed.
+"""What a recipient learns from a perturbed table on average: figures of the original with standard errors, no original
+needed.
 
     noise      means as they are; covariances less the declared ones of the noise; correlations from these
     pram       shares of a column as they are (the matrix keeps them); tables of two columns by inverting the matrices
     others     shares and means of columns as they are, exactly, because columns keep their values
 
-Guarantee: estimates are unbiased (covariances, pair tables) or exact (columns of `swapping` and `shuffling`); standard errors are
-those of the perturbation, not of the sample that the table itself is.
-"""
+Guarantee: estimates are unbiased (covariances, pair tables) or exact (columns of `swapping` and `shuffling`); standard
+errors are those of the perturbation, not of the sample that the table itself is."""
 
 from __future__ import annotations
 
@@ -45,14 +45,17 @@ def recover_table(release: Any, pair: tuple[str, str] | None = None) -> dict[str
     --------
     >>> import sfumato as sf
     >>> people = {"pay": [str(10 * i) for i in range(40)], "city": ["Bari", "Pisa"] * 20}
-    >>> policy = {"version": 1, "columns": {"pay": "quasi-identifier", "city": "other"}, "method": {"noise": {"columns": ["pay"]}}}
+    >>> policy = {"version": 1, "columns": {"pay": "quasi-identifier", "city": "other"},
+    ...     "method": {"noise": {"columns": ["pay"]}}}
     >>> sf.recover_table(sf.publish(sf.Policy.parse(policy), people))["how"]
     'noise'
     """
     seen = getattr(release, "exhibit", release)
     exhibit = seen if isinstance(seen, ReleaseView) else read_folder(Path(seen))
     if not isinstance(exhibit.form, PerturbedTable):
-        raise ReleaseError("there is nothing to recover: no values were changed by chance", hint="see 'measure' and 'query'")
+        raise ReleaseError(
+            "there is nothing to recover: no values were changed by chance", hint="see 'measure' and 'query'"
+        )
     form = exhibit.of(PerturbedTable)
     found: dict[str, Any] = {"how": form.how, "figures": {}, "notes": []}
     if form.how == "noise":
@@ -98,7 +101,8 @@ def table_of(exhibit: ReleaseView, one: str, other: str) -> dict[str, dict[str, 
     corrected = np.linalg.solve(first.T, seen) if first is not None else seen
     corrected = np.linalg.solve(second.T, corrected.T).T if second is not None else corrected
     return {
-        label: {name: float(f"{corrected[i, j]:.6g}") for j, name in enumerate(right.labels)} for i, label in enumerate(left.labels)
+        label: {name: float(f"{corrected[i, j]:.6g}") for j, name in enumerate(right.labels)}
+        for i, label in enumerate(left.labels)
     }
 
 

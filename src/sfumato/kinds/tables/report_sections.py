@@ -1,7 +1,7 @@
 """How many people look alike, and what that means for somebody who tries to find one.
 
-Where a person may stand in several rows, the size of a class is no number of people, so nothing is said of the risk of being found:
-a class of six may be one man. What holds for people then stands among the findings.
+Where a person may stand in several rows, the size of a class is no number of people, so nothing is said of the risk of
+being found: a class of six may be one man. What holds for people then stands among the findings.
 
 
 Distributions
@@ -19,9 +19,8 @@ Analysts
 What analysts get from the release beside the original: means and totals with their errors, correlations, distances of
 distributions and of pairs of columns, and models trained on the release. For the data holder only.
 
-Means, correlations and distances of single columns are always told; pairs of columns and models where they were asked for
-(``sfumato report --analysis --predict COLUMN``) or where values are no longer true.
-"""
+Means, correlations and distances of single columns are always told; pairs of columns and models where they were asked
+for (``sfumato report --analysis --predict COLUMN``) or where values are no longer true."""
 
 from __future__ import annotations
 
@@ -38,14 +37,23 @@ from sfumato.data.equivalence_classes import equivalence_classes_of
 from sfumato.data.hierarchy import ROOT
 from sfumato.data.personal_columns import detect
 from sfumato.kinds.tables.form import Recoded
-from sfumato.kinds.tables.statistical_utility import READABLE, CorrelationError, DistributionDistance, Means, several_numbers
+from sfumato.kinds.tables.statistical_utility import (
+    READABLE,
+    CorrelationError,
+    DistributionDistance,
+    Means,
+    several_numbers,
+)
 from sfumato.release.form import Form
 from sfumato.release.metric import figures
 from sfumato.release.report_section import Section, paragraph, table
 from sfumato.release.view import ReleaseView
 
 _BINS = 14
-_ROWS = "These are rows: a person may stand in several of them. What is promised to people was counted for people, see above."
+_ROWS = (
+    "These are rows: a person may stand in several of them. What is promised to people was counted for people, see"
+    " above."
+)
 
 
 class ClassSizes(Section):
@@ -70,7 +78,7 @@ class ClassSizes(Section):
         if exhibit.policy.person is not None:
             return paragraph(f"{words} {_ROWS}") + people
         risk = (
-            f"Somebody who knows a person's quasi-identifiers and looks for the record is right with probability "
+            "Somebody who knows a person's quasi-identifiers and looks for the record is right with probability "
             f"{1 / int(sizes.min()):.1%} at worst and {len(sizes) / exhibit.data.records:.2%} on average."
         )
         heading = Markup("<h3>Risk of being found</h3>")
@@ -135,7 +143,9 @@ class Distributions(Section):
         return exhibit.private
 
     def render(self, exhibit: ReleaseView) -> Markup:
-        parts = [paragraph("A generalized cell is spread evenly over the values it stands for, as an analyst would read it.")]
+        parts = [
+            paragraph("A generalized cell is spread evenly over the values it stands for, as an analyst would read it.")
+        ]
         for name in exhibit.policy.quasi_identifiers:
             rows = _rows(exhibit, name)
             parts += [Markup("<h3>{}</h3>").format(name), paired_bars(rows, title=name, names=("original", "release"))]
@@ -147,7 +157,9 @@ def _rows(exhibit: ReleaseView, name: str) -> list[tuple[str, float, float]]:
     assert domain is not None
     original = exhibit.original.text(name)
     before = np.zeros(domain.size)
-    np.add.at(before, [domain.code_of[label] for label in original.labels], original.counts() / exhibit.original.records)
+    np.add.at(
+        before, [domain.code_of[label] for label in original.labels], original.counts() / exhibit.original.records
+    )
     after = _spread(exhibit, name)
     shown = np.argsort(-before, kind="stable")[:_MOST] if domain.size > _MOST else np.arange(domain.size)
     return [(domain.leaves[leaf] or "(missing)", float(before[leaf]), float(after[leaf])) for leaf in np.sort(shown)]
@@ -190,13 +202,18 @@ class PublishedValues(Section):
         for name in exhibit.policy.quasi_identifiers:
             heading = Markup("<h3>{} · {} different values</h3>").format(name, len(exhibit.data.text(name).labels))
             hidden = _reason_to_hide(exhibit, name)
-            shown = paragraph(f"Not shown: {hidden}.") if hidden else bars(_published_rows(exhibit, name), title=name, fill=SOFT)
+            shown = (
+                paragraph(f"Not shown: {hidden}.")
+                if hidden
+                else bars(_published_rows(exhibit, name), title=name, fill=SOFT)
+            )
             parts += [heading, shown]
         return Markup("").join(parts)
 
 
 def _reason_to_hide(exhibit: ReleaseView, name: str) -> str:
-    """Return why the report prints no value of a column: no requirement covers it, or its values look like those of people."""
+    """Return why the report prints no value of a column: no requirement covers it, or its values look like those of
+    people."""
     covered = [claim for claim in exhibit.policy.claims if name in claim.given and claim.model.demand().candidates > 1]
     if not covered:
         return "no privacy requirement covers the column"
@@ -230,7 +247,10 @@ class Analysts(Section):
     def render(self, exhibit: ReleaseView) -> Markup:
         asked = exhibit.once(figures)
         parts = [
-            paragraph("A generalized cell stands for each of its values alike, a range of numbers for the mean of what it covers.")
+            paragraph(
+                "A generalized cell stands for each of its values alike, a range of numbers for the mean of what it"
+                " covers."
+            )
         ]
         parts += _means(Means().measure(exhibit))
         if several_numbers(exhibit):
@@ -245,7 +265,13 @@ class Analysts(Section):
 
 def _means(found: Mapping[str, Mapping[str, float]]) -> list[Markup]:
     rows = [
-        (name, f"{each['original']:,.5g}", f"{each['release']:,.5g}", f"{each['mean_error']:.2%}", f"{each['total_error']:.2%}")
+        (
+            name,
+            f"{each['original']:,.5g}",
+            f"{each['release']:,.5g}",
+            f"{each['mean_error']:.2%}",
+            f"{each['total_error']:.2%}",
+        )
         for name, each in found.items()
     ]
     return [table(("column", "mean, original", "mean, release", "error", "error of the total"), rows)] if rows else []
@@ -253,7 +279,9 @@ def _means(found: Mapping[str, Mapping[str, float]]) -> list[Markup]:
 
 def _distances(found: Mapping[str, float]) -> list[Markup]:
     rows = [(name, share, f"{share:.1%}") for name, share in found.items()]
-    said = "Total variation distance of each column's values: the share of records that would have to have another value."
+    said = (
+        "Total variation distance of each column's values: the share of records that would have to have another value."
+    )
     return [paragraph(said), bars(rows, title="Distance of distributions")] if rows else []
 
 

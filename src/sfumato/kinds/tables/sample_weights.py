@@ -1,13 +1,14 @@
-"""How many people of a population look like the rows of a sample: said by weights, or bounded from the share that was sampled.
+"""How many people of a population look like the rows of a sample: said by weights, or bounded from the share that was
+sampled.
 
 Notation
     f, F    rows of a class, people of the population who look like them
     π       the share of the population that is in the table, everybody with the same chance
 
 Guarantee
-    `population_lower_bound`: the smallest F that is not refuted by f rows at the confidence 1 − α. A class that is seen at
-    all has at
-    least one row, so f is binomial (F, π) given that it is not 0; an F is refuted when f rows or more had a chance of at most α.
+    `population_lower_bound`: the smallest F that is not refuted by f rows at the confidence 1 − α. A class that is seen
+    at all has at least one row, so f is binomial (F, π) given that it is not 0; an F is refuted when f rows or more had
+    a chance of at most α.
 
 Paper: El Emam, Dankar (2008), who test F < k with the same law; here the test is turned into a bound on F.
 

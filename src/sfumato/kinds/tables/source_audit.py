@@ -5,7 +5,8 @@ Columns that would undo the release become warnings (see `tables.source_audit`),
 
 Suspects
 --------
-Columns that undo a release: what is published as it is although it names people, or says what a generalized cell no longer does.
+Columns that undo a release: what is published as it is although it names people, or says what a generalized cell no
+longer does.
 
 A warning has an identifier that stays the same as long as the policy does, so that a policy can accept it by name.
 
@@ -13,11 +14,13 @@ A warning has an identifier that stays the same as long as the policy does, so t
     personal-column:C      published unchanged although its name is that of personal or sensitive data
     personal-values:C      published unchanged although its values look like addresses, numbers of people, or free text
     unique-column:C        most rows have a value in it that no other row has
-    determines:C->Q        its value nearly always tells the value of the quasi-identifier Q, which is generalized in vain
+    determines:C->Q        its value nearly always tells the value of the quasi-identifier Q, which is generalized in
+                           vain
     formula-cells:C        cells that a spreadsheet would run
 
 Notation
-    certain(C, Q)   share of rows whose value in Q is the most frequent one among the rows with the same value in C; rows whose
+    certain(C, Q)   share of rows whose value in Q is the most frequent one among the rows with the same value in C;
+    rows whose
                     value in C is their own say nothing about a rule and are left out
 
 
@@ -80,7 +83,9 @@ class TableAudit(SourceAudit):
             require_findings_hold(rules_in_original(policy, dataset), policy.document.where("keep"), hint)
         elif policy.keep:
             hint = "clean the data, drop the rule, or replace one of its columns: new values elsewhere do not mend it"
-            require_findings_hold(rules_in_original(policy, dataset, mendable=False), policy.document.where("keep"), hint)
+            require_findings_hold(
+                rules_in_original(policy, dataset, mendable=False), policy.document.where("keep"), hint
+            )
 
     def reads_rows(self, policy: Policy) -> bool:
         return policy.data.size() is not None
@@ -89,7 +94,9 @@ class TableAudit(SourceAudit):
         warnings = [*unprotected_columns(policy), *risky_columns_by_name(policy)]
         return SourceReport(warnings=tuple(warning for warning in warnings if warning.identifier not in policy.accept))
 
-    def examine(self, policy: Policy, dataset: Any, since: str | None = None, form: type[Form] | None = None) -> SourceReport:
+    def examine(
+        self, policy: Policy, dataset: Any, since: str | None = None, form: type[Form] | None = None
+    ) -> SourceReport:
         require_columns(policy, dataset)
         require_boundaries(policy, dataset)
         require_possible(policy, dataset)
@@ -112,9 +119,8 @@ def require_columns(policy: Policy, table: Table) -> None:
 def require_possible(policy: Policy, table: Table) -> None:
     """Refuse what no release of these rows can have: more candidates than there are, more values than a column has.
 
-    A claim that asks for at most a share of any value is impossible when a value is more frequent and the policy does not allow to
-    suppress enough of its rows. All that is impossible is said at once.
-    """
+    A claim that asks for at most a share of any value is impossible when a value is more frequent and the policy does
+    not allow to suppress enough of its rows. All that is impossible is said at once."""
     errors, rows = PolicyErrors(), table.records
     people = rows if policy.person is None else int(persons_of_rows(table, policy.person.unit).max()) + 1
     allowed = rows if policy.utility.suppress_at_most is None else math.floor(policy.utility.suppress_at_most * rows)
@@ -124,7 +130,10 @@ def require_possible(policy: Policy, table: Table) -> None:
             continue
         with errors:
             if demand.candidates > people:
-                what = f"{claim} asks for {demand.candidates:,} candidates, and the table has {people:,} {policy.record_word}"
+                what = (
+                    f"{claim} asks for {demand.candidates:,} candidates, and the table has {people:,}"
+                    f" {policy.record_word}"
+                )
                 raise PolicyError(what, where=claim.where, hint=f"ask for at most {people:,}")
         for name in () if claim.composite else claim.hide:
             with errors:
@@ -139,36 +148,51 @@ def _require_values(claim: PrivacyRequirement, demand: Demand, text: TextColumn,
     fewest = max(demand.distinct, math.ceil(1 / demand.largest_share - 1e-9))
     if fewest > distinct:
         what = f"{claim} asks for {fewest} different values of '{name}', which has {distinct}"
-        raise PolicyError(what, where=claim.where, hint=f"ask for at most {distinct}, or leave '{name}' out of the claim")
-    least = math.ceil((most - demand.largest_share * rows) / (1 - demand.largest_share) - 1e-9) if demand.largest_share < 1 else 0
+        raise PolicyError(
+            what, where=claim.where, hint=f"ask for at most {distinct}, or leave '{name}' out of the claim"
+        )
+    least = (
+        math.ceil((most - demand.largest_share * rows) / (1 - demand.largest_share) - 1e-9)
+        if demand.largest_share < 1
+        else 0
+    )
     if least > allowed:
-        what = f"{claim} needs at least {least:,} of {rows:,} records suppressed, because one value of '{name}' has {most:,}"
+        what = (
+            f"{claim} needs at least {least:,} of {rows:,} records suppressed, because one value of '{name}' has"
+            f" {most:,}"
+        )
         hint = f"allow more with 'suppress_at_most' (now {allowed:,} records), or ask for less"
         raise PolicyError(what, where=claim.where, hint=hint)
 
 
 def require_boundaries(policy: Policy, table: Table) -> None:
-    """Every boundary must be a node or a level of its hierarchy, whether the method generalizes or not: `PolicyError` otherwise."""
+    """Every boundary must be a node or a level of its hierarchy, whether the method generalizes or not: `PolicyError`
+    otherwise."""
     for name, column in policy.columns.items():
         if column.boundary is not None:
             generalization_of(policy, name, values_of(policy.everybody(), table, name))
 
 
 def require_said(policy: Policy, table: Table) -> None:
-    """A hidden value that hardly ever changes with a person may be told by several rows together: the policy must say so."""
+    """A hidden value that hardly ever changes with a person may be told by several rows together: the policy must say
+    so."""
     if policy.person is None or policy.person.linked:
         return
     person = persons_of_rows(table, policy.person.unit)
     for name in dict.fromkeys(name for claim in policy.claims for name in claim.hide):
         stays = share_with_constant_value(person, table.text(name).codes)
         if policy.columns[name].persistent is None and stays >= STAYS:
-            what = f"'{name}' stays the same for {stays:.0%} of the people with several rows, which may give it away together"
+            what = (
+                f"'{name}' stays the same for {stays:.0%} of the people with several rows, which may give it away"
+                " together"
+            )
             hint = "write 'rows: linked' under person; 'persistent: false' says that it does not stay with a person"
             raise DataError(what, where=policy.document.where("columns", name), hint=hint)
 
 
 def rules_in_original(policy: Policy, table: Table, *, mendable: bool = True) -> tuple[Finding, ...]:
-    """One finding per rule that can be judged before anything is made; without `mendable` of those about kept columns alone."""
+    """One finding per rule that can be judged before anything is made; without `mendable` of those about kept columns
+    alone."""
     columns = {name: table.text(name) for name in table.names}
     judge = ConstraintEvaluator({None: columns}, {None: columns})
     kept = [rule for rule in integrity_rules(policy) if not isinstance(rule.body, (Localities, References))]
@@ -208,9 +232,11 @@ _CERTAIN = 0.9
 
 
 def personal_by_name(name: str) -> str:
-    """Return what a column holds that should not be published as it is, by its name alone; empty when nothing is recognized.
+    """Return what a column holds that should not be published as it is, by its name alone; empty when nothing is
+    recognized.
 
-    >>> [bool(personal_by_name(name)) for name in ("BillingAddress", "phonenumber", "Bemerkung", "quantity", "address_id")]
+    >>> [bool(personal_by_name(name)) for name in ("BillingAddress", "phonenumber", "Bemerkung", "quantity",
+    ...     "address_id")]
     [True, True, True, False, False]
     """
     found = kind_by_name(name)
@@ -234,7 +260,9 @@ def risky_columns_by_values(policy: Policy, table: Table, *, recoded: bool) -> I
     for name in (*policy.with_role("other"), *policy.sensitive):
         look = looks_like(table.text(name))
         if look:
-            yield Warning(f"personal-values:{name}", f"'{name}' holds what looks like {look} and is published unchanged")
+            yield Warning(
+                f"personal-values:{name}", f"'{name}' holds what looks like {look} and is published unchanged"
+            )
     alone = [name for name in policy.with_role("other") if _mostly_alone(table.text(name))]
     for name in alone:
         yield Warning(f"unique-column:{name}", f"'{name}' is nearly unique per row and is published unchanged")
@@ -248,7 +276,8 @@ def looks_like(text: TextColumn) -> str:
     """Return what the values of a column look like, when enough of them do; empty when nothing identifying.
 
     >>> import pyarrow as pa
-    >>> [looks_like(Table(pa.table({"a": values})).text("a")) for values in (["ann@home.test", "bob@home.test"], ["red", "blue"])]
+    >>> [looks_like(Table(pa.table({"a": values})).text("a")) for values in (["ann@home.test", "bob@home.test"], ["red",
+    ...     "blue"])]
     ['e-mail addresses', '']
     """
     values = [label for label in text.labels if label]
@@ -267,16 +296,21 @@ def _told(policy: Policy, table: Table, alone: list[str]) -> Iterator[Warning]:
         for quasi in policy.quasi_identifiers:
             if name not in alone and _determines(table.text(name), table.text(quasi)):
                 words = "nearly always tells the value of"
-                yield Warning(f"determines:{name}->{quasi}", f"'{name}' {words} '{quasi}', which is generalized in vain")
+                yield Warning(
+                    f"determines:{name}->{quasi}", f"'{name}' {words} '{quasi}', which is generalized in vain"
+                )
 
 
 def _determines(known: TextColumn, told: TextColumn) -> bool:
-    """certain(known, told) is nine in ten, and knowing the column takes away nine in ten of the errors of a blind guess."""
+    """certain(known, told) is nine in ten, and knowing the column takes away nine in ten of the errors of a blind
+    guess."""
     shared = known.counts()[known.codes] > 1
     rows = int(shared.sum())
     if rows < max(_FEWEST_ROWS, len(known.codes) / 2) or len(told.labels) < 2:
         return False
-    pairs, counts = np.unique(known.codes[shared].astype(np.int64) * len(told.labels) + told.codes[shared], return_counts=True)
+    pairs, counts = np.unique(
+        known.codes[shared].astype(np.int64) * len(told.labels) + told.codes[shared], return_counts=True
+    )
     best = np.zeros(len(known.labels), dtype=np.int64)
     np.maximum.at(best, pairs // len(told.labels), counts)
     certain = int(best.sum()) / rows
@@ -288,4 +322,6 @@ def _formulas(policy: Policy, table: Table) -> Iterator[Warning]:
     for name in policy.published:
         if policy.columns[name].role != "replaced" and any(map(is_formula, table.text(name).labels)):
             words = "has cells that begin like a formula (=, +, -, @), which a spreadsheet would run"
-            yield Warning(f"formula-cells:{name}", f"'{name}' {words}; 'escape: formulas' under data marks them as text")
+            yield Warning(
+                f"formula-cells:{name}", f"'{name}' {words}; 'escape: formulas' under data marks them as text"
+            )

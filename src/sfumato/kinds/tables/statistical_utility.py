@@ -1,36 +1,39 @@
-"""Figures that analysts ask for: means and totals with their errors, correlations, distances of distributions and of pairs of
-columns.
+"""Figures that analysts ask for: means and totals with their errors, correlations, distances of distributions and of
+pairs of columns.
 
-All of them compare what the release shows with the original; a cell that stands for several values stands for each of them alike.
-They are measured where values are no longer true (averages, perturbation), and on request (``analysis``) for recoded tables.
+All of them compare what the release shows with the original; a cell that stands for several values stands for each of
+them alike. They are measured where values are no longer true (averages, perturbation), and on request (``analysis``)
+for recoded tables.
 
 
 Analysis
 --------
 Columns as an analyst reads them: numbers and shares of values, of the release and of the original, in the same units.
 
-A cell that stands for several values stands for each of them alike; a range of numbers is read as the mean of what it covers.
+A cell that stands for several values stands for each of them alike; a range of numbers is read as the mean of what it
+covers.
 
 
 Prediction
 ----------
-Prediction: how well models that were trained on the release predict a column for original rows, beside models trained on the
-original.
+Prediction: how well models that were trained on the release predict a column for original rows, beside models trained
+on the original.
 
-Asked for with ``predict`` (the column) in `measure`; ``held_out`` gives rows that are in nobody's training data. Without it a
-third of the original is set aside for judging; the release was made from these rows as well, so its figures then flatter a little.
+Asked for with ``predict`` (the column) in `measure`; ``held_out`` gives rows that are in nobody's training data.
+Without it a third of the original is set aside for judging; the release was made from these rows as well, so its
+figures then flatter a little.
 
-A cell that stands for several values is a mixture of them, as a feature: a category has a share in each value's column, a range of
-numbers is the mean of what it covers. Categories with very many values are left out.
+A cell that stands for several values is a mixture of them, as a feature: a category has a share in each value's column,
+a range of numbers is the mean of what it covers. Categories with very many values are left out.
 
 
 Variance lost
 -------------
-Variance lost: which share of the variance of its numbers a release no longer shows, on average over its averaged columns.
+Variance lost: which share of the variance of its numbers a release no longer shows, on average over its averaged
+columns.
 
-Averages of groups spread less than the values behind them: of the sum of squares around the mean of a column what is left is the
-part between groups, and what is gone is the part within them, which microaggregation minimizes.
-"""
+Averages of groups spread less than the values behind them: of the sum of squares around the mean of a column what is
+left is the part between groups, and what is gone is the part within them, which microaggregation minimizes."""
 
 from __future__ import annotations
 
@@ -97,9 +100,8 @@ def _labels_read(exhibit: ReleaseView, name: str) -> tuple[FloatArray, FloatArra
 def survey_weights(exhibit: ReleaseView) -> tuple[FloatArray, FloatArray]:
     """How many people each row of the release, and each record of the original, stands for.
 
-    The original's are the column that ``population: {weight: …}`` names. The release has those that it shows, rounded or not; where
-    it shows none, each of its rows stands for as many people as any other.
-    """
+    The original's are the column that ``population: {weight: …}`` names. The release has those that it shows, rounded
+    or not; where it shows none, each of its rows stands for as many people as any other."""
     named = exhibit.policy.population.weight if exhibit.policy.population is not None else None
     if named is None or named not in exhibit.original.names:
         return np.ones(exhibit.data.rows), np.ones(exhibit.original.rows)
@@ -133,7 +135,8 @@ def _float(label: str) -> float:
 
 
 def values_under(exhibit: ReleaseView, name: str, table: Table) -> FloatArray | None:
-    """Labels of a column × values of the original: how much of each value a label stands for; nothing when there are too many."""
+    """Labels of a column × values of the original: how much of each value a label stands for; nothing when there are
+    too many."""
     leaves = exhibit.original.text(name).labels
     text: TextColumn = table.text(name)
     if len(leaves) > MOST or len(text.labels) > 20 * MOST:
@@ -162,8 +165,8 @@ class _OfAnalysts(Metric):
 
 
 class Means(_OfAnalysts):
-    """Mean and total of every column of numbers, in the original and in the release, with the relative error of both; weighted by
-    the survey weights that the policy names, in the release by those that it shows."""
+    """Mean and total of every column of numbers, in the original and in the release, with the relative error of both;
+    weighted by the survey weights that the policy names, in the release by those that it shows."""
 
     name: ClassVar[str] = "means"
     range: ClassVar[str] = "errors from 0 on"
@@ -175,7 +178,8 @@ class Means(_OfAnalysts):
             if (pair := numbers_of(exhibit, name)) is not None and not np.isnan(pair[0]).all():
                 shown, own = (_mean_and_total(values, weight) for values, weight in zip(pair, weights, strict=True))
                 errors = {
-                    f"{word}_error": abs(shown[i] - own[i]) / (abs(own[i]) or 1.0) for i, word in enumerate(("mean", "total"))
+                    f"{word}_error": abs(shown[i] - own[i]) / (abs(own[i]) or 1.0)
+                    for i, word in enumerate(("mean", "total"))
                 }
                 found[name] = {"original": own[0], "release": shown[0], **errors}
         return found
@@ -276,8 +280,8 @@ _FEW = 20
 
 
 class Prediction(Metric):
-    """Models trained on the release, judged on original rows: accuracy and area under the curve, or the share of variance
-    explained."""
+    """Models trained on the release, judged on original rows: accuracy and area under the curve, or the share of
+    variance explained."""
 
     name: ClassVar[str] = "prediction"
     range: ClassVar[str] = "0 … 1 each"
@@ -290,7 +294,9 @@ class Prediction(Metric):
         require("sklearn", "models trained on a release")
         target = str(exhibit.parameters["predict"])
         if target not in shared_columns(exhibit):
-            raise PolicyError(f"the release has no column '{target}' to predict", hint=nearest(target, shared_columns(exhibit)))
+            raise PolicyError(
+                f"the release has no column '{target}' to predict", hint=nearest(target, shared_columns(exhibit))
+            )
         held = exhibit.parameters.get("held_out")
         fold = np.random.default_rng(0).permutation(exhibit.original.rows)
         third = exhibit.original.rows // 3
@@ -384,7 +390,8 @@ def _values(labels: list[str]) -> FloatArray:
 
 
 class VarianceLost(Metric):
-    """Share of the variance of numeric quasi-identifiers that averages no longer show; below 0 when there is more than before."""
+    """Share of the variance of numeric quasi-identifiers that averages no longer show; below 0 when there is more than
+    before."""
 
     name: ClassVar[str] = "variance_lost"
     range: ClassVar[str] = "… 1"

@@ -5,8 +5,8 @@ Boundaries
 ----------
 Boundaries: no value is generalized beyond what the policy allows for it.
 
-From the published files alone: no label stands that no value at all may rise to. With the original: the rows can be matched to
-records such that no record is generalized beyond its own ceiling.
+From the published files alone: no label stands that no value at all may rise to. With the original: the rows can be
+matched to records such that no record is generalized beyond its own ceiling.
 
 Paper: [boundaries Def. 5-7]
 
@@ -15,13 +15,13 @@ Cover
 -----
 Cover: can every published row stand for a record of its own among the originals?
 
-A published row covers an original record when each quasi-identifier cell stands for a set that contains the original value
-(and, for boundaries, does not reach beyond what that value allows) and every other column is the same. A release is truthful when
-all rows can be matched to different records at once. On classes with counts that is a flow; with the private trace it is one
-exhibit per row.
+A published row covers an original record when each quasi-identifier cell stands for a set that contains the original
+value (and, for boundaries, does not reach beyond what that value allows) and every other column is the same. A release
+is truthful when all rows can be matched to different records at once. On classes with counts that is a flow; with the
+private trace it is one exhibit per row.
 
-Cost: pairs of classes that agree on the exactly published columns; beyond `PAIRS` only necessary conditions are checked.
-"""
+Cost: pairs of classes that agree on the exactly published columns; beyond `PAIRS` only necessary conditions are
+checked."""
 
 from __future__ import annotations
 
@@ -91,7 +91,11 @@ def _left_out(exhibit: ReleaseView) -> str:
     """What was not compared record by record, or not with every row, in sentences; empty when everything was."""
     policy, invented = exhibit.policy, exhibit.of(Recoded).counterfeits
     names = [name for name in policy.published if policy.columns[name].dates is not None or name == policy.calibrated]
-    said = [f"{', '.join(names)}: shifted dates and calibrated weights are compared by checks of their own"] if names else []
+    said = (
+        [f"{', '.join(names)}: shifted dates and calibrated weights are compared by checks of their own"]
+        if names
+        else []
+    )
     said += [f"up to {invented} rows may be counterfeit records"] if invented and exhibit.behind is None else []
     return "; ".join(said)
 
@@ -99,9 +103,8 @@ def _left_out(exhibit: ReleaseView) -> str:
 def count_changed_rows(exhibit: ReleaseView, table: Table, names: Sequence[str], part: str = "data") -> int:
     """Count rows of a part that are not published as they were in these columns.
 
-    With provenance: rows that differ from the record behind them, that have none, or whose record stands behind another row, too.
-    Without it: rows that no record of their own equals.
-    """
+    With provenance: rows that differ from the record behind them, that have none, or whose record stands behind another
+    row, too. Without it: rows that no record of their own equals."""
     left, right = matching_sides(table, exhibit.original, (), names)
     if exhibit.behind is None:
         return count_unmatched_rows(left, right, ()).rows
@@ -113,14 +116,19 @@ def count_changed_rows(exhibit: ReleaseView, table: Table, names: Sequence[str],
 def count_uncovered_rows(exhibit: ReleaseView, *, bounded: bool) -> UnmatchedRows:
     """Rows that cannot stand for a record; `bounded`: within the boundaries of the policy."""
     policy, table, original = exhibit.policy, exhibit.data, exhibit.original
-    may_change = [name for name in policy.published if policy.columns[name].role == "other" and policy.columns[name].hierarchy]
+    may_change = [
+        name for name in policy.published if policy.columns[name].role == "other" and policy.columns[name].hierarchy
+    ]
     recoded = [name for name in (*policy.quasi_identifiers, *may_change) if name in table.names]
     as_is = [name for name in policy.published if policy.columns[name].dates is None and name != policy.calibrated]
     same = [name for name in as_is if name in table.names and name not in recoded]
     left, right = matching_sides(table, original, recoded, same)
     may = [
         allowed_labels(
-            table.text(name), original.text(name), generalization_of(policy, name, original.text(name).labels), bounded=bounded
+            table.text(name),
+            original.text(name),
+            generalization_of(policy, name, original.text(name).labels),
+            bounded=bounded,
         )
         for name in recoded
     ]
@@ -143,9 +151,14 @@ def _without_counterfeits(
 
 def truthfulness_finding(name: str, result: UnmatchedRows, what: str) -> Finding:
     """The finding for a number of rows that fail."""
-    grade, why = "exact" if result.exact else SOME_FOUND, "too many rows may stand for too many records to compare them all"
+    grade, why = (
+        "exact" if result.exact else SOME_FOUND,
+        "too many rows may stand for too many records to compare them all",
+    )
     reason = f"{result.rows} {what}" if result.rows else ""
-    said = one_sided_verdict(not result.rows, grade, {"rows": result.rows}, reason, f"{why}; none that was compared is wrong")
+    said = one_sided_verdict(
+        not result.rows, grade, {"rows": result.rows}, reason, f"{why}; none that was compared is wrong"
+    )
     return Finding(name, required={"rows": 0}, **said)
 
 
@@ -182,10 +195,15 @@ class Boundaries(Check):
             words = "rows can only stand for records generalized beyond their boundary"
             return truthfulness_finding(self.name, count_uncovered_rows(exhibit, bounded=True), words)
         if not alone and len(known) < len(names):
-            reason = f"{len(names) - len(known)} column(s) have a tree that grows from original values, which are not at hand"
+            reason = (
+                f"{len(names) - len(known)} column(s) have a tree that grows from original values, which are not at"
+                " hand"
+            )
             return Finding(self.name, True, {"cells": 0}, {}, grade=NOT_JUDGED, reason=reason)
         reason = f"{alone} cells are generalized beyond every boundary" if alone else ""
-        why = f"{unsure} cells lie above the boundary of some values they may stand for; give the original to judge them"
+        why = (
+            f"{unsure} cells lie above the boundary of some values they may stand for; give the original to judge them"
+        )
         said = one_sided_verdict(not alone, SOME_FOUND if unsure else "exact", {"cells": alone}, reason, why)
         return Finding(self.name, required={"cells": 0}, **said)
 
@@ -201,17 +219,23 @@ def _showing(exhibit: ReleaseView, name: str) -> list[Table]:
 
 
 def _beyond(exhibit: ReleaseView, name: str, table: Table) -> tuple[int, int]:
-    """Cells of a column whose label no leaf may rise to, or that is no label at all; and those that some leaves may not rise to."""
+    """Cells of a column whose label no leaf may rise to, or that is no label at all; and those that some leaves may not
+    rise to."""
     text = table.text(name)
     values = exhibit.original.text(name).labels if exhibit.original is not None else ()
     domain = generalization_of(exhibit.policy, name, values or [label for label in text.labels if label == MISSING])
     floor, roof = domain.ceiling()
     order = np.argsort(floor, kind="stable")
-    start, reach = floor[order], np.maximum.accumulate(roof[order])  # the furthest end of a ceiling that begins here or before
+    start, reach = (
+        floor[order],
+        np.maximum.accumulate(roof[order]),
+    )  # the furthest end of a ceiling that begins here or before
     spans = np.array([domain.interval(label) or (-1, 0) for label in text.labels], dtype=np.int64).reshape(-1, 2)
     place = np.searchsorted(start, spans[:, 0], side="right") - 1
     wrong = (spans[:, 0] < 0) | (place < 0) | (reach[np.maximum(place, 0)] < spans[:, 1])
-    some = ~wrong & np.array([(floor[lo:hi] > lo).any() or (roof[lo:hi] < hi).any() for lo, hi in spans.tolist()], dtype=np.bool_)
+    some = ~wrong & np.array(
+        [(floor[lo:hi] > lo).any() or (roof[lo:hi] < hi).any() for lo, hi in spans.tolist()], dtype=np.bool_
+    )
     return int(text.counts()[wrong].sum()), int(text.counts()[some].sum())
 
 
@@ -280,7 +304,8 @@ def _narrow(text: TextColumn) -> NarrowArray:
 
 @dataclass(frozen=True)
 class AllowedLabels:
-    """Which published label may stand for which original value: the leaves that each label covers, the leaf of each value.
+    """Which published label may stand for which original value: the leaves that each label covers, the leaf of each
+    value.
 
     No matrix of labels and values is made until pairs of all with all are asked for.
     """
@@ -317,7 +342,10 @@ class AllowedLabels:
 def allowed_labels(label: TextColumn, value: TextColumn, domain: Generalization, *, bounded: bool) -> AllowedLabels:
     """What the labels of a column may stand for (within the ceiling of each value, when `bounded`)."""
     spans = [domain.interval(text) or (0, 0) for text in label.labels]
-    lo, hi = np.array([span[0] for span in spans], dtype=np.int64), np.array([span[1] for span in spans], dtype=np.int64)
+    lo, hi = (
+        np.array([span[0] for span in spans], dtype=np.int64),
+        np.array([span[1] for span in spans], dtype=np.int64),
+    )
     leaf = np.array([domain.code_of.get(text, -1) for text in value.labels], dtype=np.int64)
     if not bounded:
         return AllowedLabels(lo, hi, leaf)
@@ -325,7 +353,9 @@ def allowed_labels(label: TextColumn, value: TextColumn, domain: Generalization,
     return AllowedLabels(lo, hi, leaf, floor[leaf], roof[leaf])
 
 
-def count_mismatched_rows(left: MatchingSide, right: MatchingSide, may: Sequence[AllowedLabels], behind: IntArray) -> UnmatchedRows:
+def count_mismatched_rows(
+    left: MatchingSide, right: MatchingSide, may: Sequence[AllowedLabels], behind: IntArray
+) -> UnmatchedRows:
     """With the trace: rows that do not cover the record behind them, or ask more of a class of records than it has."""
     wrong = left.exact != right.exact[behind]
     for mine, theirs, may_be in zip(left.recoded, right.recoded, may, strict=True):
@@ -446,6 +476,8 @@ def _column_by_column(left: MatchingSide, right: MatchingSide, may: Sequence[All
             equivalence_classes_of([left.exact, mine], weights=left.counts),
             equivalence_classes_of([right.exact, theirs], weights=right.counts),
         )
-        pairs = _pairs(one, other, rows, records, _components(left.exact[rows.first], right.exact[records.first]), [may_be])
+        pairs = _pairs(
+            one, other, rows, records, _components(left.exact[rows.first], right.exact[records.first]), [may_be]
+        )
         worst = max(worst, _leftover(pairs, rows.counts, records.counts))
     return worst

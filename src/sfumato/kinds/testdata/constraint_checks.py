@@ -1,16 +1,18 @@
 """Rules: everything under `keep` is true in what was published.
 
-Rules that compare records with their originals need the private trace; those without it are counted in a finding of their own,
-which is not judged. Where a release shows its columns in several parts, a rule is judged on the part that shows all of its columns,
-or with the original on the original's own records, which `truthful buckets` and `agreement` find to be the published ones.
+Rules that compare records with their originals need the private trace; those without it are counted in a finding of
+their own, which is not judged. Where a release shows its columns in several parts, a rule is judged on the part that
+shows all of its columns, or with the original on the original's own records, which `truthful buckets` and `agreement`
+find to be the published ones.
 
 
 Replacements
 ------------
 Replacements: new values lie in their domains, other columns are as they were, and nothing echoes the original.
 
-Without the original only the domains can be judged. With it, kept columns must have the same combinations of values; with the
-private trace also record by record, and replaced values may agree with the original ones no more often than chance allows.
+Without the original only the domains can be judged. With it, kept columns must have the same combinations of values;
+with the private trace also record by record, and replaced values may agree with the original ones no more often than
+chance allows.
 
 Where rows lie elsewhere their files are looked at where they lie, and kept columns were compared there with the source.
 
@@ -116,12 +118,18 @@ class RulesLeft(Check):
         count = left_open(exhibit)
         missing = "the private trace" if exhibit.private else "the original or the private trace"
         missing += "" if exhibit.policy.plugins is None else ", or the data holder's own code (SFUMATO_PLUGINS)"
-        return Finding(self.name, True, {}, {"rules": count}, grade=NOT_JUDGED, reason=f"{count} rule(s) need {missing}")
+        return Finding(
+            self.name, True, {}, {"rules": count}, grade=NOT_JUDGED, reason=f"{count} rule(s) need {missing}"
+        )
 
 
 def judged(exhibit: ReleaseView) -> list[IntegrityRule]:
     """The rules that can be judged with this exhibit."""
-    return [rule for rule in integrity_rules(exhibit.policy) if not isinstance(rule.body, Localities) and _ready(rule, exhibit)]
+    return [
+        rule
+        for rule in integrity_rules(exhibit.policy)
+        if not isinstance(rule.body, Localities) and _ready(rule, exhibit)
+    ]
 
 
 def left_open(exhibit: ReleaseView) -> int:
@@ -142,8 +150,8 @@ def _broken(exhibit: ReleaseView, rule: IntegrityRule) -> int:
 
 
 def _broken_elsewhere(exhibit: ReleaseView, rule: IntegrityRule) -> int:
-    """Where rows lie elsewhere: what looks at one record at a time file by file, what must be unique over all files, and totals
-    from what each file adds."""
+    """Where rows lie elsewhere: what looks at one record at a time file by file, what must be unique over all files,
+    and totals from what each file adds."""
     if isinstance(rule.body, Unique):
         return count_repeated_rows(exhibit, [column.name for column in rule.body.columns])
     if _adds_up(rule) and isinstance(exhibit.form, Replaced):
@@ -154,7 +162,8 @@ def _broken_elsewhere(exhibit: ReleaseView, rule: IntegrityRule) -> int:
 
 
 def _adds_up(rule: IntegrityRule) -> bool:
-    """Whether a rule compares aggregates over all published records, each of which is put together from parts, and nothing else."""
+    """Whether a rule compares aggregates over all published records, each of which is put together from parts, and
+    nothing else."""
     if not isinstance(rule.body, Compare) or classify(rule).against_original:
         return False
     atoms = _aggregates(rule)
@@ -172,7 +181,8 @@ def _broken_total(exhibit: ReleaseView, rule: IntegrityRule) -> int:
     atoms = _aggregates(rule)
     added = collect_by_file(exhibit, partial(_adds, atoms))
     known = {
-        atom: reduce(Partial.plus, parts).value(atom.function) for atom, parts in zip(atoms, zip(*added, strict=True), strict=True)
+        atom: reduce(Partial.plus, parts).value(atom.function)
+        for atom, parts in zip(atoms, zip(*added, strict=True), strict=True)
     }
     return ConstraintEvaluator({None: {}}, known=known).broken(rule)
 
@@ -224,7 +234,8 @@ def _only_in_aggregates(rule: IntegrityRule) -> bool:
 
 
 def _texts(exhibit: ReleaseView) -> dict[str, TextColumn]:
-    """Published columns, in the order of the original when the trace is at hand; columns that are not published come from there."""
+    """Published columns, in the order of the original when the trace is at hand; columns that are not published come
+    from there."""
     found = {name: exhibit.data.text(name) for name in exhibit.data.names}
     if exhibit.behind is None or exhibit.original is None:
         return found
@@ -262,22 +273,26 @@ class Domains(Check):
         unlimited = sum(domain is not None and not domain.limits for domain in domains.values())
         needed = sum(domain is None for domain in domains.values())
         outside = {
-            name: _outside(exhibit, name, domain) for name, domain in domains.items() if domain is not None and domain.limits
+            name: _outside(exhibit, name, domain)
+            for name, domain in domains.items()
+            if domain is not None and domain.limits
         }
         return domain_finding(self.name, outside, needed, unlimited, {})
 
 
-def domain_finding(name: str, outside: Mapping[str, int], needed: int, unlimited: int, sizes: Mapping[str, int]) -> Finding:
+def domain_finding(
+    name: str, outside: Mapping[str, int], needed: int, unlimited: int, sizes: Mapping[str, int]
+) -> Finding:
     """What was found outside of domains, by column; of columns whose domain is not at hand nothing is judged.
 
-    `needed` columns take values of the original or of own code that is not at hand; `unlimited` ones take every text (``fakes``,
-    ``computed``), so there is nothing to compare them with.
-    """
+    `needed` columns take values of the original or of own code that is not at hand; `unlimited` ones take every text
+    (``fakes``, ``computed``), so there is nothing to compare them with."""
     wrong = [f"{count} values of '{column}' are outside its domain" for column, count in outside.items() if count]
     achieved = {**sizes, "outside": sum(outside.values())}
     if not wrong and needed:
         reason = (
-            f"the domains of {needed} column(s) are values of the original, or own code (SFUMATO_PLUGINS): give them to judge this"
+            f"the domains of {needed} column(s) are values of the original, or own code (SFUMATO_PLUGINS): give them to"
+            " judge this"
         )
         return Finding(name, True, {"outside": 0}, {}, grade=NOT_JUDGED, reason=reason)
     told = f"{unlimited} column(s) may hold any text (fakes, computed) and were not compared" if unlimited else ""
@@ -287,7 +302,8 @@ def domain_finding(name: str, outside: Mapping[str, int], needed: int, unlimited
 
 
 def _at_hand(exhibit: ReleaseView, domain: ValueDomain) -> ValueDomain | None:
-    """The domain as far as it is known here: values of a source column need the original, own code must be installed."""
+    """The domain as far as it is known here: values of a source column need the original, own code must be
+    installed."""
     if isinstance(domain, OwnTexts) and not is_at_hand(domain.code):
         return None
     if isinstance(domain, Like):
@@ -304,11 +320,14 @@ def _outside(exhibit: ReleaseView, name: str, domain: ValueDomain) -> int:
 def _outside_in(name: str, domain: ValueDomain, table: Table) -> int:
     text = table.text(name)
     outside = ~domain.contains(text.labels) & text.has_value()
-    return int(text.counts()[outside].sum())  # what is missing is no value; that it was missing before is judged with the original
+    return int(
+        text.counts()[outside].sum()
+    )  # what is missing is no value; that it was missing before is judged with the original
 
 
 class StillMissing(Check):
-    """What was missing stays missing, and nothing else is, unless a column's domain fills it; without the trace in number."""
+    """What was missing stays missing, and nothing else is, unless a column's domain fills it; without the trace in
+    number."""
 
     name: ClassVar[str] = "missing values"
     words: ClassVar[Wording] = Wording(
@@ -333,9 +352,13 @@ class StillMissing(Check):
                 continue
             now, before = _missing(exhibit.data, name), _missing(exhibit.original, name)
             known = exhibit.behind is not None
-            wrong[name] = int((now != before[_behind(exhibit)]).sum()) if known else abs(int(now.sum()) - int(before.sum()))
+            wrong[name] = (
+                int((now != before[_behind(exhibit)]).sum()) if known else abs(int(now.sum()) - int(before.sum()))
+            )
         told = [f"{count} values of '{name}' are missing or filled" for name, count in wrong.items() if count]
-        return Finding(self.name, not told, {"different": 0}, {"different": sum(wrong.values())}, reason="; ".join(told))
+        return Finding(
+            self.name, not told, {"different": 0}, {"different": sum(wrong.values())}, reason="; ".join(told)
+        )
 
 
 def _behind(exhibit: ReleaseView) -> IntArray:

@@ -1,31 +1,35 @@
-"""A published database is whole: the tables and rows that belong to it, every constraint of its schema, every rule of its policy.
+"""A published database is whole: the tables and rows that belong to it, every constraint of its schema, every rule of
+its policy.
 
-All of this is judged on the published rows alone; with the original also that the schema is the original's and nothing is lost.
+All of this is judged on the published rows alone; with the original also that the schema is the original's and nothing
+is lost.
 
 
 Database survivors
 ------------------
-No original value of a replaced column stands anywhere else in what is published, unless the policy accepts that by name.
+No original value of a replaced column stands anywhere else in what is published, unless the policy accepts that by
+name.
 
 
 Database values
 ---------------
-Values of a published database: new ones lie in their domains and echo nothing, kept ones are as they were, linked ones agree.
+Values of a published database: new ones lie in their domains and echo nothing, kept ones are as they were, linked ones
+agree.
 
 Notation
     n     rows (for linked columns: distinct values) in which a replaced column is not null
     E     Σ_v old(v) · new(v) / n: how many of them would keep their value if old and new were independent
-    tail  P(X ≥ found) for X binomial with n trials and mean E; judged at 10⁻⁶ divided by the number of columns (Bonferroni)
+    tail  P(X ≥ found) for X binomial with n trials and mean E; judged at 10⁻⁶ divided by the number of columns
+          (Bonferroni)
 
 
 Target
 ------
 The test database itself, after the load: what stands there is what was certified, and the server agrees.
 
-Guarantee: everything is judged on rows read back from the target, by the checks that judged the release, without the original.
-With the source at hand, no old value of a replaced column is found in a column of the target that was not replaced, computed ones
-included.
-"""
+Guarantee: everything is judged on rows read back from the target, by the checks that judged the release, without the
+original. With the source at hand, no old value of a replaced column is found in a column of the target that was not
+replaced, computed ones included."""
 
 from __future__ import annotations
 
@@ -121,7 +125,11 @@ def _shape(seen: DatabaseView) -> list[str]:
 def _counts(exhibit: ReleaseView) -> list[str]:
     said = {part: entry.rows for part, entry in exhibit.of(DatabaseForm).tables.items()}
     found = {part: len(table) for part, table in exhibit.parts.items()}
-    return [f"table '{part}' has {found.get(part, 0)} rows, not {rows}" for part, rows in said.items() if found.get(part) != rows]
+    return [
+        f"table '{part}' has {found.get(part, 0)} rows, not {rows}"
+        for part, rows in said.items()
+        if found.get(part) != rows
+    ]
 
 
 def _against_original(seen: DatabaseView) -> list[str]:
@@ -163,14 +171,18 @@ class Constraints(Check):
 
 
 class JoinSizes(Check):
-    """As many rows find the row that they refer to as in the original, by every reference that is declared or under `keep`."""
+    """As many rows find the row that they refer to as in the original, by every reference that is declared or under
+    `keep`."""
 
     name: ClassVar[str] = "join sizes"
     words: ClassVar[Wording] = Wording(
         title="Join sizes",
         code="join-sizes",
         holds=(
-            "As many rows as in the original find the row they refer to ({found.references reference/references} compared).",
+            (
+                "As many rows as in the original find the row they refer to ({found.references reference/references}"
+                " compared)."
+            ),
             "As many rows as in the original find the row they refer to.",
         ),
         violated="{found.lost row/rows} no longer find the row they refer to: {reason}",
@@ -205,7 +217,9 @@ class JoinSize:
 
 def join_sizes(seen: DatabaseView) -> list[JoinSize]:
     """The join size of every reference among the published rows."""
-    return [JoinSize(one, _complete(seen.column, one) - seen.judge(IntegrityRule("", one))) for one in seen.bound.references]
+    return [
+        JoinSize(one, _complete(seen.column, one) - seen.judge(IntegrityRule("", one))) for one in seen.bound.references
+    ]
 
 
 def _complete(column: Callable[[ColumnValue], pa.ChunkedArray], reference: References) -> int:
@@ -241,9 +255,15 @@ def _beside_original(seen: DatabaseView, size: JoinSize) -> JoinSize:
 def finding_of_joins(name: str, sizes: Sequence[JoinSize]) -> Finding:
     """Holds when no row lost the row that it refers to."""
     wrong = [
-        f"{one}: {one.lost:,} rows no longer find their row ({one.after:,} do, {one.before:,} did)" for one in sizes if one.lost
+        f"{one}: {one.lost:,} rows no longer find their row ({one.after:,} do, {one.before:,} did)"
+        for one in sizes
+        if one.lost
     ]
-    achieved = {"references": len(sizes), "rows that join": sum(one.after for one in sizes), "lost": sum(one.lost for one in sizes)}
+    achieved = {
+        "references": len(sizes),
+        "rows that join": sum(one.after for one in sizes),
+        "lost": sum(one.lost for one in sizes),
+    }
     return Finding(name, not wrong, {"lost": 0}, achieved, reason="; ".join(wrong))
 
 
@@ -255,7 +275,7 @@ class ConstraintsLeft(Check):
         title="Server-only constraints",
         code="server-only-constraints",
         group="measured",
-        measured=("{found.checks check constraint/check constraints} can only be checked by the database server."),
+        measured="{found.checks check constraint/check constraints} can only be checked by the database server.",
         warns=lambda found: bool(found["checks"]),
         advice="Load a target database and run `verify --target URL`.",
     )
@@ -280,13 +300,16 @@ def count_violations(seen: DatabaseView, constraint: Constraint) -> int:
         return int(columns[0].null_count) if constraint.columns[0] in seen.tables[constraint.table].names else 0
     if constraint.kind == "value list":
         choices = {None, *seen.schema.table(constraint.table).column(constraint.columns[0]).choices}
-        return sum(entry["counts"] for entry in pc.value_counts(columns[0]).to_pylist() if entry["values"] not in choices)
+        return sum(
+            entry["counts"] for entry in pc.value_counts(columns[0]).to_pylist() if entry["values"] not in choices
+        )
     assert constraint.rule is not None
     return seen.judge(constraint.rule)
 
 
 class PolicyRules(Check):
-    """Every rule under `keep` holds in the published tables; rules that mention the original need it and the private trace."""
+    """Every rule under `keep` holds in the published tables; rules that mention the original need it and the private
+    trace."""
 
     name: ClassVar[str] = "rules of the policy"
     words: ClassVar[Wording] = Wording(
@@ -311,7 +334,8 @@ class PolicyRules(Check):
 
 
 class PolicyRulesLeft(Check):
-    """Rules under `keep` that compare with the original, record by record: without the private trace nobody can judge them."""
+    """Rules under `keep` that compare with the original, record by record: without the private trace nobody can judge
+    them."""
 
     name: ClassVar[str] = "rules of the policy left open"
     words: ClassVar[Wording] = Wording(
@@ -377,7 +401,11 @@ def finding_of(name: str, found: list[LeakedColumn], accepted: tuple[str, ...]) 
     way = "; replace the column, empty it, make it consistent, or accept the pair" if open_ else ""
     achieved = {"columns": len({one.kept for one in open_})}
     accepted_pairs = len(found) - len(open_)
-    kept = f"{accepted_pairs} pair(s) of columns in which old values stand are accepted by the policy" if accepted_pairs else ""
+    kept = (
+        f"{accepted_pairs} pair(s) of columns in which old values stand are accepted by the policy"
+        if accepted_pairs
+        else ""
+    )
     reason = told + more + way if open_ else kept
     return Finding(name, not open_, {"columns": 0}, achieved, reason=reason, details={"accepted": accepted_pairs})
 
@@ -409,7 +437,9 @@ class DatabaseDomains(Check):
         compared = {column: domain for column, domain in domains.items() if domain is not None and domain.limits}
         outside = {str(column): _outside(seen, column, domain) for column, domain in compared.items()}
         needed = sum(domain is None for domain in domains.values())
-        return domain_finding(self.name, outside, needed, len(domains) - len(compared) - needed, {"columns": len(domains)})
+        return domain_finding(
+            self.name, outside, needed, len(domains) - len(compared) - needed, {"columns": len(domains)}
+        )
 
 
 def _domain_at_hand(seen: DatabaseView, domain: ValueDomain) -> ValueDomain | None:
@@ -460,7 +490,9 @@ class KeptCells(Check):
         seen = exhibit.once(DatabaseView)
         changed = _changed_cells(seen) if seen.aligned else _changed_rows(seen)
         wrong = [f"{count} kept cells or rows of '{table}' differ" for table, count in changed.items() if count]
-        return Finding(self.name, not wrong, {"changed": 0}, {"changed": sum(changed.values())}, reason="; ".join(wrong))
+        return Finding(
+            self.name, not wrong, {"changed": 0}, {"changed": sum(changed.values())}, reason="; ".join(wrong)
+        )
 
 
 def _changed_cells(seen: DatabaseView) -> dict[str, int]:
@@ -483,7 +515,8 @@ def _changed_cells(seen: DatabaseView) -> dict[str, int]:
 
 
 def _changed_rows(seen: DatabaseView) -> dict[str, int]:
-    """Without the trace: kept columns, and nulls among new values, occur in the same combinations (in a subset: in no new ones)."""
+    """Without the trace: kept columns, and nulls among new values, occur in the same combinations (in a subset: in no
+    new ones)."""
     found = {}
     for name, table in seen.tables.items():
         before = seen.exhibit.original.tables[name]
@@ -552,7 +585,10 @@ class Unchanged(Check):
         code="fresh-values-database",
         group="privacy",
         holds=(
-            "New values match the original ones no more often than by coincidence ({found.columns column/columns} tested).",
+            (
+                "New values match the original ones no more often than by coincidence ({found.columns column/columns}"
+                " tested)."
+            ),
             "New values match the original ones no more often than by coincidence.",
         ),
     )
@@ -569,7 +605,10 @@ class Unchanged(Check):
             if _tail(same, expected, trials) < level:
                 loud.append(f"'{title}' keeps {same} of {trials} values where chance gives {expected:.1f}")
         bound = [str(column) for column in seen.bound.free if column in columns_with_original_constraints(seen.bound)]
-        achieved = {"columns": len(figures), "above chance": len(loud)}  # the counts themselves are statistics of the original
+        achieved = {
+            "columns": len(figures),
+            "above chance": len(loud),
+        }  # the counts themselves are statistics of the original
         told = f"bound to original or kept values by rules, not judged: {', '.join(bound)}" if bound else ""
         return Finding(self.name, not loud, {"above chance": 0}, achieved, reason="; ".join(loud) or told)
 
@@ -591,7 +630,9 @@ def _trials(seen: DatabaseView) -> Iterator[tuple[str, pa.ChunkedArray, pa.Chunk
     for link in seen.bound.links:
         old, new = _pairs(seen, link.columns)
         if len(old):
-            firsts = [pa.table([*_firsts(*piece)], names=["old", "new"]) for (piece,) in iterate_in_pieces([old, new], by=1)]
+            firsts = [
+                pa.table([*_firsts(*piece)], names=["old", "new"]) for (piece,) in iterate_in_pieces([old, new], by=1)
+            ]
             once = pa.concat_tables(firsts)
             yield str(link.root), once.column("old"), once.column("new")
 
@@ -608,9 +649,11 @@ def _agreement(old: pa.ChunkedArray, new: pa.ChunkedArray) -> tuple[int, float, 
         return 0, 0.0, 0
     expected = 0.0
     for one, other in iterate_in_pieces([old], [new]):
-        ((before, after), _) = label_combinations(one, other)
+        (before, after), _ = label_combinations(one, other)
         size = int(max(before.max(initial=0), after.max(initial=0))) + 1
-        expected += float(np.bincount(before, minlength=size).astype(float) @ np.bincount(after, minlength=size)) / len(old)
+        expected += float(np.bincount(before, minlength=size).astype(float) @ np.bincount(after, minlength=size)) / len(
+            old
+        )
     return int(pc.sum(pc.equal(old, new)).as_py() or 0), expected, len(old)
 
 
@@ -650,7 +693,8 @@ def judge_target(
     told: Callable[[float, str], None] = lambda *_: None,
     joins: Sequence[JoinSize] = (),
 ) -> tuple[Finding, ...]:
-    """Judge a target: `there` was read back from it, `server` are its own complaints, `joins` what it counts for every reference.
+    """Judge a target: `there` was read back from it, `server` are its own complaints, `joins` what it counts for every
+    reference.
 
     `originals` are old values, if at hand.
     """
@@ -702,7 +746,8 @@ def _is_computed(there: Database, column: ColumnValue) -> bool:
 
 
 def _written(seen: DatabaseView, table: str, there: Database) -> pa.Table:
-    """The columns that somebody wrote; in the spelling of the release where the target spells the same value differently."""
+    """The columns that somebody wrote; in the spelling of the release where the target spells the same value
+    differently."""
     names = [name for name in seen.schema.table(table).written if name in there.tables[table].names]
     return there.tables[table].frame.select(names)
 
@@ -711,7 +756,9 @@ def _judged(check: Check, target: ReleaseView) -> Finding:
     try:
         found = check.examine(target)
     except (SfumatoError, KeyError) as error:
-        found = Finding(check.name, False, reason=error.what if isinstance(error, SfumatoError) else f"{error} is missing")
+        found = Finding(
+            check.name, False, reason=error.what if isinstance(error, SfumatoError) else f"{error} is missing"
+        )
     return replace(found, model=f"target: {found.model}")
 
 
@@ -742,7 +789,9 @@ def _rows(seen: DatabaseView, there: Database) -> Finding:
     return Finding("target: rows", not wrong, {"different": 0}, achieved, reason="; ".join(wrong))
 
 
-def _pair(one: pa.Table, other: pa.Table, facts: list[ColumnFacts]) -> tuple[list[pa.ChunkedArray], list[pa.ChunkedArray]]:
+def _pair(
+    one: pa.Table, other: pa.Table, facts: list[ColumnFacts]
+) -> tuple[list[pa.ChunkedArray], list[pa.ChunkedArray]]:
     left, right = [], []
     for column in facts:
         here, there = one.column(column.name), other.column(column.name)

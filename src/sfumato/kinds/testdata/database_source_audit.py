@@ -1,7 +1,9 @@
-"""The source of a database policy before anything is made: which constraints and rules hold there, and what deserves a warning.
+"""The source of a database policy before anything is made: which constraints and rules hold there, and what deserves a
+warning.
 
-A warning has an identifier that stays the same as long as policy and schema do, so that a policy can accept it by name. Of what is
-broken only that can be accepted which new values will mend; publishing refuses the rest, and so does `check --strict`.
+A warning has an identifier that stays the same as long as policy and schema do, so that a policy can accept it by name.
+Of what is broken only that can be accepted which new values will mend; publishing refuses the rest, and so does `check
+--strict`.
 
     plain-column:T.C       published as it is although it looks personal
     undecided-column:T.C   published as it is in a table about people, and nobody decided about it
@@ -63,7 +65,8 @@ class DatabaseAudit(SourceAudit):
             self.standing = source.standing(source.read_schema())
 
     def read(self, policy: Policy, data: Any = None) -> Any:
-        """The policy must fit the schema, and the target be another database that can be reached, before a row is read."""
+        """The policy must fit the schema, and the target be another database that can be reached, before a row is
+        read."""
         source = policy.data
         assert isinstance(source, DatabaseSource)
         if data is not None and not isinstance(data, str | Path):
@@ -84,11 +87,18 @@ class DatabaseAudit(SourceAudit):
     def reads_rows(self, policy: Policy) -> bool:
         return True
 
-    def examine(self, policy: Policy, dataset: Any, since: str | None = None, form: type[Form] | None = None) -> SourceReport:
+    def examine(
+        self, policy: Policy, dataset: Any, since: str | None = None, form: type[Form] | None = None
+    ) -> SourceReport:
         seen = source_seen(policy, dataset)
         found = [*_constraints(seen), *_rules(seen)]
         warnings = [warning for _, warning in found if warning is not None]
-        warnings += [*_plain_columns(seen.bound, dataset), *_unread(seen.bound), *_tied(seen.bound), *_left_out(dataset.schema)]
+        warnings += [
+            *_plain_columns(seen.bound, dataset),
+            *_unread(seen.bound),
+            *_tied(seen.bound),
+            *_left_out(dataset.schema),
+        ]
         warnings += [Warning(str(one), one.sentence) for one in find_leaked_values(seen.bound, dataset)]
         warnings += [Warning(f"target-table:{name}", _STANDS.format(name)) for name in self.standing]
         warnings += list(_drift(dataset.schema, _schema_of(since))) if since is not None else []
@@ -102,7 +112,9 @@ def _summary(bound: BoundPolicy, findings: Sequence[Finding]) -> Iterator[str]:
     broken = {finding.model for finding in findings if not finding.holds}
     for table in bound.schema.tables:
         own = [one for one in bound.constraints if one.table == table.name and one.identifier not in broken]
-        told = [part for kind in _KINDS for part in _told(kind, [one for one in own if one.kind == kind and one.judged])]
+        told = [
+            part for kind in _KINDS for part in _told(kind, [one for one in own if one.kind == kind and one.judged])
+        ]
         left = sum(one.kind == "check" and not one.judged for one in own)
         told += [f"{left} check(s) left to the server"] if left else []
         if told:
@@ -115,7 +127,8 @@ def _summary(bound: BoundPolicy, findings: Sequence[Finding]) -> Iterator[str]:
 
 
 _KINDS = {
-    "primary key": "primary keys", "unique": "unique keys", "foreign key": "foreign keys", "not null": "column(s) never null",
+    "primary key": "primary keys", "unique": "unique keys", "foreign key": "foreign keys",
+    "not null": "column(s) never null",
     "value list": "value lists", "check": "checks",
 }  # fmt: skip
 
@@ -154,11 +167,14 @@ def require_sound(policy: Policy, database: Database) -> None:
         count = seen.judge(rule) if _rule_stays(seen.bound, rule) else 0
         if count:
             hint = "clean the source, drop the rule, or replace one of its columns"
-            raise DataError(f'the source breaks the rule "{rule}" {count} time(s), and new values would not mend it', hint=hint)
+            raise DataError(
+                f'the source breaks the rule "{rule}" {count} time(s), and new values would not mend it', hint=hint
+            )
 
 
 def _stays(bound: BoundPolicy, constraint: Constraint) -> bool:
-    """Whether what breaks a constraint in the source breaks it in the target: none of its columns gets new values by itself."""
+    """Whether what breaks a constraint in the source breaks it in the target: none of its columns gets new values by
+    itself."""
     free = any(ColumnValue(name, constraint.table) in bound.free for name in constraint.columns)
     return constraint.judged and constraint.rule is not None and not free
 
@@ -175,7 +191,8 @@ def require_replaced(policy: Policy, database: Database) -> None:
         told = "; ".join(f"{one.sentence} [{one}]" for one in sorted(found, key=lambda one: -one.cells)[:_SHOWN])
         more = f"; and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
         hint = (
-            "replace or empty those columns, name them under 'consistent', or accept each pair by its identifier under data.accept"
+            "replace or empty those columns, name them under 'consistent', or accept each pair by its identifier under"
+            " data.accept"
         )
         raise AuditRefused(f"replaced values would survive elsewhere: {told}{more}", hint=hint)
 
@@ -192,7 +209,10 @@ def _constraints(seen: DatabaseView) -> Iterator[tuple[Finding, Warning | None]]
             text = f"the source breaks {constraint.text} {count} time(s)"
             final = not seen.bound.source.subset and _stays(seen.bound, constraint)
             text += _REFUSED if final else ""
-            yield _broken(constraint.identifier, count), Warning(f"broken-constraint:{constraint.identifier}", text, final)
+            yield (
+                _broken(constraint.identifier, count),
+                Warning(f"broken-constraint:{constraint.identifier}", text, final),
+            )
         elif constraint.kind == "not null":
             required[constraint.table] = required.get(constraint.table, 0) + 1
         else:
@@ -226,13 +246,19 @@ def _rules(seen: DatabaseView) -> Iterator[tuple[Finding, Warning | None]]:
 def _plain_columns(bound: BoundPolicy, database: Database) -> Iterator[Warning]:
     """Columns that are published as they are although they look personal, or although nobody decided about them."""
     spoken = {str(column) for column in (*bound.declared, *bound.changed)} | set(bound.policy.undecided)
-    child = [(str(column.table), column.name, str(body.parent[0].table)) for body in bound.references for column in body.child]
+    child = [
+        (str(column.table), column.name, str(body.parent[0].table))
+        for body in bound.references
+        for column in body.child
+    ]
     for (table, name), decision in column_decisions(database, child, _LOOKED_AT).items():
         full = f"{table}.{name}"
         if full in spoken or full not in bound.columns or bound.facts(bound.columns[full]).computed:
             continue
         if decision.action == "replace":
-            yield Warning(f"plain-column:{full}", f"'{full}' looks personal and is published as it is: {decision.reason}")
+            yield Warning(
+                f"plain-column:{full}", f"'{full}' looks personal and is published as it is: {decision.reason}"
+            )
         elif decision.action == "ask":
             hint = "replace it, or say 'other' to keep it"
             yield Warning(f"undecided-column:{full}", f"nobody decided about '{full}': {decision.reason}; {hint}")
@@ -243,13 +269,17 @@ def _unread(bound: BoundPolicy) -> Iterator[Warning]:
     for constraint in bound.constraints:
         unread = constraint.kind == "check" and constraint.rule is None
         if unread and any(ColumnValue(name, constraint.table) in new for name in constraint.columns):
-            text = f"{constraint.identifier} mentions replaced columns but cannot be read; the target may refuse the rows"
+            text = (
+                f"{constraint.identifier} mentions replaced columns but cannot be read; the target may refuse the rows"
+            )
             yield Warning(f"unread-check:{constraint.identifier.removeprefix('check:')}", text)
 
 
 def _tied(bound: BoundPolicy) -> Iterator[Warning]:
     for column in sorted(columns_with_original_constraints(bound), key=str):
-        yield Warning(f"bound-column:{column}", f"rules tie '{column}' to original or kept values; some may stay the same")
+        yield Warning(
+            f"bound-column:{column}", f"rules tie '{column}' to original or kept values; some may stay the same"
+        )
 
 
 def _left_out(schema: Schema) -> Iterator[Warning]:
@@ -269,4 +299,6 @@ def _drift(now: Schema, before: Schema) -> Iterator[Warning]:
             yield Warning(f"{word}-column:{name}.{column}", f"column '{name}.{column}' is {word} since that release")
         for column in sorted(new.keys() & old.keys()):
             if (new[column].native, new[column].nullable) != (old[column].native, old[column].nullable):
-                yield Warning(f"changed-type:{name}.{column}", f"column '{name}.{column}' has another type since that release")
+                yield Warning(
+                    f"changed-type:{name}.{column}", f"column '{name}.{column}' has another type since that release"
+                )

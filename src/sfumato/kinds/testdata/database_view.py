@@ -1,17 +1,21 @@
-"""A published database as the audit sees it: tables by their own names, the policy bound to the schema, keys as row labels.
+"""A published database as the audit sees it: tables by their own names, the policy bound to the schema, keys as row
+labels.
 
-Shares no line with the methods. With the original at hand the schema is the original's, otherwise the one in the manifest.
+Shares no line with the methods. With the original at hand the schema is the original's, otherwise the one in the
+manifest.
 
 
 Pieces
 ------
 Large columns in pieces: equal combinations of values always come into the same piece, so that what is counted adds up.
 
-A column of ten million different values needs a gigabyte to be numbered at once and a fraction of it piece by piece. Which piece
-a value belongs to is decided by a sum over its bytes; nothing rests on different values having different sums.
+A column of ten million different values needs a gigabyte to be numbered at once and a fraction of it piece by piece.
+Which piece a value belongs to is decided by a sum over its bytes; nothing rests on different values having different
+sums.
 
 >>> import pyarrow as pa
->>> [[column.to_pylist() for column in side] for (side,) in iterate_in_pieces([pa.chunked_array([["a", "b", "a"]])], most=9)]
+>>> [[column.to_pylist() for column in side] for (side,) in iterate_in_pieces([pa.chunked_array([["a", "b", "a"]])],
+...     most=9)]
 [[['a', 'b', 'a']]]
 """
 
@@ -62,7 +66,8 @@ from sfumato.release.view import ReleaseView, of_parts
 
 
 class DatabaseView:
-    """The tables of a release, and the policy bound to their schema; ask for it with ``exhibit.once(DatabaseExhibit)``."""
+    """The tables of a release, and the policy bound to their schema; ask for it with
+    ``exhibit.once(DatabaseExhibit)``."""
 
     def __init__(self, exhibit: ReleaseView) -> None:
         self.exhibit, self.form = exhibit, exhibit.of(DatabaseForm)
@@ -82,7 +87,7 @@ class DatabaseView:
             raise DataError(f"table '{column.table}' is missing")
         return self.tables[column.table].column(column.name)
 
-    # ---- the original, row by row --------------------------------------------------------------------------------------
+    # ---- the original, row by row ------------------------------------------------------------------------------------
 
     @property
     def aligned(self) -> bool:
@@ -125,7 +130,9 @@ class DatabaseView:
         now: dict[str | None, Any] = {name: _Columns(table.names, table.text) for name, table in self.tables.items()}
         before: dict[str | None, Any] = {}
         if self.aligned:
-            before = {name: _Columns(table.names, partial(self._old_text, name, moved)) for name, table in self.tables.items()}
+            before = {
+                name: _Columns(table.names, partial(self._old_text, name, moved)) for name, table in self.tables.items()
+            }
         ordered = _ordered(self.bound, rule)
         whole, found = ConstraintEvaluator(now, before, ordered), 0
         for part in conjuncts(rule.body):
@@ -141,7 +148,8 @@ class DatabaseView:
         return found
 
     def _by_value(self, part: Condition | Statement) -> int | None:
-        """How often a clause about single values of one column is broken, from its different values when they are few."""
+        """How often a clause about single values of one column is broken, from its different values when they are
+        few."""
         columns = columns_of(part)
         if len(columns) != 1 or columns[0].original or not all(isinstance(node, _BY_ROW) for node in part.walk()):
             return None
@@ -157,12 +165,15 @@ class DatabaseView:
                 counts[value] = counts.get(value, 0) + count
             if len(counts) > FEW:
                 return None
-        seen: dict[str | None, Any] = {table: _texts_of([columns[0].name], [pa.chunked_array([list(counts)], pa.string())])}
+        seen: dict[str | None, Any] = {
+            table: _texts_of([columns[0].name], [pa.chunked_array([list(counts)], pa.string())])
+        }
         false = np.broadcast_to(ConstraintEvaluator(seen).verdict(part, table).false, (len(counts),))
         return int(np.array(list(counts.values()), dtype=np.int64)[false].sum())
 
     def _in_pieces(self, part: Condition | Statement) -> Iterator[dict[str | None, Any]] | None:
-        """The rows that a clause is about, some at a time, where it can be judged so; None where it looks at all of them."""
+        """The rows that a clause is about, some at a time, where it can be judged so; None where it looks at all of
+        them."""
         columns = columns_of(part)
         tables = {column.table for column in columns}
         if len(tables) != 1 or any(column.original for column in columns):
@@ -193,7 +204,21 @@ class DatabaseView:
 
 _TYPED = ("integer", "decimal", "date", "timestamp")
 """Kinds of columns all of whose values are read alike, however few are looked at."""
-_BY_ROW = (Compare, Membership, IsNull, All, Any_, Not, Implies, Number, TextConstant, Date, ColumnValue, Arithmetic, Negative)
+_BY_ROW = (
+    Compare,
+    Membership,
+    IsNull,
+    All,
+    Any_,
+    Not,
+    Implies,
+    Number,
+    TextConstant,
+    Date,
+    ColumnValue,
+    Arithmetic,
+    Negative,
+)
 
 
 @of_parts
@@ -270,7 +295,7 @@ def repeated(columns: Sequence[pa.ChunkedArray]) -> int:
     """Rows that repeat an earlier combination; combinations with a null never count, as in SQL."""
     found = 0
     for (piece,) in iterate_in_pieces(columns):
-        ((number,), (missing,)) = label_combinations(piece)
+        (number,), (missing,) = label_combinations(piece)
         present = number[~missing]
         found += len(present) - int(np.count_nonzero(np.bincount(present)))
     return found
@@ -278,7 +303,9 @@ def repeated(columns: Sequence[pa.ChunkedArray]) -> int:
 
 def count_distinct(columns: Sequence[pa.ChunkedArray]) -> int:
     """Different combinations."""
-    return sum(int(np.count_nonzero(np.bincount(label_combinations(piece)[0][0]))) for (piece,) in iterate_in_pieces(columns))
+    return sum(
+        int(np.count_nonzero(np.bincount(label_combinations(piece)[0][0]))) for (piece,) in iterate_in_pieces(columns)
+    )
 
 
 def dangling(child: Sequence[pa.ChunkedArray], parent: Sequence[pa.ChunkedArray]) -> int:
@@ -289,7 +316,7 @@ def dangling(child: Sequence[pa.ChunkedArray], parent: Sequence[pa.ChunkedArray]
     found = 0
     child = [empty_as_null(column) for column in child]
     for mine, theirs in iterate_in_pieces(child, parent):
-        ((own, known), (missing, gone)) = label_combinations(mine, theirs)
+        (own, known), (missing, gone) = label_combinations(mine, theirs)
         there = np.zeros(max(int(own.max(initial=-1)), int(known.max(initial=-1))) + 1, dtype=bool)
         there[known[~gone]] = True
         found += int((~missing & ~there[own]).sum()) if len(own) else 0
@@ -308,7 +335,7 @@ def count_differing_rows(one: Sequence[pa.ChunkedArray], other: Sequence[pa.Chun
     """Rows of the first that the second lacks, and the other way round, counted as often as they occur."""
     extra, lost = 0, 0
     for here, there in iterate_in_pieces(one, other) if one else ():
-        ((left, right), _) = label_combinations(here, there)
+        (left, right), _ = label_combinations(here, there)
         size = max(int(left.max(initial=-1)), int(right.max(initial=-1))) + 1
         more = np.bincount(left, minlength=size) - np.bincount(right, minlength=size)
         extra, lost = extra + int(more[more > 0].sum()), lost - int(more[more < 0].sum())
@@ -320,7 +347,8 @@ def count_differing_rows(one: Sequence[pa.ChunkedArray], other: Sequence[pa.Chun
 
 
 _ROWS, _MOST, _SIGNS = 1 << 16, 1 << 8, 64
-"""Rows whose sums are taken at a time, pieces (each is a file that is open), and signs of a text that are weighed differently."""
+"""Rows whose sums are taken at a time, pieces (each is a file that is open), and signs of a text that are weighed
+differently."""
 _WEIGHTS = np.array([pow(0x9E3779B97F4A7C15, place + 1, 1 << 64) | 1 for place in range(_SIGNS)], dtype=np.uint64)
 _MIXED = np.uint64(0xD6E8FEB86659FD93)
 FEW = 10_000
@@ -328,8 +356,11 @@ FEW = 10_000
 Side = Sequence[pa.ChunkedArray]
 
 
-def iterate_in_pieces(*sides: Side, by: int | None = None, most: int = 0) -> Iterator[tuple[list[pa.ChunkedArray], ...]]:
-    """Columns of several sides, some rows at a time; combinations of the first `by` columns (all without) stay together."""
+def iterate_in_pieces(
+    *sides: Side, by: int | None = None, most: int = 0
+) -> Iterator[tuple[list[pa.ChunkedArray], ...]]:
+    """Columns of several sides, some rows at a time; combinations of the first `by` columns (all without) stay
+    together."""
     rows, most = sum(len(side[0]) for side in sides), most or rows_per_step()
     if rows <= most:
         yield tuple(list(side) for side in sides)
@@ -337,7 +368,9 @@ def iterate_in_pieces(*sides: Side, by: int | None = None, most: int = 0) -> Ite
     count = min(-(-rows // most) + 1, _MOST)
     width = _deciding([side[:by] for side in sides], count)
     room = buffer_limit() // (count * len(sides))
-    shelves = [[MappedTableBuilder([str(place) for place in range(len(side))], room) for side in sides] for _ in range(count)]
+    shelves = [
+        [MappedTableBuilder([str(place) for place in range(len(side))], room) for side in sides] for _ in range(count)
+    ]
     for number, side in enumerate(sides):
         for cut in slices(len(side[0])):
             cells = [_texts(column[cut]) for column in side]

@@ -1,4 +1,5 @@
-"""What publishing did to replaced tables and databases: which columns have new values, and what follows for analysts."""
+"""What publishing did to replaced tables and databases: which columns have new values, and what follows for
+analysts."""
 
 from __future__ import annotations
 
@@ -40,7 +41,10 @@ def _unchanged(exhibit: ReleaseView) -> Iterator[OpenPoint]:
     """Columns that are published unchanged where no requirement limits what they tell."""
     kept = tuple(name for name in exhibit.policy.published if exhibit.policy.columns[name].role != "replaced")
     if kept and not exhibit.policy.claims:
-        text = f"{_listed(kept)} {'is' if len(kept) == 1 else 'are'} published unchanged, beside new values of the same person."
+        text = (
+            f"{_listed(kept)} {'is' if len(kept) == 1 else 'are'} published unchanged, beside new values of the same"
+            " person."
+        )
         yield OpenPoint(text, "State a requirement under `protect:`, or replace these columns, too.")
 
 
@@ -53,13 +57,23 @@ class DatabaseEffects(Effects):
     def lost(self, exhibit: ReleaseView) -> Iterator[str]:
         rows = exhibit.records.published if exhibit.records is not None else 0
         yield f"All {rows:,} rows of {count_text(len(exhibit.parts), 'table')} are published."
-        yield "Replaced columns have new values. All other columns, nulls and numbers of rows are those of the original."
+        yield (
+            "Replaced columns have new values. All other columns, nulls and numbers of rows are those of the original."
+        )
 
     def exposed(self, exhibit: ReleaseView) -> Iterator[OpenPoint]:
-        text = "Columns that are not replaced are published unchanged, and rows of one person stay linked by their keys."
-        yield OpenPoint(text, "Replace or empty every column that says something about a person; `check` lists suspects.")
+        text = (
+            "Columns that are not replaced are published unchanged, and rows of one person stay linked by their keys."
+        )
+        yield OpenPoint(
+            text, "Replace or empty every column that says something about a person; `check` lists suspects."
+        )
 
 
 def _listed(names: tuple[str, ...]) -> str:
     more = len(names) - _MOST
-    return join_names(names[:_MOST]) if more <= 0 else f"{', '.join(names[:_MOST])} and {count_text(more, 'further column')}"
+    return (
+        join_names(names[:_MOST])
+        if more <= 0
+        else f"{', '.join(names[:_MOST])} and {count_text(more, 'further column')}"
+    )

@@ -1,25 +1,29 @@
-"""A replaced table: what somebody who knows rules, domains and the way it was made believes about a person's original values.
+"""A replaced table: what somebody who knows rules, domains and the way it was made believes about a person's original
+values.
 
 Guarantee
-    *Blind* parts (made without looking at the values they replace) tell nothing: the belief is the one before publication, uniform
-    over all tables that obey the rules [obfuscation Theorem 5.1; Def. 5.3]. It is computed exactly where legal records can be
-    listed, else estimated from the published rows, which are themselves draws from it. *Shuffled* parts leave the published
-    frequencies. Parts made by LM or LM* are reverse engineered [obfuscation §5.5.2].
+    *Blind* parts (made without looking at the values they replace) tell nothing: the belief is the one before
+    publication, uniform over all tables that obey the rules [obfuscation Theorem 5.1; Def. 5.3]. It is computed exactly
+    where legal records can be listed, else estimated from the published rows, which are themselves draws from it.
+    *Shuffled* parts leave the published frequencies. Parts made by LM or LM* are reverse engineered [obfuscation
+    §5.5.2].
 
 Notation
     kind of person   people with the same given values that matter for the hidden column
     grade            exact, or estimate ± d at 1 − α with d from the number of draws
 
 Departures
-    The outsider is taken to know which published row is whose (kept columns may tell) and the given values a part's rules
-    mention. How a part was made is the manifest's word; it cannot be read off the data. Section 5.5.2 runs the method
-    backwards with the method's own solver. The audit has none and may not borrow it, so LM and LM* are reverse engineered where
-    uniform worlds can be counted (per-record rules and one total); for other rules it refuses to give a figure.
+    The outsider is taken to know which published row is whose (kept columns may tell) and the given values a part's
+    rules mention. How a part was made is the manifest's word; it cannot be read off the data. Section 5.5.2 runs the
+    method backwards with the method's own solver. The audit has none and may not borrow it, so LM and LM* are reverse
+    engineered where uniform worlds can be counted (per-record rules and one total); for other rules it refuses to give
+    a figure.
 
 
 Database
 --------
-A database for testing: it makes no promise about what outsiders believe, so no model can be claimed; its checks judge it.
+A database for testing: it makes no promise about what outsiders believe, so no model can be claimed; its checks judge
+it.
 
 
 Worlds
@@ -27,8 +31,9 @@ Worlds
 What an outsider who knows the algorithm may believe: possible worlds, the confidence of a link, and how often to ask.
 
 Paper
-    [obfuscation §4]: Eq. 1 (posterior of a world), p_{id,s} (confidence of a link), l = 1 / max p, and the number of repetitions t
-    after which all estimated confidences lie within d of the truth with probability 1 − α (Thompson 1987).
+    [obfuscation §4]: Eq. 1 (posterior of a world), p_{id,s} (confidence of a link), l = 1 / max p, and the number of
+    repetitions t after which all estimated confidences lie within d of the truth with probability 1 − α (Thompson
+    1987).
 
 Notation
     likelihood[w]   probability that the algorithm turns world w into what was published
@@ -37,7 +42,8 @@ Notation
 Departures
     Table 1 prints 0.2 for α = 0.02 and 3899 where the rule gives 3900.
 
->>> confidence({"T1": 0.5, "T3": 0.01}, {"T1": {("Joe", "a"), ("Bob", "b")}, "T3": {("Joe", "a"), ("Bob", "c")}})[("Bob", "b")]
+>>> confidence({"T1": 0.5, "T3": 0.01}, {"T1": {("Joe", "a"), ("Bob", "b")}, "T3": {("Joe", "a"), ("Bob",
+...     "c")}})[("Bob", "b")]
 0.9803921568627451
 >>> worlds_needed(0.05, 0.05)
 510
@@ -48,9 +54,9 @@ Reverse engineering
 Reverse engineering of LM and LM*: worlds that could have led to what was published, drawn as the paper prescribes.
 
 Paper
-    [obfuscation §5.5.2]: LM^R runs LM on the published table with the blocks in reverse order, (LM*)^R runs LM*; what both assume,
-    that every solution of a block is equally likely, is exact here: a block keeps its total, and inside it all combinations of
-    legal records with that total are drawn with equal probability.
+    [obfuscation §5.5.2]: LM^R runs LM on the published table with the blocks in reverse order, (LM*)^R runs LM*; what
+    both assume, that every solution of a block is equally likely, is exact here: a block keeps its total, and inside it
+    all combinations of legal records with that total are drawn with equal probability.
 
 Notation
     W_r(s)   logarithm of the number of ways r records reach the sum s
@@ -66,8 +72,8 @@ Legal records
 -------------
 All records that the rules allow, listed by plain trial, and how likely each is for one person when totals are fixed.
 
-Used by the audit to know what an outsider believes about somebody before and after a blind release: the outsider knows domains and
-rules, so the belief is uniform over all tables that obey them.
+Used by the audit to know what an outsider believes about somebody before and after a blind release: the outsider knows
+domains and rules, so the belief is uniform over all tables that obey them.
 
 Notation
     part      columns joined by rules, found again here without the method's word
@@ -164,16 +170,22 @@ def believed(exhibit: ReleaseView, claim: PrivacyRequirement, name: str) -> Beli
     if made.engine == "shuffle":
         return _counted(exhibit, name, [], "exact", "the published values are the original ones in another order")
     if any(column.original for condition in part.conditions for column in columns_of(condition)):
-        raise DataError("rules bind new values to the original ones of the same record", hint="no claim can hide such a column")
+        raise DataError(
+            "rules bind new values to the original ones of the same record", hint="no claim can hide such a column"
+        )
     if made.learned:
-        return _estimated(exhibit, part, name, known, "frequencies were learned; belief estimated from the published rows")
+        return _estimated(
+            exhibit, part, name, known, "frequencies were learned; belief estimated from the published rows"
+        )
     if made.heuristic in ("LM", "LM*"):
         return _reversed(exhibit, part, name, made)
     return _blind(exhibit, part, name, known)
 
 
 def _replaced(exhibit: ReleaseView) -> tuple[str, ...]:
-    return tuple(name for name, column in exhibit.policy.columns.items() if column.role == "replaced" and column.publish)
+    return tuple(
+        name for name, column in exhibit.policy.columns.items() if column.role == "replaced" and column.publish
+    )
 
 
 def _entry(exhibit: ReleaseView, name: str) -> ReplacedPart:
@@ -187,7 +199,9 @@ def _counted(exhibit: ReleaseView, name: str, by: list[str], grade: str, how: st
     """Frequencies in the published rows, per combination of the columns `by`."""
     text = exhibit.data.text(name)
     classes = equivalence_classes_of([exhibit.data.text(column).codes for column in by], rows=exhibit.data.rows)
-    return Belief(classes.counts, ValueDistribution.count(classes.of, text.codes, len(classes), text.labels), grade, how)
+    return Belief(
+        classes.counts, ValueDistribution.count(classes.of, text.codes, len(classes), text.labels), grade, how
+    )
 
 
 def _blind(exhibit: ReleaseView, part: ConstraintPart, name: str, known: list[str]) -> Belief:
@@ -195,7 +209,9 @@ def _blind(exhibit: ReleaseView, part: ConstraintPart, name: str, known: list[st
     if exact is not None:
         return exact
     if part.looks_back:
-        raise DataError("totals of the original leave a belief that cannot be computed here", hint="use smaller domains")
+        raise DataError(
+            "totals of the original leave a belief that cannot be computed here", hint="use smaller domains"
+        )
     how = "blind to the original (zero knowledge); the belief is estimated from the published rows"
     return _estimated(exhibit, part, name, known, how)
 
@@ -207,7 +223,9 @@ def _estimated(exhibit: ReleaseView, part: ConstraintPart, name: str, known: lis
     rows = int(estimate.people.min())
     d = estimation_margin(rows, ALPHA)
     if d > _WIDEST:
-        raise DataError(f"{rows} published rows are too few to estimate a belief", hint="publish more rows or use smaller domains")
+        raise DataError(
+            f"{rows} published rows are too few to estimate a belief", hint="publish more rows or use smaller domains"
+        )
     return replace(estimate, grade=f"estimate ± {d:.3f} at {1 - ALPHA}", how=how)
 
 
@@ -242,7 +260,11 @@ def _firsts(labels: IntArray, count: int) -> list[int]:
 
 
 def _chances(
-    exhibit: ReleaseView, part: ConstraintPart, tables: list[dict[str, TextColumn]], contexts: EquivalenceClasses, known: list[str]
+    exhibit: ReleaseView,
+    part: ConstraintPart,
+    tables: list[dict[str, TextColumn]],
+    contexts: EquivalenceClasses,
+    known: list[str],
 ) -> list[Any] | None:
     """Per context the probability of every listed record; with a total, given that everybody's add up to it."""
     if not part.whole:
@@ -258,11 +280,15 @@ def _chances(
     if not part.groups:
         return posterior_of_records(listed, contexts.counts.tolist(), int(reached[0].sum()))
     totals = np.bincount(contexts.of, weights=reached[0]).astype(np.int64)
-    each = [posterior_of_records([v], [n], int(s)) for v, n, s in zip(listed, contexts.counts.tolist(), totals, strict=True)]
+    each = [
+        posterior_of_records([v], [n], int(s)) for v, n, s in zip(listed, contexts.counts.tolist(), totals, strict=True)
+    ]
     return None if any(one is None for one in each) else [one[0] for one in each if one]
 
 
-def _belief(name: str, known: list[str], tables: list[dict[str, TextColumn]], chances: list[Any], counts: IntArray) -> Belief:
+def _belief(
+    name: str, known: list[str], tables: list[dict[str, TextColumn]], chances: list[Any], counts: IntArray
+) -> Belief:
     """One kind of person per context and per value of the given columns inside the part."""
     start, values, weights, people = [0], [], [], []
     labels = tables[0][name].labels
@@ -290,7 +316,8 @@ def _reversed(exhibit: ReleaseView, part: ConstraintPart, name: str, made: Repla
     reached = contributions(part.whole, published)
     if heuristic not in ("LM", "LM*") or listed is None or own is None or reached is None or len(own) != 1:
         raise DataError(
-            "what the original left in this part cannot be estimated: the audit draws worlds for per-record rules and one total",
+            "what the original left in this part cannot be estimated: the audit draws worlds for per-record rules and"
+            " one total",
             hint="drop the claim, change its rules, or use IG, which does not read the original",
         )
     pairs = np.stack([own[0], listed[name].codes.astype(np.int64)], axis=1)
@@ -300,7 +327,9 @@ def _reversed(exhibit: ReleaseView, part: ConstraintPart, name: str, made: Repla
     start = np.searchsorted(totals, reached[0])
     t = worlds_needed(DEVIATION, ALPHA)
     if t * len(start) * len(totals) > _WORK:
-        raise DataError("the table is too large for reverse engineering", hint="use a direct engine or publish fewer records")
+        raise DataError(
+            "the table is too large for reverse engineering", hint="use a direct engine or publish fewer records"
+        )
     random = _repeatable(start, totals, mass, heuristic, size)
     if heuristic == "LM":
         rows = exhibit.behind["data"] if exhibit.behind is not None else np.arange(len(start))
@@ -328,7 +357,8 @@ def _repeatable(start: IntArray, totals: IntArray, mass: FloatArray, heuristic: 
 
 
 def _bias(made: ReplacedPart) -> str:
-    """What the estimate leaves out: worlds are drawn uniformly, the solver's blocks were not unless they came from hash cells."""
+    """What the estimate leaves out: worlds are drawn uniformly, the solver's blocks were not unless they came from hash
+    cells."""
     if set(made.variety) == {"cells"}:
         return ""
     return "; it takes the solver's solutions for equally likely, which they are not"
@@ -408,8 +438,8 @@ def link_frequencies(
 ) -> IntArray:
     """How often person i had contribution values[j] in the drawn worlds, as a matrix (i, j).
 
-    `published[i]` is the place in `values` of what was published for person i; `weights[j]` how many legal records have it.
-    """
+    `published[i]` is the place in `values` of what was published for person i; `weights[j]` how many legal records have
+    it."""
     counts = np.zeros((len(published), len(values)), dtype=np.int64)
     ways = _ways(values - values[0], weights, max((len(block) for block in blocks), default=0))
     for block in blocks:
@@ -459,7 +489,11 @@ def _ways(offsets: IntArray, weights: NDArray[np.float64], most: int) -> list[ND
 
 
 def _step(
-    offsets: IntArray, weights: NDArray[np.float64], ways: NDArray[np.float64], left: IntArray, random: np.random.Generator
+    offsets: IntArray,
+    weights: NDArray[np.float64],
+    ways: NDArray[np.float64],
+    left: IntArray,
+    random: np.random.Generator,
 ) -> IntArray:
     rest = left[:, None] - offsets
     inside = (rest >= 0) & (rest < len(ways))
@@ -520,12 +554,19 @@ def part_of_column(column: str, replaced: tuple[str, ...], rules: list[Integrity
             break
         inside = grown
     own = [c for c in clauses if inside & {found.name for found in columns_of(c) if not found.original}]
-    single = [c for c in own if isinstance(c, Condition) and not any(isinstance(n, (Aggregate, Cell)) for n in c.walk())]
-    return ConstraintPart(tuple(c for c in replaced if c in inside), tuple(single), tuple(c for c in own if c not in single))
+    single = [
+        c for c in own if isinstance(c, Condition) and not any(isinstance(n, (Aggregate, Cell)) for n in c.walk())
+    ]
+    return ConstraintPart(
+        tuple(c for c in replaced if c in inside), tuple(single), tuple(c for c in own if c not in single)
+    )
 
 
-def legal_records(part: ConstraintPart, domains: dict[str, ValueDomain], context: dict[str, str]) -> dict[str, TextColumn] | None:
-    """Every combination of the part's columns that its conditions allow in a context, or None when there are too many to try."""
+def legal_records(
+    part: ConstraintPart, domains: dict[str, ValueDomain], context: dict[str, str]
+) -> dict[str, TextColumn] | None:
+    """Every combination of the part's columns that its conditions allow in a context, or None when there are too many
+    to try."""
     labels = {name: _values(domains[name]) for name in part.columns}
     sizes = [0 if values is None else len(values) for values in labels.values()]
     if 0 in sizes or float(np.prod(np.array(sizes, dtype=float))) > _MOST:
@@ -547,7 +588,9 @@ def _values(domain: ValueDomain) -> tuple[str, ...] | None:
     return domain.values if isinstance(domain, Values) else None
 
 
-def contributions(clauses: tuple[Condition | Statement, ...], table: dict[str, TextColumn]) -> list[NDArray[np.int64]] | None:
+def contributions(
+    clauses: tuple[Condition | Statement, ...], table: dict[str, TextColumn]
+) -> list[NDArray[np.int64]] | None:
     """What each record adds to every fixed total, in whole numbers; None when a clause is no fixed total.
 
     Records that agree in the columns which the clauses mention add the same: it is worked out once for all of them.
@@ -561,7 +604,9 @@ def contributions(clauses: tuple[Condition | Statement, ...], table: dict[str, T
     return None if found is None else [_whole(total)[alike.of] for total in found]
 
 
-def _added(clauses: tuple[Condition | Statement, ...], table: dict[str, TextColumn]) -> list[NDArray[np.object_]] | None:
+def _added(
+    clauses: tuple[Condition | Statement, ...], table: dict[str, TextColumn]
+) -> list[NDArray[np.object_]] | None:
     """The same in fractions, record by record."""
     found = []
     rows = len(next(iter(table.values())).codes)
@@ -601,13 +646,13 @@ def _whole(values: NDArray[np.object_]) -> NDArray[np.int64]:
 def posterior_of_records(own: list[NDArray[np.int64]], counts: list[int], total: int) -> list[FloatArray] | None:
     """For each class the probability of every legal record of one of its people, given the total over everybody.
 
-    `own[c]` are the contributions of class c's legal records, `counts[c]` how many people it has. P(record) is proportional to
-    the number of ways the others reach the rest; their sum's law is a product of Fourier transforms. None when it is too long.
+    `own[c]` are the contributions of class c's legal records, `counts[c]` how many people it has. P(record) is
+    proportional to the number of ways the others reach the rest; their sum's law is a product of Fourier transforms.
+    None when it is too long.
 
-    Transforms of a length L give the law wrapped round: what is asked for at x holds the chances at x ± L, x ± 2L, … as well. Sums
-    lie near their mean, further than `_window` says with a chance below 10⁻³⁰ (Hoeffding), far below what rounding does. So L need
-    not be the whole span of the sum.
-    """
+    Transforms of a length L give the law wrapped round: what is asked for at x holds the chances at x ± L, x ± 2L, … as
+    well. Sums lie near their mean, further than `_window` says with a chance below 10⁻³⁰ (Hoeffding), far below what
+    rounding does. So L need not be the whole span of the sum."""
     lows = [int(values.min()) for values in own]
     theta = _tilt(own, counts, total)
     single = []
@@ -644,7 +689,8 @@ def _window(single: list[FloatArray], counts: list[int], place: int) -> int:
 
 
 def fast_length(least: int) -> int:
-    """The smallest product of twos, threes and fives that is not below `least`: transforms of large primes take many times as long.
+    """The smallest product of twos, threes and fives that is not below `least`: transforms of large primes take many
+    times as long.
 
     >>> fast_length(20_000_001), fast_length(7), fast_length(1)
     (20155392, 8, 1)

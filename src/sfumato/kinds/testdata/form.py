@@ -1,8 +1,9 @@
 """Replaced table: ``data.csv`` with the columns of the source, some of them with new values.
 
-``kept.csv``, when there is one, says which properties of the original hold between which rows, numbered from 1: a locality by the
-rows of its three values and the gap that is at least as wide (`wider`: `low` between the lower two, `high` between the upper two);
-a rule of the policy that names records by the same rule with the rows that stand for them.
+``kept.csv``, when there is one, says which properties of the original hold between which rows, numbered from 1: a
+locality by the rows of its three values and the gap that is at least as wide (`wider`: `low` between the lower two,
+`high` between the upper two); a rule of the policy that names records by the same rule with the rows that stand for
+them.
 
 
 Database
@@ -91,11 +92,16 @@ class Replaced(Form):
 
     parts: tuple[ReplacedPart, ...] = Field(default=(), description="columns that were drawn together, and how")
     walked: bool = Field(default=False, description="whether values were walked to and not drawn")
-    walk: WalkProgress | None = Field(default=None, description="only in folders of earlier versions: how far the walk went")
+    walk: WalkProgress | None = Field(
+        default=None, description="only in folders of earlier versions: how far the walk went"
+    )
     told: bool = Field(default=False, description="whether kept.csv says which properties hold between which rows")
     ordered: bool = Field(default=False, description="whether rows stand in the order of the source")
     linked_at_most: float | None = Field(
-        default=None, gt=0, le=1, description="the share of people whose row may be found by whoever knows everybody's old numbers"
+        default=None,
+        gt=0,
+        le=1,
+        description="the share of people whose row may be found by whoever knows everybody's old numbers",
     )
 
     @property
@@ -108,17 +114,23 @@ class Replaced(Form):
     @property
     def blind(self) -> bool:
         """Whether no new value depends on the value it stands for; the manifest's word."""
-        return not self.walked and bool(self.parts) and not any(part.reads_original or part.learned for part in self.parts)
+        return (
+            not self.walked and bool(self.parts) and not any(part.reads_original or part.learned for part in self.parts)
+        )
 
     def uncounted(self, policy: Policy) -> tuple[str, ...]:
-        """All of them: almost every row of new values is different, and what must be true of rows is looked at file by file."""
+        """All of them: almost every row of new values is different, and what must be true of rows is looked at file by
+        file."""
         return policy.published
 
     def memory(self, policy: Policy, parts: Mapping[str, Part], trace: Provenance, original: Table) -> Memory:
-        """Whose row is whose, with the columns that are published as they are; new values that nobody looked up tell nothing."""
+        """Whose row is whose, with the columns that are published as they are; new values that nobody looked up tell
+        nothing."""
         if not self.blind:
             what = "a ledger keeps replaced tables only where no new value looks at the original"
-            raise PolicyError(what, hint="publish without a ledger, or with rules and domains that do not read the original")
+            raise PolicyError(
+                what, hint="publish without a ledger, or with rules and domains that do not read the original"
+            )
         return remember(policy, original, np.asarray(trace.rows["data"]), _kept(policy))
 
     def sheets(self, exhibit: ReleaseView, memory: Memory) -> tuple[RememberedTable, ...]:
@@ -178,13 +190,17 @@ class DatabaseForm(Form):
     replaces: ClassVar[bool] = True
 
     tables: dict[str, PublishedTable] = Field(default_factory=dict, description="the table behind each part")
-    declared: list[dict[str, Any]] = Field(default_factory=list, description="what the database declares; 'schema' in the manifest")
+    declared: list[dict[str, Any]] = Field(
+        default_factory=list, description="what the database declares; 'schema' in the manifest"
+    )
     links: tuple[Linked, ...] = Field(default=(), description="columns that change together")
     parts: tuple[ReplacedPart, ...] = Field(default=(), description="columns that were drawn together, and how")
     dialect: str = Field(default="", description="the kind of server it came from")
     namespace: str = Field(default="", description="the schema it came from, where a server has several")
     subset: bool = Field(default=False, description="whether only some of the rows are published")
-    accepted: tuple[str, ...] = Field(default=(), description="pairs of columns in which original values may still stand")
+    accepted: tuple[str, ...] = Field(
+        default=(), description="pairs of columns in which original values may still stand"
+    )
 
     @model_validator(mode="before")
     @classmethod

@@ -1,25 +1,29 @@
-r"""What survives of a source under a policy: everywhere in the columns that are kept, and in the rows a replaced value stood in.
+r"""What survives of a source under a policy: everywhere in the columns that are kept, and in the rows a replaced value
+stood in.
 
 
 Survivors
 ---------
-Original values of replaced columns that survive in columns published as they are: as a whole cell, or as words inside one.
+Original values of replaced columns that survive in columns published as they are: as a whole cell, or as words inside
+one.
 
 Guarantee
-    Every cell of every kept column is looked at. A value is found when its words stand in the cell one after the other: in text, in
-    json (every text in it), in arrays, composites and text-search vectors, in bytes that are text, and behind the escapes of
-    addresses and marked-up text. What is replaced in one column and stands in another is published all the same, and a release with
-    such a cell is refused unless the policy accepts that pair of columns by name.
+    Every cell of every kept column is looked at. A value is found when its words stand in the cell one after the other:
+    in text, in json (every text in it), in arrays, composites and text-search vectors, in bytes that are text, and
+    behind the escapes of addresses and marked-up text. What is replaced in one column and stands in another is
+    published all the same, and a release with such a cell is refused unless the policy accepts that pair of columns by
+    name.
 
 Notation
     words       runs of letters and digits, in lower case and without accents
     telling     a value worth looking for everywhere: at least five signs, and no date, amount or running number
-    plain word  a telling value of one word without digits (a first name, a town): anybody may have it, and `brown` is a colour.
-                It counts together with another one of its own row (`Carla Schmidt` from two columns), and where at least half of
-                the different values of a kept column are such words: then it is a copy.
+    plain word  a telling value of one word without digits (a first name, a town): anybody may have it, and `brown` is a
+    colour.
+                It counts together with another one of its own row (`Carla Schmidt` from two columns), and where at
+                least half of the different values of a kept column are such words: then it is a copy.
 
-Departures: what does not tell by itself (plain words, short values, days, amounts, names of places) is looked for in its own row
-and in rows that refer to it (`kinds/testdata/leaked_values.py`).
+Departures: what does not tell by itself (plain words, short values, days, amounts, names of places) is looked for in
+its own row and in rows that refer to it (`kinds/testdata/leaked_values.py`).
 
 >>> import pyarrow as pa
 >>> old = {ColumnValue("name", "person"): pa.array(["Carla Schmidt", "Bo Li"])}
@@ -33,10 +37,10 @@ Derived columns
 Columns that were derived from a replaced one and are published as they are: the old value can be read off its own row.
 
 Guarantee
-    In a sample of rows, the old value of a replaced column is compared with every kept cell of its row: the same, in lower or upper
-    case, without accents, backwards, its initials, its beginning, its slug, its digits alone, a digest of it, the year, month or
-    day of a day, or all its words in any order, as a text-search vector holds them; bytes are read as text, too. What agrees with
-    the own row far more often than with another row is derived.
+    In a sample of rows, the old value of a replaced column is compared with every kept cell of its row: the same, in
+    lower or upper case, without accents, backwards, its initials, its beginning, its slug, its digits alone, a digest
+    of it, the year, month or day of a day, or all its words in any order, as a text-search vector holds them; bytes are
+    read as text, too. What agrees with the own row far more often than with another row is derived.
 
 Notation
     own      rows in which the kept cell agrees with the old value of that row
@@ -47,7 +51,8 @@ Notation
 
 >>> import pyarrow as pa
 >>> names = [f"Ann{chr(97 + i % 26)} Boe{chr(97 + i // 26)}" for i in range(60)]
->>> rows = pa.table({"name": names, "short": [f"{name[0]}{name.split()[1][0]}".lower() for name in names], "n": ["1"] * 60})
+>>> rows = pa.table({"name": names, "short": [f"{name[0]}{name.split()[1][0]}".lower() for name in names],
+...     "n": ["1"] * 60})
 >>> [(found.kept.name, found.how) for found in derived_columns("t", rows, ["name"], {"short": "text", "n": "integer"})]
 []
 >>> slugs = rows.append_column("slug", pa.array([name.lower().replace(" ", "-") for name in names]))
@@ -59,8 +64,8 @@ Plain text
 ----------
 Texts as somebody would read them: without case and accents, out of bytes, out of addresses and marked-up text.
 
-A name that is replaced in one column must be found in another whatever that column does to it: `Zoë Öztürk` is `zoe ozturk` in a
-login, `Zo%C3%AB` in an address, `Zo&euml;` in a page, and bytes in a file.
+A name that is replaced in one column must be found in another whatever that column does to it: `Zoë Öztürk` is `zoe
+ozturk` in a login, `Zo%C3%AB` in an address, `Zo&euml;` in a page, and bytes in a file.
 
 >>> fold_text("Łucja Ångström"), unescape_text("Zo%C3%AB&nbsp;&Ouml;zt"), decode_bytes("\\x5a6fc3ab")
 ('lucja angstrom', 'Zoë\xa0Özt', 'Zoë')
@@ -98,12 +103,14 @@ _NAMES = 4
 
 
 def find_leaked_values(bound: BoundPolicy, database: Database) -> list[LeakedColumn]:
-    """Every pair of a replaced and a kept column of the source that share values; looked for once, before and after the work."""
+    """Every pair of a replaced and a kept column of the source that share values; looked for once, before and after the
+    work."""
     return list(database.once((find_leaked_values, *_asked(bound)), lambda: _surviving(bound, database)))
 
 
 def _asked(bound: BoundPolicy) -> Iterator[Hashable]:
-    """All that is looked at besides the rows: a policy and a schema out of files ask the same as those they were written from."""
+    """All that is looked at besides the rows: a policy and a schema out of files ask the same as those they were
+    written from."""
     for column in bound.changed:
         yield column, bound.domain(column)
     for table in bound.linked_schema.tables:
@@ -148,7 +155,9 @@ def _from_two(
             yield from columns_that_reveal(name, {ColumnValue(one, name): both}, sample, kept, table.rows)
 
 
-def _from_parent(bound: BoundPolicy, database: Database, key: ForeignKey, kept: Mapping[str, str]) -> Iterator[LeakedColumn]:
+def _from_parent(
+    bound: BoundPolicy, database: Database, key: ForeignKey, kept: Mapping[str, str]
+) -> Iterator[LeakedColumn]:
     """Values of the row that a row refers to."""
     keys, child, parent = set(key.parent_columns), database.tables[key.table], database.tables[key.parent]
     wanted = [c for c in bound.changed if c.table == key.parent and c.name not in keys]
@@ -244,7 +253,8 @@ _FEWEST = 3
 _SIGMAS = 5.0
 _SHARE_OF_TEXT, _SHARE_OF_NUMBERS, _SHARE_OF_COPIES = 0.01, 0.5, 0.95
 _FEW_NUMBERS = 20
-"""Fewer different numbers than this agree often by their nature (amounts and line numbers); only a copy of them tells."""
+"""Fewer different numbers than this agree often by their nature (amounts and line numbers); only a copy of them
+tells."""
 _VECTOR = re.compile(r"'((?:[^']|'')*)'")
 _BUT_LETTERS, _BUT_SIGNS, _BUT_DIGITS = re.compile(r"[^a-z]+"), re.compile(r"[^a-z0-9]+"), re.compile(r"[^0-9]+")
 _LONG = 6
@@ -252,7 +262,9 @@ _LONG = 6
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
 
 
-def derived_columns(table: str, rows: pa.Table, replaced: Sequence[str], kept: Mapping[str, str]) -> Iterator[LeakedColumn]:
+def derived_columns(
+    table: str, rows: pa.Table, replaced: Sequence[str], kept: Mapping[str, str]
+) -> Iterator[LeakedColumn]:
     """Kept columns (with their kinds) from which old values of replaced columns of the same rows can be read."""
     sample = rows.take(pa.array(evenly_spaced_rows(rows.num_rows)))
     old = {ColumnValue(name, table): sample.column(name).to_pylist() for name in replaced}
@@ -316,7 +328,9 @@ class _Text:
     @cached_property
     def digests(self) -> frozenset[str]:
         texts = (self.text.encode(), self.lower.strip().encode())
-        return frozenset(hashlib.new(kind, text, usedforsecurity=False).hexdigest() for kind in _DIGESTS for text in texts)
+        return frozenset(
+            hashlib.new(kind, text, usedforsecurity=False).hexdigest() for kind in _DIGESTS for text in texts
+        )
 
 
 class _Texts(dict[str, _Text]):
@@ -333,14 +347,17 @@ class _Texts(dict[str, _Text]):
 def columns_that_reveal(
     table: str, old: Mapping[ColumnValue, list[str | None]], sample: pa.Table, kept: Mapping[str, str], rows: int
 ) -> Iterator[LeakedColumn]:
-    """The same for old values of any table that go with the sampled rows; `rows` is how many rows the sample stands for."""
+    """The same for old values of any table that go with the sampled rows; `rows` is how many rows the sample stands
+    for."""
     met = _Texts()
     sources = {source: met.of(values) for source, values in old.items()}
     for name, kind in kept.items():
         held = sample.column(name).to_pylist()
         cells, read = met.of(held), met.of([cell and decode_bytes(cell) for cell in held]) if kind == "binary" else None
         for source, values in sources.items():
-            found = _derivation(values, cells, kind) or (_derivation(values, read, "text") if read is not None else None)
+            found = _derivation(values, cells, kind) or (
+                _derivation(values, read, "text") if read is not None else None
+            )
             if found is not None:
                 how, share = found
                 count = max(1, round(share * rows))
@@ -398,7 +415,9 @@ def _initials(value: _Text, cell: _Text) -> bool:
 
 def _part_of_day(value: _Text, cell: _Text) -> bool:
     day = value.text
-    return bool(_DAY.match(day)) and (cell.text in (day[:4], day[:7], day[:10].replace("-", "")) or cell.text[:10] == day[:10])
+    return bool(_DAY.match(day)) and (
+        cell.text in (day[:4], day[:7], day[:10].replace("-", "")) or cell.text[:10] == day[:10]
+    )
 
 
 def _digits(value: _Text, cell: _Text) -> bool:
@@ -460,7 +479,18 @@ _OF_NUMBERS = ("the values", "a part of the date", "the digits")
 # ----------
 
 
-_WRITTEN_APART = {"ø": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "ß": "ss", "æ": "ae", "œ": "oe", "ı": "i", "ħ": "h"}
+_WRITTEN_APART = {
+    "ø": "o",
+    "ł": "l",
+    "đ": "d",
+    "ð": "d",
+    "þ": "th",
+    "ß": "ss",
+    "æ": "ae",
+    "œ": "oe",
+    "ı": "i",
+    "ħ": "h",
+}
 _APART = str.maketrans(_WRITTEN_APART)
 ESCAPED = r"%[0-9A-Fa-f]{2}|&#?[0-9A-Za-z]{2,8};"
 """What stands for another sign in addresses and in marked-up text."""
@@ -556,7 +586,8 @@ def words_of_text(text: str) -> tuple[str, ...]:
 def telling(value: str) -> bool:
     """Whether a value is rare enough in itself to be looked for everywhere.
 
-    >>> [telling(value) for value in ("Carla Schmidt", "Li", "1980-05-04", "4711", "DE89370400440532013000", "0171 1234567")]
+    >>> [telling(value) for value in ("Carla Schmidt", "Li", "1980-05-04", "4711", "DE89370400440532013000",
+    ...     "0171 1234567")]
     [True, False, False, False, True, True]
     """
     signs = sum(map(len, _WORDS.findall(value)))
@@ -569,7 +600,8 @@ def is_plain(value: str) -> bool:
 
 
 class _Index:
-    """The values looked for, by their first word: those that tell by themselves, and plain words, which must be whole cells."""
+    """The values looked for, by their first word: those that tell by themselves, and plain words, which must be whole
+    cells."""
 
     def __init__(self, originals: Originals) -> None:
         self.values = {column: _worth(values) for column, values in originals.items()}
@@ -581,7 +613,10 @@ class _Index:
     def numbers(self) -> _Index:
         """The same of values without letters: no others stand in a column of numbers."""
         return _Index(
-            {one: values.filter(pc.invert(pc.match_substring_regex(values, r"\pL"))) for one, values in self.values.items()}
+            {
+                one: values.filter(pc.invert(pc.match_substring_regex(values, r"\pL")))
+                for one, values in self.values.items()
+            }
         )
 
     def candidates(self, cells: pa.Array, kind: str) -> list[int]:
@@ -595,7 +630,9 @@ class _Index:
         cells = cells.filter(long)
         split = split_words(fold_texts(cells)) if kind != "integer" else None
         known = pc.is_in(pc.utf8_ltrim(cells, "-") if split is None else split.flatten(), value_set=self.first)
-        found = pc.indices_nonzero(known) if split is None else pc.unique(pc.filter(pc.list_parent_indices(split), known))
+        found = (
+            pc.indices_nonzero(known) if split is None else pc.unique(pc.filter(pc.list_parent_indices(split), known))
+        )
         return [int(place) for place in places.take(found).to_pylist()]
 
     def phrases(self, cells: list[str], kind: str) -> Phrases:
@@ -614,7 +651,8 @@ class _Index:
 
 
 Phrases = dict[str, dict[int, dict[tuple[str, ...], list[tuple[ColumnValue, bool, bool]]]]]
-"""By the first word, how many words and all words: the column, whether it is a plain word, whether nobody else has such a value."""
+"""By the first word, how many words and all words: the column, whether it is a plain word, whether nobody else has such
+a value."""
 
 
 def _worth(values: pa.Array) -> pa.Array:
@@ -729,7 +767,8 @@ def _in_column(index: _Index, column: ColumnValue, cells: pa.ChunkedArray, kind:
 
 
 def _possible(index: _Index, cells: pa.ChunkedArray, kind: str) -> pa.ChunkedArray:
-    """The numbers that may be a value that is looked for; of the others nothing is asked, not even how many there are."""
+    """The numbers that may be a value that is looked for; of the others nothing is asked, not even how many there
+    are."""
     some = (cells[rows].drop_null().combine_chunks() for rows in slices(len(cells)))
     return pa.chunked_array([one.take(pa.array(index.candidates(one, kind), pa.int64())) for one in some], pa.string())
 

@@ -1,7 +1,7 @@
 """The replaced numeric columns of a release beside the original, record by record.
 
-Departures: in tables of more than 5,000 rows all figures are measured on that many, evenly spaced (parameter `sample`; 0 takes
-all): a figure of utility must not cost more than the release.
+Departures: in tables of more than 5,000 rows all figures are measured on that many, evenly spaced (parameter `sample`;
+0 takes all): a figure of utility must not cost more than the release.
 
 
 Clustering error
@@ -12,8 +12,9 @@ Paper
     [multitype §5.7.2]: CE = 1/(2n) Σ_i (|C_i ∪ C'_i| − |C_i ∩ C'_i|).
 
 Departures
-    The text does not say which cluster of the release answers to which of the original: the assignment that makes the error least
-    is used. Both clusterings start from the same records, so that the error is the release's and not that of two random starts.
+    The text does not say which cluster of the release answers to which of the original: the assignment that makes the
+    error least is used. Both clusterings start from the same records, so that the error is the release's and not that
+    of two random starts.
 
 >>> import numpy as np
 >>> mismatch(np.array([0, 0, 1, 1]), np.array([1, 1, 0, 1]), 2)
@@ -28,7 +29,8 @@ Paper
     [multitype Eq. 5.9]: mean over cells of |t − t'| / |t|.
 
 Departures
-    The printed ratio has no value where t = 0; there the change is measured against the mean absolute value of the column.
+    The printed ratio has no value where t = 0; there the change is measured against the mean absolute value of the
+    column.
 
 >>> import numpy as np
 >>> distortion(np.array([[10.0], [20.0]]), np.array([[15.0], [20.0]]))
@@ -41,8 +43,10 @@ Range query error
 -----------------
 Range query error: how far COUNT and AVG queries with thresholds on the replaced columns are from the truth.
 
-One count over all numeric columns and one average for each of them, given thresholds on the others and a random set of sensitive
-values. Thresholds are uniform on the range of the original, sets of sensitive values of uniform size. Reported is the mean of
+One count over all numeric columns and one average for each of them, given thresholds on the others and a random set of
+sensitive
+values. Thresholds are uniform on the range of the original, sets of sensitive values of uniform size. Reported is the
+mean of
 |φ − φ'| / |φ| per form; queries whose truth is nothing are not asked.
 
 Paper
@@ -84,7 +88,8 @@ class PairedMetric(Metric):
 
 
 def sample_records(exhibit: ReleaseView) -> ReleaseView:
-    """The release and its original on some rows, the same records where the trace tells; ask with ``exhibit.once(sampled)``."""
+    """The release and its original on some rows, the same records where the trace tells; ask with
+    ``exhibit.once(sampled)``."""
     most = int(exhibit.parameters.get("sample", _SAMPLE))
     if not most or exhibit.data.rows <= most or exhibit.original is None:
         return exhibit
@@ -103,9 +108,14 @@ def _some(table: Table, rows: IntArray) -> pa.Table:
 
 
 def numeric_replaced_columns(exhibit: ReleaseView) -> tuple[str, ...]:
-    """The replaced columns that hold numbers or days in the original and in the release; ask with ``exhibit.once(numeric)``."""
+    """The replaced columns that hold numbers or days in the original and in the release; ask with
+    ``exhibit.once(numeric)``."""
     exhibit = exhibit.once(sample_records)
-    return tuple(name for name in exhibit.policy.with_role("replaced") if name in exhibit.data.names and _is_numeric(exhibit, name))
+    return tuple(
+        name
+        for name in exhibit.policy.with_role("replaced")
+        if name in exhibit.data.names and _is_numeric(exhibit, name)
+    )
 
 
 def _is_numeric(exhibit: ReleaseView, name: str) -> bool:
@@ -267,7 +277,9 @@ def by_form(exhibit: ReleaseView) -> dict[str, float]:
     return errors(truth, guess, names, each)
 
 
-def errors(truth: RangeAnswering, guess: RangeAnswering, names: tuple[str, ...], each: int, seed: int = 0) -> dict[str, float]:
+def errors(
+    truth: RangeAnswering, guess: RangeAnswering, names: tuple[str, ...], each: int, seed: int = 0
+) -> dict[str, float]:
     """The mean relative error of `each` queries per form; `guess` answers in place of `truth`."""
     rng = np.random.default_rng(seed)
     found = {}
@@ -289,11 +301,15 @@ class RangeAnswering:
     def weights(self, thresholds: FloatArray, accepted: IntArray | None) -> FloatArray:
         """How much of each record qualifies: 1 or 0."""
         inside = np.ones(len(self.numbers), dtype=np.bool_)
-        for column, threshold in zip(self.numbers.T, thresholds, strict=True):  # one column after the other: rows are short
+        for column, threshold in zip(
+            self.numbers.T, thresholds, strict=True
+        ):  # one column after the other: rows are short
             inside &= column > threshold
         if accepted is not None and self.label.size:
             known = int(max(self.label.max(), accepted.max(initial=0))) + 1
-            qualifies = np.zeros(known + 1, dtype=np.bool_)  # the last place is that of -1, a value that the other table lacks
+            qualifies = np.zeros(
+                known + 1, dtype=np.bool_
+            )  # the last place is that of -1, a value that the other table lacks
             qualifies[accepted] = True
             inside &= qualifies[self.label]
         weights: FloatArray = np.asarray(inside, dtype=np.float64)

@@ -1,11 +1,12 @@
 """Localities: no sampled comparison of two distances, and no order of its three values, is reversed in the release.
 
-For every sampled triple of records (a, b, c) with a < b < c the audit asks that a ≤ b ≤ c in the release, too, and that the wider
-of the gaps b − a and c − b is not the narrower one there (exactly, tolerance 0; the paper's relations are ≥ and <, so that a
-strict relation may become a tie). It also asks that the triples lie inside one partition or (`across`) in three (in several, where
-partitions are the classes of a column), that as many different ones of each kind were sampled as the policy says, that records of a
-partition that shared a value share one still, and that partitions of near records have as many as asked. Of `distances` it
-compares |a − b| with |c − d| in both tables, for as many choices of two pairs of four values of a partition as the policy says.
+For every sampled triple of records (a, b, c) with a < b < c the audit asks that a ≤ b ≤ c in the release, too, and that
+the wider of the gaps b − a and c − b is not the narrower one there (exactly, tolerance 0; the paper's relations are ≥
+and <, so that a strict relation may become a tie). It also asks that the triples lie inside one partition or (`across`)
+in three (in several, where partitions are the classes of a column), that as many different ones of each kind were
+sampled as the policy says, that records of a partition that shared a value share one still, and that partitions of near
+records have as many as asked. Of `distances` it compares |a − b| with |c − d| in both tables, for as many choices of
+two pairs of four values of a partition as the policy says.
 
 Paper
     [multitype Def. 5, §5.5]
@@ -15,15 +16,16 @@ Neighbours
 ----------
 Neighbours: what an outsider who knows somebody's original numbers guesses about the sensitive value from the release.
 
-The outsider looks up the published rows nearest to the person's original position. k_t is the rank of the first one with the
-person's sensitive value. The best guess is the largest share of people that any of these outsiders gets right:
+The outsider looks up the published rows nearest to the person's original position. k_t is the rank of the first one
+with the person's sensitive value. The best guess is the largest share of people that any of these outsiders gets right:
 
 - the row of a fixed rank k, for the best k up to 30, nearest in value or nearest in rank order;
 - the most frequent sensitive value among the nearest k rows, for the best k up to 30, in both orders of nearness;
 - nobody's position at all: always the most frequent value (`blind`).
 
-This is measured on one release and bounds nothing: a cleverer outsider may do better, so the grade is a lower bound. Of a table
-with more than `ASKED` people so many are asked for, the same in any order of the rows: those whose values have the lowest hash.
+This is measured on one release and bounds nothing: a cleverer outsider may do better, so the grade is a lower bound. Of
+a table with more than `ASKED` people so many are asked for, the same in any order of the rows: those whose values have
+the lowest hash.
 
 Paper
     [multitype §5.6, Eq. 5.8, Figures 5.8-5.9]
@@ -36,44 +38,47 @@ Linked rows
 -----------
 Linked rows: whose published row is found by an outsider who knows everybody's original numbers.
 
-The outsider knows the replaced columns of all people exactly, and whatever is published. For each person they take one row:
+The outsider knows the replaced columns of all people exactly, and whatever is published. For each person they take one
+row:
 
 - `value`  the nearest in value, columns scaled to the same range;
 - `rank`   the nearest in rank order: the same share of people below, in every column;
-- `place`  the nearest in rank order among the rows of the person's own partition, where partitions are classes of a column.
+- `place`  the nearest in rank order among the rows of the person's own partition, where partitions are classes of a
+  column.
 
-A column that keeps its order gives people away by rank, however far its values moved: so the share that counts is that of the
-best of the three. Where several rows look alike the guess is as good as their number. With `linked_at_most` the share is a limit
-that a release must not exceed, for this outsider; without it, it is a figure.
+A column that keeps its order gives people away by rank, however far its values moved: so the share that counts is that
+of the best of the three. Where several rows look alike the guess is as good as their number. With `linked_at_most` the
+share is a limit that a release must not exceed, for this outsider; without it, it is a figure.
 
 Departures
-    [multitype §5.6] measures guesses of sensitive values only (`neighbours`), and leaves the choice of an outsider to future work.
+    [multitype §5.6] measures guesses of sensitive values only (`neighbours`), and leaves the choice of an outsider to
+    future work.
 
 
 Pinned
 ------
 Pinned values: people whose published number is the only one that the kept properties leave possible.
 
-A value that differs from the original is not pinned: the release itself is the witness. For every value that is unchanged two
-linear programs ask for the largest and the smallest number it could have while all properties and domains hold; it is pinned when
-no other number of its domain lies between them.
+A value that differs from the original is not pinned: the release itself is the witness. For every value that is
+unchanged two linear programs ask for the largest and the smallest number it could have while all properties and domains
+hold; it is pinned when no other number of its domain lies between them.
 
 Departures
     [multitype §5.6] says nothing about values that the properties determine.
 
 Cost
-    Two small linear programs per unchanged value; beyond MOST of them a random sample is judged and the count is scaled up.
+    Two small linear programs per unchanged value; beyond MOST of them a random sample is judged and the count is scaled
+    up.
 
 
 Named rows
 ----------
 Named records: what kept.csv says of published rows is true there, and with the private trace also of the original.
 
-Every line is judged on the published rows by themselves, so a recipient can do it: the three values of a locality stand in their
-order, and the gap that is said to be wider is; a rule with rows holds. With the original and the trace the lines are the sampled
-localities and the policy's rules, no more and no fewer, so what they say was true before. Rows that are said to stand in the order
-of the source do.
-"""
+Every line is judged on the published rows by themselves, so a recipient can do it: the three values of a locality stand
+in their order, and the gap that is said to be wider is; a rule with rows holds. With the original and the trace the
+lines are the sampled localities and the policy's rules, no more and no fewer, so what they say was true before. Rows
+that are said to stand in the order of the source do."""
 
 from __future__ import annotations
 
@@ -153,7 +158,8 @@ class KeptLocalities(Check):
 
 
 def broken_triples(before: IntArray, after: IntArray, triples: IntArray, placed: BoolArray) -> int:
-    """Triples neither inside a partition nor across (not `placed`), whose order is reversed, or the comparison of their gaps."""
+    """Triples neither inside a partition nor across (not `placed`), whose order is reversed, or the comparison of their
+    gaps."""
     a, b, c = triples[:, :3].T
     old = abs(before[a] - before[b]) - abs(before[b] - before[c])
     new = abs(after[a] - after[b]) - abs(after[b] - after[c])
@@ -198,7 +204,8 @@ def untied_records(before: IntArray, after: IntArray, home: IntArray) -> int:
 
 
 def expected(values: IntArray, home: IntArray, share: Fraction) -> int:
-    """How many localities the policy asks for: the rounded share of each partition's, or the unimplied ones when it wants all."""
+    """How many localities the policy asks for: the rounded share of each partition's, or the unimplied ones when it
+    wants all."""
     total = 0
     order = np.argsort(home, kind="stable")
     for own in np.split(values[order], np.flatnonzero(np.diff(home[order])) + 1):
@@ -221,7 +228,10 @@ def _per_pair(points: IntArray) -> int:
 
 def _all_of(points: IntArray) -> int:
     """Those that no other one implies: one per distinct neighbour of a mirror image."""
-    return sum(np.unique(first[first < points.size]).size + np.unique(first[first - 1 > b]).size for b, first in _mirrors(points))
+    return sum(
+        np.unique(first[first < points.size]).size + np.unique(first[first - 1 > b]).size
+        for b, first in _mirrors(points)
+    )
 
 
 # Neighbours
@@ -254,7 +264,11 @@ class Neighbours(Check):
         if not exhibit.private:
             return False
         hidden = [name for name in exhibit.policy.sensitive if name in exhibit.data.names]
-        return bool(hidden) and exhibit.data.rows > 0 and bool(numeric_columns(exhibit.original, exhibit.data, exhibit.policy))
+        return (
+            bool(hidden)
+            and exhibit.data.rows > 0
+            and bool(numeric_columns(exhibit.original, exhibit.data, exhibit.policy))
+        )
 
     def examine(self, exhibit: ReleaseView) -> Finding:
         measured = measure_neighbour_disclosure(exhibit.original, exhibit.data, exhibit.policy)
@@ -271,7 +285,14 @@ class Neighbours(Check):
         reason = f"measured on {some}this release, not guaranteed"
         given = numeric_columns(exhibit.original, exhibit.data, exhibit.policy)
         return Finding(
-            self.name, True, {}, achieved, given, hide, grade=f"{MEASURED}, a bound (an outsider gets at least this)", reason=reason
+            self.name,
+            True,
+            {},
+            achieved,
+            given,
+            hide,
+            grade=f"{MEASURED}, a bound (an outsider gets at least this)",
+            reason=reason,
         )
 
 
@@ -321,11 +342,15 @@ def measure_neighbour_disclosure(original: Any, data: Any, policy: Any) -> dict[
 
 
 def some_people(values: FloatArray, codes: Sequence[IntArray]) -> IntArray:
-    """Everybody, or of very many those whose numbers and codes have the lowest hash; people who have the same are alike."""
+    """Everybody, or of very many those whose numbers and codes have the lowest hash; people who have the same are
+    alike."""
     if len(values) <= ASKED:
         return np.arange(len(values))
     key = np.zeros(len(values), dtype=np.uint64)
-    for column in (*(np.ascontiguousarray(one).view(np.uint64) for one in values.T), *(one.astype(np.uint64) for one in codes)):
+    for column in (
+        *(np.ascontiguousarray(one).view(np.uint64) for one in values.T),
+        *(one.astype(np.uint64) for one in codes),
+    ):
         key = (key ^ column) * _FACTOR
         key ^= key >> _HALF
     return np.argpartition(key, ASKED)[:ASKED]
@@ -364,7 +389,9 @@ def nearest(positions: FloatArray, rows: FloatArray) -> IntArray:
     from scipy.spatial import cKDTree
 
     count = min(NEIGHBOURS, len(rows))
-    order = np.argsort(_region(positions), kind="stable")  # who asks after a neighbour finds the tree's nodes still at hand
+    order = np.argsort(
+        _region(positions), kind="stable"
+    )  # who asks after a neighbour finds the tree's nodes still at hand
     found = np.empty((len(positions), count), dtype=np.int64)
     tree = cKDTree(rows, leafsize=_LEAF, balanced_tree=False)  # cut in the middle of a range: no median is looked for
     found[order] = tree.query(positions[order], k=np.arange(1, count + 1))[1]
@@ -418,7 +445,10 @@ def column_ranks(table: Table, name: str, rows: IntArray | slice = slice(None)) 
 
 def _codes(mine: Any, theirs: Any) -> tuple[IntArray, IntArray]:
     code: dict[str, int] = {}
-    both = [np.array([code.setdefault(label, len(code)) for label in text.labels], dtype=np.int64) for text in (mine, theirs)]
+    both = [
+        np.array([code.setdefault(label, len(code)) for label in text.labels], dtype=np.int64)
+        for text in (mine, theirs)
+    ]
     return both[0][mine.codes], both[1][theirs.codes]
 
 
@@ -427,7 +457,8 @@ def _codes(mine: Any, theirs: Any) -> tuple[IntArray, IntArray]:
 
 
 _FAR = 16.0
-"""How far partitions stand from each other, times the columns: farther than any two ranks, which lie between 0 and 1."""
+"""How far partitions stand from each other, times the columns: farther than any two ranks, which lie between 0 and
+1."""
 
 
 class RecordLinkageCheck(Check):
@@ -442,7 +473,9 @@ class RecordLinkageCheck(Check):
             "An adversary who knows all original numbers finds {found.share %} of the rows (limit: {found.at_most %}).",
             "An adversary who knows all original numbers finds no more rows than the policy allows.",
         ),
-        violated=("An adversary who knows all original numbers finds {found.share %} of the rows (limit: {found.at_most %})."),
+        violated=(
+            "An adversary who knows all original numbers finds {found.share %} of the rows (limit: {found.at_most %})."
+        ),
         measured="An adversary who knows all original numbers finds {found.share %} of the rows.",
         warns=lambda found: found["share"] > 0.05,
         advice="Set `linked_at_most`, or keep fewer relations.",
@@ -460,15 +493,23 @@ class RecordLinkageCheck(Check):
         limit = exhibit.of(Replaced).linked_at_most
         required = {} if limit is None else {"beyond": 0}
         if not exhibit.private or exhibit.behind is None:
-            return Finding(self.name, True, required, {}, grade=NOT_JUDGED, reason="needs the original and the private trace")
+            return Finding(
+                self.name, True, required, {}, grade=NOT_JUDGED, reason="needs the original and the private trace"
+            )
         found = shares(exhibit)
         share = max(found.values(), default=0.0)
-        achieved: dict[str, float] = {"share": round(share, 4)} | {f"by_{name}": round(one, 4) for name, one in found.items()}
+        achieved: dict[str, float] = {"share": round(share, 4)} | {
+            f"by_{name}": round(one, 4) for name, one in found.items()
+        }
         grade = MEASURED if limit is None else "exact"
         holds = limit is None or share <= limit
         if limit is not None:
             achieved |= {"at_most": limit, "beyond": max(0, math.ceil((share - limit) * exhibit.data.rows - 1e-9))}
-        reason = "of an outsider who knows everybody's original numbers" if holds else f"the outsider finds {share:.1%} of the rows"
+        reason = (
+            "of an outsider who knows everybody's original numbers"
+            if holds
+            else f"the outsider finds {share:.1%} of the rows"
+        )
         names = numeric_columns(exhibit.original, exhibit.data, exhibit.policy)
         return Finding(self.name, holds, required, achieved, names, (), grade=grade, reason=reason)
 
@@ -485,14 +526,16 @@ def shares(exhibit: ReleaseView) -> dict[str, float]:
     by = [column.name for rule, _ in localities_of(exhibit) for column in rule.by]
     if by:
         home = np.asarray(
-            equivalence_classes_of([exhibit.data.text(name).codes for name in by], rows=exhibit.data.rows).of, dtype=np.int64
+            equivalence_classes_of([exhibit.data.text(name).codes for name in by], rows=exhibit.data.rows).of,
+            dtype=np.int64,
         )
         ways["place"] = (_placed(before, home), _placed(after, home))
     return {name: reidentified_share(*both) for name, both in ways.items()}
 
 
 def reidentified_share(before: FloatArray, after: FloatArray) -> float:
-    """The share of rows i for which row i of `after` is nearest to row i of `before`; rows that look alike share the guess."""
+    """The share of rows i for which row i of `after` is nearest to row i of `before`; rows that look alike share the
+    guess."""
     from scipy.spatial import cKDTree
 
     points, of, counts = np.unique(after, axis=0, return_inverse=True, return_counts=True)
@@ -537,10 +580,14 @@ class Pinned(Check):
         space = PropertySpace(exhibit)
         unchanged, level = space.unchanged()
         chosen = np.random.default_rng(0).permutation(unchanged.size)[:MOST]
-        pinned = sum(int(space.size[unchanged[at]]) for at in chosen if space.is_pinned(int(unchanged[at]), int(level[at])))
+        pinned = sum(
+            int(space.size[unchanged[at]]) for at in chosen if space.is_pinned(int(unchanged[at]), int(level[at]))
+        )
         whole = chosen.size == unchanged.size
         count = pinned if whole else round(pinned * unchanged.size / chosen.size)
-        grade = MEASURED if whole else f"{MEASURED}, an estimate (from {chosen.size} of {unchanged.size} unchanged values)"
+        grade = (
+            MEASURED if whole else f"{MEASURED}, an estimate (from {chosen.size} of {unchanged.size} unchanged values)"
+        )
         achieved = {"pinned": count, "unchanged": int(space.size[unchanged].sum()), "values": int(space.size.sum())}
         reason = "reported, not forbidden: such values are published as they are"
         return Finding(self.name, True, {}, achieved, grade=grade, reason=reason)
@@ -554,7 +601,9 @@ _SIDES = ("high", "low")
 """The wider gap, by the number that the trace has for it."""
 
 
-_UNCOMPARED = "what was true of the original, and in which order its records stood, needs the original and the private provenance"
+_UNCOMPARED = (
+    "what was true of the original, and in which order its records stood, needs the original and the private provenance"
+)
 
 
 class NamedRows(Check):
@@ -606,7 +655,11 @@ def _broken(exhibit: ReleaseView, lines: list[tuple[str, ...]]) -> int:
     rules = Counter(line[0] for line in lines if line[0])
     odd = sum(1 for line in lines if line[0] and any(line[1:]))
     judge = ConstraintEvaluator({None: {name: exhibit.data.text(name) for name in exhibit.data.names}})
-    return odd + sum(not _holds(line, values) for line in localities) + sum(not _rule_holds(rule, exhibit, judge) for rule in rules)
+    return (
+        odd
+        + sum(not _holds(line, values) for line in localities)
+        + sum(not _rule_holds(rule, exhibit, judge) for rule in rules)
+    )
 
 
 def _levels(exhibit: ReleaseView, name: str, domain: Any) -> IntArray:
@@ -666,7 +719,9 @@ def _of_records(line: tuple[str, ...], behind: IntArray) -> tuple[Any, ...]:
 
 
 def _is_named(rule: IntegrityRule) -> bool:
-    return any(isinstance(node, Cell) for node in rule.body.walk()) and not any(column.original for column in columns_of(rule))
+    return any(isinstance(node, Cell) for node in rule.body.walk()) and not any(
+        column.original for column in columns_of(rule)
+    )
 
 
 def _rule_of_records(text: str, behind: IntArray, exhibit: ReleaseView) -> str:
@@ -682,4 +737,6 @@ def _behind(node: Any, behind: IntArray) -> Any:
         return tuple(_behind(entry, behind) for entry in node)
     if not isinstance(node, Node):
         return node
-    return replace(node, **{entry.name: _behind(getattr(node, entry.name), behind) for entry in fields(node) if entry.name != "at"})
+    return replace(
+        node, **{entry.name: _behind(getattr(node, entry.name), behind) for entry in fields(node) if entry.name != "at"}
+    )

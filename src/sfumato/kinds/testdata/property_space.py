@@ -2,7 +2,8 @@
 
 Notation
     level      a value as a whole number in units of its domain
-    variable   the cells of one column that must move together: those of a partition that share a value, else one cell each
+    variable   the cells of one column that must move together: those of a partition that share a value, else one cell
+               each
     row        low ≤ Σ weight · level ≤ high
 
 Invariants
@@ -46,7 +47,8 @@ def partition_of(exhibit: ReleaseView, rule: Localities, name: str) -> IntArray:
     records = int(exhibit.original.rows)
     if rule.by:
         return np.asarray(
-            equivalence_classes_of([exhibit.original.text(c.name).codes for c in rule.by], rows=records).of, dtype=np.int64
+            equivalence_classes_of([exhibit.original.text(c.name).codes for c in rule.by], rows=records).of,
+            dtype=np.int64,
         )
     if rule.near:
         said = exhibit.traced(WalkProvenance).partitions.get(name, np.empty(0, np.int64))
@@ -55,7 +57,8 @@ def partition_of(exhibit: ReleaseView, rule: Localities, name: str) -> IntArray:
 
 
 def values_before_and_after(exhibit: ReleaseView, name: str, domain: Ordered) -> tuple[IntArray, IntArray]:
-    """A replaced column before and after, by original record; a value outside the domain's writing counts as its lowest."""
+    """A replaced column before and after, by original record; a value outside the domain's writing counts as its
+    lowest."""
     assert exhibit.behind is not None
     found = []
     for table in (exhibit.original, exhibit.data):
@@ -88,7 +91,9 @@ class PropertySpace:
         for name in self.domains:
             own = np.arange(self.records)
             if name in homes:
-                own = np.unique(np.column_stack([homes[name], self.before[name]]), axis=0, return_inverse=True)[1].ravel()
+                own = np.unique(np.column_stack([homes[name], self.before[name]]), axis=0, return_inverse=True)[
+                    1
+                ].ravel()
             found[name] = own + taken
             taken += int(own.max(initial=-1)) + 1
         return found
@@ -97,7 +102,9 @@ class PropertySpace:
         box = np.empty((self.size.size, 2))
         for name, domain in self.domains.items():
             box[self.of[name]] = (domain.low, domain.high)
-        for rule, name in localities_of(self.exhibit) if self.exhibit.traced(WalkProvenance).range == "partition" else ():
+        for rule, name in (
+            localities_of(self.exhibit) if self.exhibit.traced(WalkProvenance).range == "partition" else ()
+        ):
             home, values = partition_of(self.exhibit, rule, name), self.before[name]
             ends = np.full((int(home.max(initial=-1)) + 1, 2), (np.inf, -np.inf))
             np.minimum.at(ends[:, 0], home, values)
@@ -166,7 +173,9 @@ class PropertySpace:
             row.append(own + offset)
             offset += low.size
         empty = np.empty(0)
-        variable, weight, self.low, self.high = (np.concatenate([empty, *(rows[i] for rows in found)]) for i in (1, 2, 3, 4))
+        variable, weight, self.low, self.high = (
+            np.concatenate([empty, *(rows[i] for rows in found)]) for i in (1, 2, 3, 4)
+        )
         rows = np.concatenate([empty, *row]).astype(np.int64)
         self.matrix = sparse.csr_matrix((weight, (rows, variable.astype(np.int64))), shape=(offset, self.size.size))
         blocks: Any = [[sparse.identity(self.size.size), self.matrix.T], [self.matrix, None]]
@@ -189,7 +198,8 @@ class PropertySpace:
         return all(self._furthest(variable, sign) < sign * level + 1 - _NEAR for sign in (1, -1))
 
     def _moves_alone(self, variable: int) -> bool:
-        """Whether the original stays legal when this variable goes one level up or down and nothing else moves: a witness."""
+        """Whether the original stays legal when this variable goes one level up or down and nothing else moves: a
+        witness."""
         start, reached, legal, columns = self._original
         own, weight = columns[:, [variable]].indices, columns[:, [variable]].data
         for step in (1, -1):
@@ -201,7 +211,8 @@ class PropertySpace:
 
     @cached_property
     def _original(self) -> tuple[FloatArray, FloatArray, BoolArray, Any]:
-        """The original level of every variable, what every row comes to, which parts are legal so, and the rows by variable."""
+        """The original level of every variable, what every row comes to, which parts are legal so, and the rows by
+        variable."""
         start = self._level_of(np.arange(self.size.size))
         reached = np.asarray(self.matrix @ start, dtype=np.float64)
         legal = np.ones(int(self.part.max(initial=-1)) + 1, dtype=bool)
@@ -214,7 +225,10 @@ class PropertySpace:
         from scipy import sparse
         from scipy.optimize import linprog
 
-        cells, rows = np.flatnonzero(self.part == self.part[variable]), np.flatnonzero(self.part_of_row == self.part[variable])
+        cells, rows = (
+            np.flatnonzero(self.part == self.part[variable]),
+            np.flatnonzero(self.part_of_row == self.part[variable]),
+        )
         own, low, high = self.matrix[rows][:, cells], self.low[rows], self.high[rows]
         upper, lower = np.isfinite(high), np.isfinite(low)
         limits = sparse.vstack([own[upper], -own[lower]]) if rows.size else None

@@ -56,11 +56,15 @@ class ReplacedSection(Section):
         parts = exhibit.of(Replaced).parts
         blind = sum(not part.reads_original for part in parts)
         words = (
-            f"The rules join the replaced columns into {len(parts)} independent part(s). {blind} of them were made without looking "
-            f"at the values they replace: whatever was there before, the result is as likely."
+            f"The rules join the replaced columns into {len(parts)} independent part(s). {blind} of them were made"
+            " without looking at the values they replace: whatever was there before, the result is as likely."
         )
-        made = table(("columns", "made by", "all legal tables equally likely", "original read"), [_row(part) for part in parts])
-        rules = [(f"{rule}", str(classify(rule)), _part(_named(rule), parts)) for rule in integrity_rules(exhibit.policy)]
+        made = table(
+            ("columns", "made by", "all legal tables equally likely", "original read"), [_row(part) for part in parts]
+        )
+        rules = [
+            (f"{rule}", str(classify(rule)), _part(_named(rule), parts)) for rule in integrity_rules(exhibit.policy)
+        ]
         listed = table(("rule, true in every line above", "kind", "part"), rules) if rules else Markup("")
         return Markup("").join([paragraph(words), made, Markup("<h3>Rules</h3>"), listed, _beside(exhibit)])
 
@@ -96,7 +100,9 @@ def _beside(exhibit: ReleaseView) -> Markup:
         new = dict(zip(after.labels, (after.counts() / max(exhibit.data.rows, 1)).tolist(), strict=True))
         rows = [(label, old.get(label, 0.0), new.get(label, 0.0)) for label in labels]
         shown = sorted(rows, key=lambda row: -max(row[1], row[2]))[: 2 * _MOST]
-        pieces.append(paired_bars([row for row in rows if row in shown], title=name, names=(f"{name}, original", "new")))
+        pieces.append(
+            paired_bars([row for row in rows if row in shown], title=name, names=(f"{name}, original", "new"))
+        )
     return Markup("").join(pieces) if len(pieces) > 1 else Markup("")
 
 
@@ -124,8 +130,8 @@ class PatternSection(Section):
         words = "Values moved at random inside the space of all tables that keep the properties below."
         if walk is not None:
             words += (
-                f" It falls into {walk.parts:,} independent parts; in {walk.mixed:,} of them several walks agreed that the start "
-                f"was forgotten. The properties leave {walk.implied_equalities:,} values no room to move."
+                f" It falls into {walk.parts:,} independent parts; in {walk.mixed:,} of them several walks agreed that"
+                f" the start was forgotten. The properties leave {walk.implied_equalities:,} values no room to move."
             )
         unsaid = "Privacy of this kind of release is measured afterwards; nothing is guaranteed."
         shown = [paragraph(words), bullets(exhibit.policy.keep), paragraph(unsaid)]
@@ -157,10 +163,10 @@ def _neighbours(exhibit: ReleaseView) -> list[Markup]:
 
 def _words(measured: NeighbourDisclosure) -> str:
     return (
-        "An outsider who knows somebody's original numbers looks up the published rows nearest to them. First picture: the share "
-        "of people for whom the k-th nearest row is the first with their own value. Second: the share for whom the k-th has it at "
-        f"all. The best guess of the outsiders we tried is right for {measured.best_guess:.1%} of people; always naming the most "
-        f"frequent value is right for {measured.blind:.1%}."
+        "An outsider who knows somebody's original numbers looks up the published rows nearest to them. First picture:"
+        " the share of people for whom the k-th nearest row is the first with their own value. Second: the share for"
+        f" whom the k-th has it at all. The best guess of the outsiders we tried is right for {measured.best_guess:.1%}"
+        f" of people; always naming the most frequent value is right for {measured.blind:.1%}."
     )
 
 
@@ -188,8 +194,9 @@ class DatabaseSection(Section):
         rows = {entry.table: entry.rows for entry in exhibit.of(DatabaseForm).tables.values()}
         changed = Counter(str(column.table) for column in bound.changed)
         words = (
-            f"{len(rows)} tables with {sum(rows.values()):,} rows. {len(bound.changed)} columns have new values; all others, "
-            "and which cells are empty, are published as they were. Lines are foreign keys; framed tables have new values."
+            f"{len(rows)} tables with {sum(rows.values()):,} rows. {len(bound.changed)} columns have new values; all"
+            " others, and which cells are empty, are published as they were. Lines are foreign keys; framed tables"
+            " have new values."
         )
         pieces = [
             paragraph(words),
@@ -224,7 +231,7 @@ def _database_row(column: ColumnValue, bound: BoundPolicy, part: ReplacedPart | 
 
 def _domain(domain: ValueDomain) -> str:
     """A domain in a few words."""
-    ((kind, value), *_) = domain.declared().items()
+    (kind, value), *_ = domain.declared().items()
     if isinstance(domain, Ordered):
         return f"{kind} {value[0]} … {value[1]}"
     if isinstance(domain, Values):
@@ -235,7 +242,9 @@ def _domain(domain: ValueDomain) -> str:
 def _constraints(bound: BoundPolicy) -> Markup:
     kinds = Counter(constraint.kind for constraint in bound.constraints)
     left = sum(constraint.kind == "check" and constraint.rule is None for constraint in bound.constraints)
-    rows = [(kind, count, f"{left} left to the server" if kind == "check" and left else "") for kind, count in kinds.items()]
+    rows = [
+        (kind, count, f"{left} left to the server" if kind == "check" and left else "") for kind, count in kinds.items()
+    ]
     return table(("declared by the schema", "how many", ""), rows)
 
 
@@ -278,7 +287,9 @@ def _levels(schema: Schema) -> list[list[str]]:
     level: dict[str, int] = {}
     for names in schema.generations():
         above = [
-            level[k.parent] + 1 for k in schema.foreign_keys if k.table in names and k.parent in level and k.parent not in names
+            level[k.parent] + 1
+            for k in schema.foreign_keys
+            if k.table in names and k.parent in level and k.parent not in names
         ]
         level |= dict.fromkeys(names, max(above, default=0))
     found: list[list[str]] = [[] for _ in range(max(level.values(), default=-1) + 1)]
@@ -290,7 +301,8 @@ def _levels(schema: Schema) -> list[list[str]]:
 def _box(name: str, at: tuple[int, int], rows: int, changed: int) -> Markup:
     below = f"{rows:,} rows" + (f", {changed} new" if changed else "")
     return _BOX.format(
-        title=f"{name}: {below}", x=at[0], y=at[1], w=_WIDE, h=_HIGH, ink=TERRA if changed else SOFT, line=2 if changed else 1,
+        title=f"{name}: {below}", x=at[0], y=at[1], w=_WIDE, h=_HIGH, ink=TERRA if changed else SOFT,
+        line=2 if changed else 1,
         tx=at[0] + 8, ty=at[1] + 17, sy=at[1] + 32, name=name if len(name) <= 20 else name[:19] + "…", below=below,
     )  # fmt: skip
 

@@ -1,7 +1,7 @@
 """Rules against the columns of a table: unknown names and comparisons of unlike things are errors at their character.
 
-A quoted text that stands against a date or a number is read as one. Columns whose kind is not declared (`None`) fit everywhere;
-what they hold is settled when the data is there.
+A quoted text that stands against a date or a number is read as one. Columns whose kind is not declared (`None`) fit
+everywhere; what they hold is settled when the data is there.
 
 >>> from sfumato.policy.constraint_language.parser import parse
 >>> bind(parse("born >= '1990-01-01'"), {"born": "date"}).body.right
@@ -13,11 +13,12 @@ Kinds
 What a rule is about: its columns, whether it binds records together, and whether it looks at the original.
 
 Paper
-    [obfuscation §3.1]: a *global* rule restricts combinations of values over all records, a *per-record* rule each record by
-    itself; a *general* rule holds without regard to the original, the others bind the output to it.
+    [obfuscation §3.1]: a *global* rule restricts combinations of values over all records, a *per-record* rule each
+    record by itself; a *general* rule holds without regard to the original, the others bind the output to it.
 
 Notation
-    linear form   Σ coefficient · atom + constant, atoms being columns, cells and aggregates; exact fractions throughout.
+    linear form   Σ coefficient · atom + constant, atoms being columns, cells and aggregates; exact fractions
+    throughout.
 
 >>> from sfumato.policy.constraint_language.parser import parse
 >>> classify(parse("a < b")), classify(parse("mean(a) = mean(original.a)"))
@@ -80,7 +81,8 @@ Kinds = Mapping[str, str | None]
 
 
 def bind(rule: IntegrityRule, kinds: Kinds) -> IntegrityRule:
-    """The rule with its constants read as their columns ask; `kinds` maps `name` or `table.name` to number, date, text, None."""
+    """The rule with its constants read as their columns ask; `kinds` maps `name` or `table.name` to number, date, text,
+    None."""
     binder = _Binder(rule.text, kinds)
     for column in columns_of(rule):
         binder.kind(column)
@@ -278,7 +280,9 @@ class LinearForm:
         terms = dict(self.terms)
         for atom, weight in other.terms.items():
             terms[atom] = terms.get(atom, Fraction(0)) + factor * weight
-        return LinearForm({atom: weight for atom, weight in terms.items() if weight}, self.constant + factor * other.constant)
+        return LinearForm(
+            {atom: weight for atom, weight in terms.items() if weight}, self.constant + factor * other.constant
+        )
 
     def times(self, factor: Fraction) -> LinearForm:
         return LinearForm({}, Fraction(0)).plus(self, factor)
@@ -340,7 +344,8 @@ def linear_comparison(node: Node) -> Inequality | None:
 
 
 def joined_tables(part: Condition | Statement) -> Iterator[tuple[str | None, str | None]]:
-    """Pairs of tables that a clause compares record by record: the table that it groups, or its first one, and another."""
+    """Pairs of tables that a clause compares record by record: the table that it groups, or its first one, and
+    another."""
     if isinstance(part, Statement):
         return
     grouped = dict.fromkeys(key.table for node in part.walk() if isinstance(node, Aggregate) for key in node.by)

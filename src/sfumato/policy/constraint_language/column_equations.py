@@ -1,8 +1,8 @@
-"""Columns that an equation defines: `email = lower(first) + "@example.org"`, `total = sum(line.price by line.order_id)`.
+"""Columns that an equation defines: `email = lower(first) + "@example.org"`, `total = sum(line.price by
+line.order_id)`.
 
-A defined column is not drawn: it is calculated when everything it depends on is there. Other rules about it speak, in truth, about
-what it is made of, and are rewritten so where its equation is about one record.
-"""
+A defined column is not drawn: it is calculated when everything it depends on is there. Other rules about it speak, in
+truth, about what it is made of, and are rewritten so where its equation is about one record."""
 
 from __future__ import annotations
 
@@ -67,7 +67,12 @@ def _definition(
     if not isinstance(body, Compare) or body.operator != "=" or body.tolerance:
         return None
     for column, expression in ((body.left, body.right), (body.right, body.left)):
-        if not isinstance(column, ColumnValue) or column.original or not new(column) or column in columns_of(expression):
+        if (
+            not isinstance(column, ColumnValue)
+            or column.original
+            or not new(column)
+            or column in columns_of(expression)
+        ):
             continue
         calls = any(isinstance(node, (Function, Running)) for node in expression.walk())
         if computed(column) or (calls and isinstance(expression, (Function, Running))):
@@ -82,7 +87,9 @@ def _ordered(found: Mapping[ColumnValue, ColumnEquation]) -> list[ColumnEquation
         ready = [one for one in waiting.values() if not any(column in waiting for column in columns_of(one.expression))]
         if not ready:
             named = " and ".join(f'"{one.rule}"' for one in waiting.values())
-            raise PolicyError(f"{named} define each other in a circle", where="keep", hint="one of the columns needs a domain")
+            raise PolicyError(
+                f"{named} define each other in a circle", where="keep", hint="one of the columns needs a domain"
+            )
         ordered += ready
         for one in ready:
             del waiting[one.column]
@@ -119,7 +126,8 @@ def doubtful_definitions(rules: Sequence[IntegrityRule], definitions: Sequence[C
         if column in made and not _one_to_one(made[column].expression)
     }
     return [
-        f"\"{rule}\": '{column}' is computed, and different values may come to the same; a release in which two do is refused"
+        f"\"{rule}\": '{column}' is computed, and different values may come to the same; a release in which two do is"
+        " refused"
         for rule, column in found.items()
     ]
 

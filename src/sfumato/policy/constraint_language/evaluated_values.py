@@ -5,8 +5,8 @@ Plain values
 ------------
 Numbers and moments in their plainest spelling, read at once: what servers write, in millions of rows.
 
-`12`, `-0.50` and `2024-02-29 12:30:00.5` are read here, exactly; everything else (`1e3`, a zone, a week) is left to those who read
-value by value, and both come to the same numbers.
+`12`, `-0.50` and `2024-02-29 12:30:00.5` are read here, exactly; everything else (`1e3`, a zone, a week) is left to
+those who read value by value, and both come to the same numbers.
 
 >>> halves, denominator = whole_numbers(["1.50", "-2"])
 >>> halves.tolist(), denominator, whole_numbers(["1", "x"])
@@ -55,7 +55,9 @@ def value_of_scalars(found: list[Scalar | None], kind: str) -> Value:
         return Value(np.array(["" if one is None else one for one in found], dtype=object), 0, missing)
     numbers = [Fraction(0) if one is None else Fraction(one) for one in found]
     denominator = math.lcm(1, *{number.denominator for number in numbers})
-    return Value(shrink_integers(np.array([int(number * denominator) for number in numbers], dtype=object)), denominator, missing)
+    return Value(
+        shrink_integers(np.array([int(number * denominator) for number in numbers], dtype=object)), denominator, missing
+    )
 
 
 def encode_column(cells: Cells) -> TextColumn:
@@ -128,7 +130,9 @@ def combine_masks(operation: Any, masks: list[BoolArray]) -> BoolArray:
 def align_values(left: Value, right: Value) -> tuple[Value, Value]:
     """Both sides over one denominator, or both as texts."""
     if (left.denominator == 0) != (right.denominator == 0):
-        if any(side.denominator and side.missing.all() for side in (left, right)):  # a column of nothing is of either kind
+        if any(
+            side.denominator and side.missing.all() for side in (left, right)
+        ):  # a column of nothing is of either kind
             return _blank(left), _blank(right)
         raise DataError("a rule compares a text with a number or a day", hint="check the column's values")
     if left.denominator == 0:
@@ -174,7 +178,9 @@ def rows_by_group(labels: NDArray[np.int64], used: BoolArray) -> list[NDArray[np
     return [np.array(group, dtype=np.int64) for group in groups]
 
 
-def aggregate_groups(function: str, value: Value, groups: list[NDArray[np.int64]], share: Fraction = Fraction(1, 2)) -> Value:
+def aggregate_groups(
+    function: str, value: Value, groups: list[NDArray[np.int64]], share: Fraction = Fraction(1, 2)
+) -> Value:
     """One exact number per group; mean, min and max of nothing are missing; `share` is a quantile's."""
     found: list[Fraction | None] = []
     for rows in groups:
@@ -192,7 +198,9 @@ def aggregate_groups(function: str, value: Value, groups: list[NDArray[np.int64]
             found.append(Fraction(int(middle), 2 * value.denominator))
         elif function == "quantile":
             distinct, counts = np.unique(value.parts[rows], return_counts=True)
-            reached = next(place for place, below in enumerate(np.cumsum(counts).tolist()) if below >= share * len(rows))
+            reached = next(
+                place for place, below in enumerate(np.cumsum(counts).tolist()) if below >= share * len(rows)
+            )
             found.append(Fraction(int(distinct[reached]), value.denominator))
         else:
             extreme = value.parts[rows].min() if function == "min" else value.parts[rows].max()
@@ -221,7 +229,9 @@ def whole_numbers(texts: list[str]) -> Read | None:
     if written is None:
         return None
     scaled = pc.cast(written, pa.decimal128(18, _PLACES))
-    return _reduced(np.frombuffer(scaled.buffers()[1], dtype=np.int64)[::2][: len(texts)], 10**_PLACES)  # the lower half of each
+    return _reduced(
+        np.frombuffer(scaled.buffers()[1], dtype=np.int64)[::2][: len(texts)], 10**_PLACES
+    )  # the lower half of each
 
 
 def moments(texts: list[str]) -> Read | None:

@@ -1,18 +1,20 @@
-"""Whether rules hold, judged on the texts of a table alone: the audit's own evaluator, exact and without a line of the methods.
+"""Whether rules hold, judged on the texts of a table alone: the audit's own evaluator, exact and without a line of the
+methods.
 
 Guarantee
-    A rule is counted as kept only when no record (group, combination) breaks it; arithmetic is in whole numbers over a common
-    denominator, never in floats.
+    A rule is counted as kept only when no record (group, combination) breaks it; arithmetic is in whole numbers over a
+    common denominator, never in floats.
 
 Notation
-    missing     an empty cell. A condition that needs it is neither kept nor broken, as in a database's check constraints;
-                aggregates leave it out, and a rule about the mean or extreme of nothing is broken.
+    missing     an empty cell. A condition that needs it is neither kept nor broken, as in a database's check
+                constraints; aggregates leave it out, and a rule about the mean or extreme of nothing is broken.
     verdict     two masks, `true` and `false`; where both are unset the value is missing
     frame       the table whose rows a condition is about; columns of other tables are reached through `references`
 
 >>> from sfumato.policy.constraint_language import parse
 >>> table = {"a": ["1", "2", "3"], "b": ["2", "2", "4"]}
->>> [ConstraintEvaluator({None: table}).broken(parse(text)) for text in ("a < b", "unique(b)", "mean(a) = 2", "a determines b")]
+>>> [ConstraintEvaluator({None: table}).broken(parse(text)) for text in ("a < b", "unique(b)", "mean(a) = 2",
+...     "a determines b")]
 [1, 1, 0, 0]
 
 
@@ -160,8 +162,8 @@ class ConstraintEvaluator:
     def _frame(self, part: Condition) -> str | None:
         """The table whose rows a condition is about: the one that is grouped, else the child among its tables.
 
-        A child does not serve the others as a parent here; of tables that refer to each other it is that of the first reference.
-        """
+        A child does not serve the others as a parent here; of tables that refer to each other it is that of the first
+        reference."""
         tables = {column.table for column in columns_of(part)} or {next(iter(self.tables))}
         grouped = {key.table for node in part.walk() if isinstance(node, Aggregate) for key in node.by}
         if len(grouped) == 1:
@@ -216,7 +218,9 @@ class ConstraintEvaluator:
         return RuleVerdict(combine_masks(np.logical_or, true), combine_masks(np.logical_and, false))
 
     def _compare(self, node: Compare, frame: str | None) -> RuleVerdict:
-        if _is_text(node.left) or _is_text(node.right):  # what is a text is compared with texts, whatever they look like
+        if _is_text(node.left) or _is_text(
+            node.right
+        ):  # what is a text is compared with texts, whatever they look like
             left, right = self._text(node.left, frame), self._text(node.right, frame)
         else:
             left, right = align_values(self.value(node.left, frame), self.value(node.right, frame))
@@ -285,7 +289,8 @@ class ConstraintEvaluator:
         if value.denominator == 0:
             return [None if gone else str(part) for part, gone in zip(value.parts.tolist(), value.missing, strict=True)]
         made = [
-            None if gone else Fraction(int(part), value.denominator) for part, gone in zip(value.parts, value.missing, strict=True)
+            None if gone else Fraction(int(part), value.denominator)
+            for part, gone in zip(value.parts, value.missing, strict=True)
         ]
         return list(made)
 
@@ -375,7 +380,9 @@ class ConstraintEvaluator:
         assert isinstance(node.argument, Function)
         one, two = (self.value(column, columns_of(column)[0].table) for column in node.argument.arguments)
         both = ~(one.missing | two.missing)
-        found = correlation([int(v) for v in one.parts[both]], [int(v) for v in two.parts[both]]) if both.any() else None
+        found = (
+            correlation([int(v) for v in one.parts[both]], [int(v) for v in two.parts[both]]) if both.any() else None
+        )
         missing = Value(np.zeros(1, dtype=np.int64), 1, np.ones(1, dtype=bool))
         return missing if found is None else scalar(found)
 
@@ -407,10 +414,15 @@ class ConstraintEvaluator:
             if value.denominator == 0:
                 raise DataError("a histogram of texts has no bins", hint="use same_multiset")
             groups = (
-                self._keys(tuple(ColumnValue(c.name, c.table, original) for c in node.by)) if node.by else [()] * len(value.parts)
+                self._keys(tuple(ColumnValue(c.name, c.table, original) for c in node.by))
+                if node.by
+                else [()] * len(value.parts)
             )
             scale, width = node.width.denominator, value.denominator * node.width.numerator
-            bins = [None if gone else int(part) * scale // width for part, gone in zip(value.parts, value.missing, strict=True)]
+            bins = [
+                None if gone else int(part) * scale // width
+                for part, gone in zip(value.parts, value.missing, strict=True)
+            ]
             counts.append(Counter(zip(groups, bins, strict=True)))
         return (counts[0] - counts[1]).total() + (counts[1] - counts[0]).total()
 
@@ -504,7 +516,9 @@ def count_decreases(
     return count
 
 
-def count_overlapping_intervals(groups: Sequence[Any], starts: NDArray[Any], ends: NDArray[Any], unknown: BoolArray) -> int:
+def count_overlapping_intervals(
+    groups: Sequence[Any], starts: NDArray[Any], ends: NDArray[Any], unknown: BoolArray
+) -> int:
     """How many intervals begin before an earlier one of their group has ended."""
     count = 0
     for rows in in_order(groups, starts, unknown):
@@ -522,7 +536,9 @@ def correlation(one: Sequence[int], two: Sequence[int]) -> Fraction | None:
     spread = sum(value * value for value in left) * sum(value * value for value in right)
     if not spread:
         return None
-    return Fraction(sum(a * b for a, b in zip(left, right, strict=True)) / float(spread) ** 0.5).limit_denominator(10**9)
+    return Fraction(sum(a * b for a, b in zip(left, right, strict=True)) / float(spread) ** 0.5).limit_denominator(
+        10**9
+    )
 
 
 # Partial aggregates
@@ -545,7 +561,12 @@ class Partial:
         if value.denominator == 0 or not len(rows):
             return cls(len(rows), texts=value.denominator == 0)
         found, over = value.parts[rows].astype(object), value.denominator
-        return cls(len(rows), Fraction(int(found.sum()), over), Fraction(int(found.min()), over), Fraction(int(found.max()), over))
+        return cls(
+            len(rows),
+            Fraction(int(found.sum()), over),
+            Fraction(int(found.min()), over),
+            Fraction(int(found.max()), over),
+        )
 
     def plus(self, other: Partial) -> Partial:
         """Both together."""

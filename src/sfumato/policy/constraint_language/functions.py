@@ -4,7 +4,8 @@ A value is a text, or an exact fraction (of a day: its day number). A function o
 
 >>> call("age", [Fraction(date(2000, 5, 4).toordinal()), Fraction(date(2018, 5, 3).toordinal())])
 Fraction(17, 1)
->>> call("initials", ["Carla von Schmidt"]), call("mod", [Fraction(17), Fraction(5)]), is_valid("iban", "DE89370400440532013000")
+>>> call("initials", ["Carla von Schmidt"]), call("mod", [Fraction(17), Fraction(5)]), is_valid("iban",
+...     "DE89370400440532013000")
 ('CvS', Fraction(2, 1), True)
 """
 

@@ -4,7 +4,8 @@ Grammar, loosest binding first (⟨x⟩, … is a list):
 
     rule        ::= names "determines" names | names "references" names
                   | "unique" "(" names ")" | "same_multiset" "(" names ")" | "at_least" "(" k "," names ")"
-                  | "localities" "(" names ")" ["sample" σ] ["partition" (n | "near" n | "by" names) ["across" m]] ["distances" m]
+                  | "localities" "(" names ")" ["sample" σ] ["partition" (n | "near" n
+                  | "by" names) ["across" m]] ["distances" m]
                   | "at_most" "(" n "," names ")" | "no_overlap" "(" column "," column "by" names ")"
                   | "increasing" "(" column ["by" names] "along" column ")"
                   | condition
@@ -17,27 +18,32 @@ Grammar, loosest binding first (⟨x⟩, … is a list):
     product     ::= factor (("*" | "/" | "%") factor)*
     factor      ::= "-" factor | constant | column | column "[" record "]" | "match" "(" column "," text ")"
                   | aggregate "(" [condition | sum] ["where" condition] ["by" names] ")" | "(" condition ")"
-                  | function "(" sums ")" | "valid" "(" system "," column ")" | "running" "(" sum ["by" names] "along" column ")"
-                  | ("starts_with" | "ends_with" | "contains") "(" column "," text ")" | "correlation" "(" column "," column ")"
+                  | function "(" sums ")" | "valid" "(" system "," column ")"
+                  | "running" "(" sum ["by" names] "along" column ")"
+                  | ("starts_with" | "ends_with" | "contains") "(" column "," text ")"
+                  | "correlation" "(" column "," column ")"
     column      ::= ["original" "."] [[schema "."] table "."] name
     aggregate   ::= "sum" | "mean" | "min" | "max" | "count" | "median" | "distinct" | "quantile"
 
 Departures
-    Equal mathematics is accepted in the signs ≤ ≥ ≠ × ÷ −. A chain `800 <= a + b <= 900` is the conjunction of its links.
+    Equal mathematics is accepted in the signs ≤ ≥ ≠ × ÷ −. A chain `800 <= a + b <= 900` is the conjunction of its
+    links.
 
 >>> parse("final = (courses + thesis) / 2").body.operator
 '='
->>> parse("unique(phone")
+>>> parse("unique(phone")  # doctest: +NORMALIZE_WHITESPACE
 Traceback (most recent call last):
-sfumato.policy.constraint_language.parser.RuleError: expected ')' after the columns — character 13 of the rule: unique(phone⟨end⟩
+sfumato.policy.constraint_language.parser.RuleError: expected ')' after the columns
+    — character 13 of the rule: unique(phone⟨end⟩
 
 
 Scan
 ----
 From the text of a rule to its words, each with the character where it begins.
 
-A name may contain hyphens (`education-num`), so a minus between two names wants blanks around it; when the columns of the table
-are known, a hyphenated word that is no column is read as a difference after all. Any other name goes between backquotes.
+A name may contain hyphens (`education-num`), so a minus between two names wants blanks around it; when the columns of
+the table are known, a hyphenated word that is no column is read as a difference after all. Any other name goes between
+backquotes.
 
 >>> [token.text for token in scan("a<= 2.5 * `b c`")]
 ['a', '<=', '2.5', '*', 'b c']
@@ -100,7 +106,9 @@ from sfumato.policy.constraint_language.syntax_tree import (
 
 AGGREGATES = ("sum", "mean", "min", "max", "count", "median", "distinct", "quantile")
 _COMPARISONS = ("=", "!=", "<", "<=", ">", ">=")
-_KEYWORDS = frozenset(("and", "or", "not", "if", "then", "in", "within", "of", "determines", "references", "by", "where"))
+_KEYWORDS = frozenset(
+    ("and", "or", "not", "if", "then", "in", "within", "of", "determines", "references", "by", "where")
+)
 
 
 def parse(text: str, columns: Collection[str] | None = None) -> IntegrityRule:
@@ -161,7 +169,9 @@ class RuleReader(TokenReader):
                 near = self.accept("near") is not None
                 partition = self.whole("the number of values in a partition", least=3)
         if self.is_word("across") and partition is None and not by:
-            raise self.wrong("localities across partitions need partitions", hint="write 'partition' and its size before 'across'")
+            raise self.wrong(
+                "localities across partitions need partitions", hint="write 'partition' and its size before 'across'"
+            )
         if self.accept("across"):
             across = self.whole("the number of localities across partitions", least=1)
         pairs = self.whole("the number of distances compared", least=1) if self.accept("distances") else 0

@@ -1,11 +1,12 @@
 """The tree of a rule: what must stay true in the output, as frozen nodes that the audit evaluates and the methods post.
 
-Three families: an *expression* has a value (in every record, or one for the whole table), a *condition* is true or false, and
-a *statement* is a condition on a whole column or table. A `IntegrityRule` is a statement or a condition together with its text.
+Three families: an *expression* has a value (in every record, or one for the whole table), a *condition* is true or
+false, and a *statement* is a condition on a whole column or table. A `IntegrityRule` is a statement or a condition
+together with its text.
 
 Notation
-    at       the character of the rule's text where the node begins, for error messages; two trees that differ only there
-             are equal.
+    at       the character of the rule's text where the node begins, for error messages; two trees that differ only
+             there are equal.
     Cell     `v[3]`, the value of column `v` in the record that stands third in the source.
     Column   `original=True` is the value before replacement; `table` is set for rules across the tables of a database.
 
@@ -148,7 +149,8 @@ class Function(Expression):
 
 @dataclass(frozen=True, slots=True)
 class Running(Expression):
-    """`running(amount by account along number)`: the sum of the group's records up to this one, in the order of `along`."""
+    """`running(amount by account along number)`: the sum of the group's records up to this one, in the order of
+    `along`."""
 
     argument: Expression
     by: tuple[ColumnValue, ...]
@@ -265,7 +267,8 @@ class SameMultiset(Statement):
 
 @dataclass(frozen=True, slots=True)
 class Histogram(Statement):
-    """`histogram(amount, 50 by branch)`: in every group every bin of this width has as many records as in the original."""
+    """`histogram(amount, 50 by branch)`: in every group every bin of this width has as many records as in the
+    original."""
 
     column: ColumnValue
     width: Fraction
@@ -318,11 +321,11 @@ class References(Statement):
 class Localities(Statement):
     """`localities(a, b) sample 0.08 partition 20 across 50 distances 30`: relative distances stay [multitype ch. 5].
 
-    A share of those inside partitions of 20 records, and in every column 50 whose three values lie in three partitions. With
-    `partition by class` the records of a class are a partition, with `partition near 20` at least 20 that are near each other in
-    all the columns. `sample 0` keeps no relative distance, only which values of a partition are equal. `distances 30` keeps, in
-    every column and for thirty choices of two pairs of values of a partition, which pair is farther apart.
-    """
+    A share of those inside partitions of 20 records, and in every column 50 whose three values lie in three partitions.
+    With `partition by class` the records of a class are a partition, with `partition near 20` at least 20 that are near
+    each other in all the columns. `sample 0` keeps no relative distance, only which values of a partition are equal.
+    `distances 30` keeps, in every column and for thirty choices of two pairs of values of a partition, which pair is
+    farther apart."""
 
     columns: tuple[ColumnValue, ...]
     sample: Fraction = Fraction(1)

@@ -7,13 +7,13 @@ Memory
 ------
 Memory that a command keeps while it runs, instead of giving it back and asking for it again.
 
-The C library hands every large array back to the system at once, and so do Arrow's own allocators; the system clears each page
-before it gives it out anew: of a million published rows that was a fifth of the time. A command ends soon, so what it has freed
-it keeps for its next arrays, and Arrow asks the same place. Nothing is asked of other C libraries, and a program that uses
-Sfumato as a library decides for itself. For the same reason Python looks for objects that hold each other only after half a million
-new ones: while modules are loaded it looks 190 times and finds next to nothing, for a tenth of a short command's time. At the end
-of a process it would look three times more, at objects that vanish with it: another tenth. Where DuckDB was used it does look, or
-DuckDB complains of everything that is still there.
+The C library hands every large array back to the system at once, and so do Arrow's own allocators; the system clears
+each page before it gives it out anew: of a million published rows that was a fifth of the time. A command ends soon, so
+what it has freed it keeps for its next arrays, and Arrow asks the same place. Nothing is asked of other C libraries,
+and a program that uses Sfumato as a library decides for itself. For the same reason Python looks for objects that hold
+each other only after half a million new ones: while modules are loaded it looks 190 times and finds next to nothing,
+for a tenth of a short command's time. At the end of a process it would look three times more, at objects that vanish
+with it: another tenth. Where DuckDB was used it does look, or DuckDB complains of everything that is still there.
 
 
 Help
@@ -70,7 +70,8 @@ class _NoPandas:
 
 
 def _spare_pandas() -> None:
-    """Half a second of every command: pyarrow asks once whether pandas is there, and by asking loads it. No command needs it."""
+    """Half a second of every command: pyarrow asks once whether pandas is there, and by asking loads it. No command
+    needs it."""
     if "pandas" in sys.modules:
         return
     sys.meta_path.insert(0, _NoPandas)
@@ -104,7 +105,8 @@ SUMMARIES = {
 
 
 SETTINGS: dict[str, Any] = {"help_option_names": ["-h", "--help"], "max_content_width": 110}
-"""Every command carries these itself: one that is called alone must not remember other names of its help than under the root."""
+"""Every command carries these itself: one that is called alone must not remember other names of its help than under the
+root."""
 
 
 @click.command(cls=Commands, context_settings=SETTINGS)
@@ -121,7 +123,9 @@ def root(ctx: click.Context, debug: bool) -> None:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run a command; every error is one line on stderr and an exit code."""
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")  # nobody looks through all packages for them
-    os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "4")  # its threads sleep at once, instead of asking 2²⁶ times for work
+    os.environ.setdefault(
+        "OPENBLAS_THREAD_TIMEOUT", "4"
+    )  # its threads sleep at once, instead of asking 2²⁶ times for work
     given = list(sys.argv[1:] if arguments is None else arguments)
     debug = "--debug" in given
     given = [argument for argument in given if argument != "--debug"]
@@ -144,7 +148,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 _TROUBLE = {
-    errno.ENOSPC: ("the disk is full", "free some room, or write elsewhere (TMPDIR holds the draft); nothing was published"),
+    errno.ENOSPC: (
+        "the disk is full",
+        "free some room, or write elsewhere (TMPDIR holds the draft); nothing was published",
+    ),
     errno.EDQUOT: ("your share of the disk is used up", "free some room, or write elsewhere; nothing was published"),
     errno.EROFS: ("nothing can be written there: the disk is read-only", "choose another folder"),
     errno.EACCES: ("you may not read or write there", "check the rights, or choose another folder"),
@@ -159,7 +166,9 @@ _TROUBLE = {
 
 def _plainly(error: OSError) -> str:
     """What is wrong with a disk or a file, where, and what to try."""
-    what, hint = _TROUBLE.get(error.errno or 0, (error.strerror or type(error).__name__, "check the path and the rights"))
+    what, hint = _TROUBLE.get(
+        error.errno or 0, (error.strerror or type(error).__name__, "check the path and the rights")
+    )
     return f"{what} — {error.filename or 'this machine'} — {hint}"
 
 
@@ -175,7 +184,9 @@ def _explain(error: Exception) -> int:
         click.echo(f"error: {_plainly(error)}", err=True)
         return 8
     if isinstance(error, MemoryError):
-        click.echo("error: the memory of this machine is not enough — sfumato — give fewer rows, or a larger machine", err=True)
+        click.echo(
+            "error: the memory of this machine is not enough — sfumato — give fewer rows, or a larger machine", err=True
+        )
         return 8
     click.echo(f"error: unexpected {type(error).__name__} — sfumato — run again with --debug and report it", err=True)
     return 1
@@ -207,7 +218,12 @@ def keep_memory() -> None:
     pa.set_memory_pool(pa.system_memory_pool())
     with suppress(OSError, AttributeError, TypeError):
         tell = ctypes.CDLL(None).mallopt
-        for setting, value in ((_MMAP_THRESHOLD, _LARGEST), (_TRIM_THRESHOLD, _KEPT), (_TOP_PAD, _STEP), (_ARENA_MAX, 1)):
+        for setting, value in (
+            (_MMAP_THRESHOLD, _LARGEST),
+            (_TRIM_THRESHOLD, _KEPT),
+            (_TOP_PAD, _STEP),
+            (_ARENA_MAX, 1),
+        ):
             tell(setting, value)
 
 

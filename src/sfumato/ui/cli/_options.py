@@ -58,8 +58,11 @@ READING = click.option(
     "reading",
     multiple=True,
     metavar="KEY=VALUE",
-    help="How the file is written, as under 'data:' in a policy, like missing=NA,? or separator=; or encoding=windows-1252 or "
-    "decimal_comma=pay or thousands=pay or date_format=born:%d.%m.%Y or sheet=2024 or header_row=3; may be repeated.",
+    help=(
+        "How the file is written, as under 'data:' in a policy, like missing=NA,? or separator=; or"
+        " encoding=windows-1252 or decimal_comma=pay or thousands=pay or date_format=born:%d.%m.%Y or sheet=2024 or"
+        " header_row=3; may be repeated."
+    ),
 )
 _LISTS = ("missing", "decimal_comma", "thousands")
 
@@ -82,7 +85,8 @@ def settings_of(texts: tuple[str, ...]) -> dict[str, Any]:
 
 
 def policy_of(path: str, texts: tuple[str, ...], accept_roles: bool = False, effort: Effort | None = None) -> Policy:
-    """The policy in a file, with the settings of the command line in place of its own, and with accepted roles where asked."""
+    """The policy in a file, with the settings of the command line in place of its own, and with accepted roles where
+    asked."""
     from sfumato.policy.policy import Policy
 
     policy = Policy.read(path).reading(settings_of(texts)).with_effort(effort)
@@ -90,12 +94,16 @@ def policy_of(path: str, texts: tuple[str, ...], accept_roles: bool = False, eff
 
 
 ACCEPT_ROLES = click.option(
-    "--accept-roles", is_flag=True, help="Take the proposed role of every column under 'review'; without it they are refused."
+    "--accept-roles",
+    is_flag=True,
+    help="Take the proposed role of every column under 'review'; without it they are refused.",
 )
 
 
 EFFORT = click.option(
-    "--effort", type=click.Choice(["quick", "balanced", "thorough"]), help="Search time: quick, balanced (the default) or thorough."
+    "--effort",
+    type=click.Choice(["quick", "balanced", "thorough"]),
+    help="Search time: quick, balanced (the default) or thorough.",
 )
 
 

@@ -54,5 +54,7 @@ def _subcommand(attack: Any) -> click.Command:
 
 
 command = Attacks(
-    "attack", help="Play a named adversary against a release or a graph and report what it gets.", context_settings=SETTINGS
+    "attack",
+    help="Play a named adversary against a release or a graph and report what it gets.",
+    context_settings=SETTINGS,
 )

@@ -1,4 +1,5 @@
-"""``sfumato check``: read and plan, and say what would happen; rows are read to judge rules and to find what undoes a release."""
+"""``sfumato check``: read and plan, and say what would happen; rows are read to judge rules and to find what undoes a
+release."""
 
 from __future__ import annotations
 
@@ -19,7 +20,9 @@ if TYPE_CHECKING:
 @click.option("--ledger", type=click.Path(), help="Also show how earlier releases in this ledger restrict this one.")
 @click.option("--since", type=click.Path(), help="Warn about schema changes since this release folder (databases).")
 @click.option("--strict", is_flag=True, help="Exit with code 2 if any warning is not accepted by the policy.")
-@click.option("--picture", type=click.Path(), help="Write the privacy–utility curve as an SVG file (edge perturbation only).")
+@click.option(
+    "--picture", type=click.Path(), help="Write the privacy–utility curve as an SVG file (edge perturbation only)."
+)
 @click.option(
     "--engine",
     type=click.Choice(["local", "spark"]),
@@ -47,9 +50,8 @@ def command(
 ) -> None:
     """Validate POLICY and show which method would run and why. Reads the data, writes nothing.
 
-    Where the source is a table in a file or a database its rows are read, to judge the rules under 'keep' and to look for
-    columns that would undo the release; then it says so. Nothing is written.
-    """
+    Where the source is a table in a file or a database its rows are read, to judge the rules under 'keep' and to look
+    for columns that would undo the release; then it says so. Nothing is written."""
     from sfumato.ui.cli._output import print_json
     from sfumato.workflow.forecast import forecast_publish
 
@@ -74,7 +76,9 @@ def _draw(plan: Plan, file: str) -> None:
 
     drawn = plan.method.picture(plan.policy)
     if not drawn:
-        raise PolicyError(f"{plan.method.name} has no picture", where="--picture", hint="graphs with edge-perturbation have one")
+        raise PolicyError(
+            f"{plan.method.name} has no picture", where="--picture", hint="graphs with edge-perturbation have one"
+        )
     try:
         with open(file, "x", encoding="utf-8") as out:
             out.write(drawn)

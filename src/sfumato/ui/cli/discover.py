@@ -22,13 +22,23 @@ from sfumato.ui.cli._options import READING, settings_of
     type=click.Choice(["create", "fill", "clone"]),
     help="How the target gets its tables; without it a clone, where both databases are of one kind.",
 )
-@click.option("--most-rows", "most", type=click.IntRange(1_000), help="Analyze a random sample of about this many rows per table.")
+@click.option(
+    "--most-rows", "most", type=click.IntRange(1_000), help="Analyze a random sample of about this many rows per table."
+)
 @click.option("--rows-only", is_flag=True, help="Ignore keys and constraints declared in the database.")
 @READING
-@click.option("--out", "-o", type=click.Path(), help="Write the policy to this new file (mode 0600) instead of printing it.")
+@click.option(
+    "--out", "-o", type=click.Path(), help="Write the policy to this new file (mode 0600) instead of printing it."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 def command(
-    source: str, policy: str | None, rows_only: bool, reading: tuple[str, ...], out: str | None, as_json: bool, **where: Any
+    source: str,
+    policy: str | None,
+    rows_only: bool,
+    reading: tuple[str, ...],
+    out: str | None,
+    as_json: bool,
+    **where: Any,
 ) -> None:
     """Draft a policy for SOURCE: column roles, hierarchies, and rules that hold in the data.
 

@@ -31,7 +31,9 @@ def list_entries(file: str, as_json: bool) -> None:
             click.echo(f"{entry['number']:>3}  {entry['when']}  one person was removed from the stored data")
             continue
         promises = "; ".join(f"{name} {level}" for name, level in entry["found"].items())
-        click.echo(f"{entry['number']:>3}  {entry['when']}  {entry['records']:>9,} records  {entry['method']:<12} {promises}")
+        click.echo(
+            f"{entry['number']:>3}  {entry['when']}  {entry['records']:>9,} records  {entry['method']:<12} {promises}"
+        )
 
 
 @command.command("show", context_settings=SETTINGS)
@@ -59,7 +61,10 @@ def show(file: str, number: int, out: str | None, as_json: bool) -> None:
     if as_json:
         print_json(detail)
         return
-    click.echo(f"release {number} of {entry.when}, {entry.body['records']:,} records, {entry.body['counterfeits']:,} counterfeits")
+    click.echo(
+        f"release {number} of {entry.when}, {entry.body['records']:,} records, {entry.body['counterfeits']:,}"
+        " counterfeits"
+    )
     print_findings(Certificate.from_json(entry.body["certificate"]).findings)
     for name, size in files.items():
         click.echo(f"  {name}  {size:,} bytes")
@@ -73,9 +78,8 @@ def show(file: str, number: int, out: str | None, as_json: bool) -> None:
 def verify(file: str, head: str | None, release: str | None, as_json: bool) -> None:
     """Check the hash chain of FILE. Exit code 6 if it is broken.
 
-    Entries that were cut off at its end, and digests that were all computed anew, show only against something that was kept
-    elsewhere: give --head or --release.
-    """
+    Entries that were cut off at its end, and digests that were all computed anew, show only against something that was
+    kept elsewhere: give --head or --release."""
     from pathlib import Path
 
     from sfumato.ui.cli._output import print_json
@@ -85,7 +89,9 @@ def verify(file: str, head: str | None, release: str | None, as_json: bool) -> N
     entry = None if release is None else ledger.verify_release(Path(release))
     last = ledger.head()
     if as_json:
-        print_json({"holds": True, "entries": count, "head": last} | ({} if entry is None else {"release": entry.number}))
+        print_json(
+            {"holds": True, "entries": count, "head": last} | ({} if entry is None else {"release": entry.number})
+        )
         return
     forgotten = sum(one.forgets for one in ledger.entries())
     said = f"The hash chain is intact: {count_text(count - forgotten, 'release')}"
@@ -101,11 +107,13 @@ def verify(file: str, head: str | None, release: str | None, as_json: bool) -> N
 @click.option("--original", type=click.Path(), help="Original data with the key column (default: the policy's source).")
 @click.option("--new-ledger", is_flag=True, help="Create FILE. It must not exist.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
-def import_release(file: str, policy: str, published: str, original: str | None, new_ledger: bool, as_json: bool) -> None:
+def import_release(
+    file: str, policy: str, published: str, original: str | None, new_ledger: bool, as_json: bool
+) -> None:
     """Add PUBLISHED, a table anonymized with another tool, to the ledger FILE. POLICY describes its columns.
 
-    It is judged like every other release, together with all of them, and entered whether it holds or not: it is published already.
-    """
+    It is judged like every other release, together with all of them, and entered whether it holds or not: it is
+    published already."""
     from sfumato.ui.cli._output import print_findings, print_json
     from sfumato.workflow.import_release import import_release as adopt
 
@@ -124,10 +132,10 @@ def import_release(file: str, policy: str, published: str, original: str | None,
 def forget(file: str, key: str, as_json: bool) -> None:
     """Delete the person with KEY from the ledger's private data. Published releases stay unchanged.
 
-    KEY is the value of the policy's 'key:' column, or several values with commas between them; with 'person:' also the name of the
-    person, all of whose rows are forgotten. Take the person out of the data, too: somebody who is still there comes back as a new
-    person with the next release. What remains is that one person, without a name, is behind a row of each published release.
-    """
+    KEY is the value of the policy's 'key:' column, or several values with commas between them; with 'person:' also the
+    name of the person, all of whose rows are forgotten. Take the person out of the data, too: somebody who is still
+    there comes back as a new person with the next release. What remains is that one person, without a name, is behind a
+    row of each published release."""
     from sfumato.history.ledger.forgetting import forget as take_out
     from sfumato.ui.cli._output import print_json
 

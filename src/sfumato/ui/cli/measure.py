@@ -13,10 +13,18 @@ from sfumato.ui.cli._options import ENGINE, READING
 @click.command("measure", context_settings=SETTINGS)
 @click.argument("folder", metavar="DIR", type=click.Path())
 @click.option("--original", required=True, help="The original data.")
-@click.option("--queries", type=click.IntRange(1), default=200, show_default=True, help="COUNT queries in the workload.")
-@click.option("--dimension", type=click.IntRange(1), default=2, show_default=True, help="Columns each query asks about.")
-@click.option("--selectivity", type=click.FloatRange(0, 1), default=0.1, show_default=True, help="Share that qualifies.")
-@click.option("--percentage", type=click.FloatRange(0, 1), help="Share of each column's values a query accepts (sub-tables).")
+@click.option(
+    "--queries", type=click.IntRange(1), default=200, show_default=True, help="COUNT queries in the workload."
+)
+@click.option(
+    "--dimension", type=click.IntRange(1), default=2, show_default=True, help="Columns each query asks about."
+)
+@click.option(
+    "--selectivity", type=click.FloatRange(0, 1), default=0.1, show_default=True, help="Share that qualifies."
+)
+@click.option(
+    "--percentage", type=click.FloatRange(0, 1), help="Share of each column's values a query accepts (sub-tables)."
+)
 @click.option("--analysis", is_flag=True, help="Also means, correlations and distances of distributions and pairs.")
 @click.option("--predict", help="Also train models on the release that predict this column, judged on original rows.")
 @click.option("--held-out", help="Rows that are in no training data, for --predict.")

@@ -19,7 +19,9 @@ from sfumato.ui.cli._options import ACCEPT_ROLES, READING, SEED, policy_of
 @ACCEPT_ROLES
 @READING
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
-def command(policy: str, data: str | None, reading: tuple[str, ...], accept_roles: bool, as_json: bool, **options: Any) -> None:
+def command(
+    policy: str, data: str | None, reading: tuple[str, ...], accept_roles: bool, as_json: bool, **options: Any
+) -> None:
     """Show original and published values of a few rows under POLICY. Writes nothing."""
     from sfumato.ui.cli._output import print_json, progress_bar
     from sfumato.workflow.forecast import preview

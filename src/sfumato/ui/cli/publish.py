@@ -20,8 +20,12 @@ if TYPE_CHECKING:
 @click.argument("policy", type=click.Path())
 @click.option("--data", help="Read the data from this file or URL instead of the policy's source.")
 @click.option("--out", required=True, type=click.Path(), help="The release folder to write.")
-@click.option("--seed", type=SEED, help=f"Seed for a repeatable run. Anyone who knows it can undo the release. {SEED_RULE}")
-@click.option("--ledger", type=click.Path(), help="Add the release to this ledger and audit it with all earlier releases.")
+@click.option(
+    "--seed", type=SEED, help=f"Seed for a repeatable run. Anyone who knows it can undo the release. {SEED_RULE}"
+)
+@click.option(
+    "--ledger", type=click.Path(), help="Add the release to this ledger and audit it with all earlier releases."
+)
 @click.option("--new-ledger", is_flag=True, help="Create the ledger. Without this option the ledger must exist.")
 @click.option("--sign", type=click.Path(), help="Sign the release with this Ed25519 private key (PEM file, mode 0600).")
 @click.option("--jobs", type=click.IntRange(1), help="Number of parallel workers.")
@@ -44,7 +48,8 @@ if TYPE_CHECKING:
 def command(
     policy: str, out: str, replace: bool, no_report: bool, as_json: bool, verbose: bool, format_: Any, **options: Any
 ) -> None:
-    """Anonymize the data of POLICY, audit the result and write a release folder. For a database, also load the target."""
+    """Anonymize the data of POLICY, audit the result and write a release folder. For a database, also load the
+    target."""
     from sfumato.core.errors import PolicyError
     from sfumato.release.folder import STATEMENT
     from sfumato.ui.cli._options import engine_of

@@ -9,16 +9,22 @@ from sfumato.ui.cli import SETTINGS
 
 @click.command("recover", context_settings=SETTINGS)
 @click.argument("folder", metavar="DIR", type=click.Path())
-@click.option("--confidence", type=click.FloatRange(0.5, 0.999), default=0.95, show_default=True, help="Of the intervals.")
 @click.option(
-    "--pattern", "patterns", multiple=True, metavar="NAME", help="Also copies of a pattern: square, pentagon, clique-of-5 …"
+    "--confidence", type=click.FloatRange(0.5, 0.999), default=0.95, show_default=True, help="Of the intervals."
+)
+@click.option(
+    "--pattern",
+    "patterns",
+    multiple=True,
+    metavar="NAME",
+    help="Also copies of a pattern: square, pentagon, clique-of-5 …",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 def command(folder: str, confidence: float, patterns: tuple[str, ...], as_json: bool) -> None:
     """Estimate figures of the original graph or table behind the release in DIR, with standard errors.
 
-    Only the published files are used. Path lengths and diameter cannot be recovered from flipped ties, and that is said.
-    """
+    Only the published files are used. Path lengths and diameter cannot be recovered from flipped ties, and that is
+    said."""
     from sfumato.ui.cli._output import print_json
     from sfumato.workflow.estimate import recover_folder
 

@@ -20,9 +20,9 @@ from sfumato.ui.cli import SETTINGS
 def command(folder: str, original: str | None, out: str | None, **asked: Any) -> None:
     """Write one self-contained page about the release in DIR.
 
-    Without the original it says only what the published files say (DIR/report.html). With --original it is the data holder's
-    private report, written to --out. A certificate that does not agree with the published files is not printed.
-    """
+    Without the original it says only what the published files say (DIR/report.html). With --original it is the data
+    holder's private report, written to --out. A certificate that does not agree with the published files is not
+    printed."""
     from sfumato.workflow.report import write_report
 
     if original is None and any(asked.values()):

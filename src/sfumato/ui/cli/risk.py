@@ -20,15 +20,21 @@ if TYPE_CHECKING:
 @click.option("--sensitive", default="", help="Columns whose spread over the classes is measured.")
 @click.option("--person", default="", help="The columns that name a person, who may stand in several rows.")
 @click.option("--weights", help="A column of survey weights.")
-@click.option("--fraction", type=click.FloatRange(0, 1, min_open=True), help="The share of the population that the table holds.")
+@click.option(
+    "--fraction", type=click.FloatRange(0, 1, min_open=True), help="The share of the population that the table holds."
+)
 @click.option("--population", help="The population itself, a file with the same quasi-identifiers.")
-@click.option("--largest", type=click.IntRange(1, 5), default=3, show_default=True, help="Columns in a combination, at most.")
+@click.option(
+    "--largest", type=click.IntRange(1, 5), default=3, show_default=True, help="Columns in a combination, at most."
+)
 @click.option("--out", type=click.Path(), help="Write the page with pictures here.")
 @click.option("--records", type=click.Path(), help="Write the risk of every record here (CSV), readable by you alone.")
 @READING
 @ENGINE
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
-def command(source: str, qi: str, sensitive: str, out: str | None, records: str | None, as_json: bool, **options: Any) -> None:
+def command(
+    source: str, qi: str, sensitive: str, out: str | None, records: str | None, as_json: bool, **options: Any
+) -> None:
     """Say how identifying the table in SOURCE is as it stands: who is at risk, by which columns, and for whom.
 
     No policy is needed and no row leaves the machine. What is written (page, records) is as private as the table.
@@ -41,7 +47,9 @@ def command(source: str, qi: str, sensitive: str, out: str | None, records: str 
     options["person"] = options["person"].split(",") if options["person"] else None
     options["read"] = settings_of(options.pop("reading"))
     options["engine"] = engine_of(options.pop("engine"), options.pop("master"))
-    found = risk(source, qi.split(",") if qi else None, sensitive=sensitive.split(",") if sensitive else None, **options)
+    found = risk(
+        source, qi.split(",") if qi else None, sensitive=sensitive.split(",") if sensitive else None, **options
+    )
     if out is not None:
         replace_file(Path(out), found.page().encode(), private=True)
     if records is not None:

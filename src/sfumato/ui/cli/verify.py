@@ -33,9 +33,8 @@ def command(
 ) -> None:
     """Audit the release in DIR from its published files.
 
-    Exit code 0: nothing is violated. 1: something is violated. A question mark means not assessed: more evidence is needed, and
-    the guarantee does not count as true.
-    """
+    Exit code 0: nothing is violated. 1: something is violated. A question mark means not assessed: more evidence is
+    needed, and the guarantee does not count as true."""
     from sfumato.release.attack import attacks_on_folder
     from sfumato.ui.cli._options import engine_of, original_of
     from sfumato.ui.cli._output import print_json, print_summary

@@ -46,7 +46,18 @@ _THEMES = {
     "migraine": ["triptan", "ibuprofen", "ear-plugs", "caffeine-tablets"],
     "pregnancy": ["folic-acid", "iron", "test-kit", "nausea-bands"],
 }
-_EVERYDAY = ["toothpaste", "shampoo", "vitamin-c", "plasters", "hand-cream", "sun-lotion", "cough-drops", "tea", "soap", "tissues"]
+_EVERYDAY = [
+    "toothpaste",
+    "shampoo",
+    "vitamin-c",
+    "plasters",
+    "hand-cream",
+    "sun-lotion",
+    "cough-drops",
+    "tea",
+    "soap",
+    "tissues",
+]
 
 
 class BasketDemo(Scenario):
@@ -75,8 +86,8 @@ class BasketDemo(Scenario):
         )
         again = ReExecution(target=release, original=original).run()
         say(
-            f"Attack: one who also knows everybody's items and this program finds {percent_text(again['rows_found'])} of the rows "
-            f"(promised: at most {percent_text(again['promised'])})."
+            f"Attack: one who also knows everybody's items and this program finds {percent_text(again['rows_found'])}"
+            f" of the rows (promised: at most {percent_text(again['promised'])})."
         )
         return report
 
@@ -108,7 +119,8 @@ method: {edge-perturbation: {}}
 
 
 class SocialGraph(Scenario):
-    """Fifteen hundred people in circles of friends; planted accounts lose their victims, analysts keep their figures."""
+    """Fifteen hundred people in circles of friends; planted accounts lose their victims, analysts keep their
+    figures."""
 
     name: ClassVar[str] = "graph"
     title: ClassVar[str] = "A club publishes who knows whom"
@@ -136,7 +148,10 @@ class SocialGraph(Scenario):
             for kind in (Walk, IntervalWalk):
                 played = kind(target=str(data), mu=chance, planted=12, victims=20, trials=5, limit=10**7).run()
                 found = percent_text(played["success_rate"])
-                say(f"Attack {kind.name:<13} at flip probability {chance:<7g} finds its accounts in {found} of the trials.")
+                say(
+                    f"Attack {kind.name:<13} at flip probability {chance:<7g} finds its accounts in {found} of the"
+                    " trials."
+                )
 
 
 def friendships(people: int, seed: int = 1503) -> list[tuple[str, str]]:

@@ -57,4 +57,6 @@ def verified_line(verdict: Audit, how: str) -> str:
     """What the audit of the folder came to."""
     if verdict.violated:
         return f"Verified {how}: a violation was found."
-    return f"Verified {how}: " + ("everything holds." if verdict.complete else "no violation; not everything was assessed.")
+    return f"Verified {how}: " + (
+        "everything holds." if verdict.complete else "no violation; not everything was assessed."
+    )

@@ -8,8 +8,8 @@ Sequential
 
 Versatile
 ---------
-`versatile`: a health department whose rules speak about pairs and triples of columns, none of which is simply "sensitive".
-"""
+`versatile`: a health department whose rules speak about pairs and triples of columns, none of which is simply
+"sensitive"."""
 
 from __future__ import annotations
 
@@ -46,8 +46,40 @@ protect:
 utility: {minimize: loss, suppress_at_most: 2%}
 """
 
-_FIRST = ["Ada", "Ben", "Cleo", "Dora", "Emil", "Fay", "Gus", "Hana", "Ivo", "Jun", "Kai", "Lea", "Max", "Nora", "Otto", "Pia"]
-_LAST = ["Abel", "Berg", "Conti", "Duval", "Evans", "Ferri", "Gallo", "Holm", "Ito", "Jansen", "Klein", "Lopez", "Nagy", "Olsen"]
+_FIRST = [
+    "Ada",
+    "Ben",
+    "Cleo",
+    "Dora",
+    "Emil",
+    "Fay",
+    "Gus",
+    "Hana",
+    "Ivo",
+    "Jun",
+    "Kai",
+    "Lea",
+    "Max",
+    "Nora",
+    "Otto",
+    "Pia",
+]
+_LAST = [
+    "Abel",
+    "Berg",
+    "Conti",
+    "Duval",
+    "Evans",
+    "Ferri",
+    "Gallo",
+    "Holm",
+    "Ito",
+    "Jansen",
+    "Klein",
+    "Lopez",
+    "Nagy",
+    "Olsen",
+]
 _WARDS = {
     "cardiology": ["angina", "arrhythmia", "heart failure", "hypertension"],
     "surgery": ["appendicitis", "fracture", "gallstones", "hernia"],
@@ -113,11 +145,24 @@ key: person
 """
 QUARTERS = {"2026-03-31": (0, 1000), "2026-06-30": (20, 1060), "2026-09-30": (45, 1110), "2026-12-31": (70, 1170)}
 """What each quarter is about, and who is in the registry by then: everybody from the first number to the second."""
-_ILLNESSES = ["angina", "asthma", "diabetes", "epilepsy", "flu", "fracture", "hepatitis", "hernia", "measles", "migraine", "stroke"]
+_ILLNESSES = [
+    "angina",
+    "asthma",
+    "diabetes",
+    "epilepsy",
+    "flu",
+    "fracture",
+    "hepatitis",
+    "hernia",
+    "measles",
+    "migraine",
+    "stroke",
+]
 
 
 class Registry(Scenario):
-    """Four quarters of one registry with a ledger: people come and leave, and every quarter is judged with all before it."""
+    """Four quarters of one registry with a ledger: people come and leave, and every quarter is judged with all before
+    it."""
 
     name: ClassVar[str] = "sequential"
     title: ClassVar[str] = "A registry publishes every quarter"
@@ -138,12 +183,20 @@ class Registry(Scenario):
             publication = publish(folder / f"policy-{number}.yaml", progress=progress, new_ledger=number == 1)
             release = publication.write(folder / f"release-{number}")
             said, fakes = publication.certificate.records, publication.release.form.to_public().get("counterfeits", 0)
-            say(f"{day}: {said.published:,} people published, {said.suppressed:,} suppressed, {fakes:,} counterfeit records added.")
+            say(
+                f"{day}: {said.published:,} people published, {said.suppressed:,} suppressed, {fakes:,} counterfeit"
+                " records added."
+            )
         tell(publication, say, release)
-        say(verified_line(verify(release, original=data, ledger=ledger), "with the original data and all four releases"))
+        say(
+            verified_line(verify(release, original=data, ledger=ledger), "with the original data and all four releases")
+        )
         for column, figures in JoinAttack(ledger=str(ledger)).run().items():
             full = figures["full"]
-            say(f"Attack: joining {figures['releases']} releases on {column} puts {full['people_below']:,} people below the level.")
+            say(
+                f"Attack: joining {figures['releases']} releases on {column} puts {full['people_below']:,} people below"
+                " the level."
+            )
             say(f"        At least {full['linkability']} different values stay possible for everybody.")
         say(f"The series as a picture: {folder / 'release-4.private.html'}")
         return release / "report.html"
@@ -193,7 +246,11 @@ knows: ["zip -> county"]                             # any map tells this
 method: {utility-aware: {}}
 """
 _NAMES = ["hospital", "age", "gender", "zip", "county", "race", "icd9", "surgeon"]
-_QUESTIONS = ["count where age = 60-69 and icd9 = diabetes", "count where hospital = H2 and gender = F", "count where race = asian"]
+_QUESTIONS = [
+    "count where age = 60-69 and icd9 = diabetes",
+    "count where hospital = H2 and gender = F",
+    "count where race = asian",
+]
 
 
 class Versatile(Scenario):
@@ -238,5 +295,7 @@ def versatile_discharges(count: int, seed: int = 2010) -> list[list[str]]:
         surgeon = f"S{(hospital * 9 + int(rng.integers(0, 18))) % 45:02d}"
         gender = "F" if rng.random() < 0.5 else "M"
         who = ["white", "black", "hispanic", "asian"][race]
-        rows.append([f"H{hospital}", f"{age}0-{age}9", gender, f"{71000 + zip_code}", f"C{county}", who, illness, surgeon])
+        rows.append(
+            [f"H{hospital}", f"{age}0-{age}9", gender, f"{71000 + zip_code}", f"C{county}", who, illness, surgeon]
+        )
     return rows

@@ -1,4 +1,5 @@
-"""`testdata`: a faculty's student records become test data in which every business rule is still true and nobody is in it.
+"""`testdata`: a faculty's student records become test data in which every business rule is still true and nobody is in
+it.
 
 
 Patterns
@@ -55,8 +56,40 @@ protect:
 method: {obfuscation: {}}
 """
 
-_FIRST = ["Ada", "Ben", "Cleo", "Dora", "Emil", "Fay", "Gus", "Hana", "Ivo", "Jun", "Kai", "Lea", "Max", "Nora", "Otto", "Pia"]
-_LAST = ["Abel", "Berg", "Conti", "Duval", "Evans", "Ferri", "Gallo", "Holm", "Ito", "Jansen", "Klein", "Lopez", "Nagy", "Olsen"]
+_FIRST = [
+    "Ada",
+    "Ben",
+    "Cleo",
+    "Dora",
+    "Emil",
+    "Fay",
+    "Gus",
+    "Hana",
+    "Ivo",
+    "Jun",
+    "Kai",
+    "Lea",
+    "Max",
+    "Nora",
+    "Otto",
+    "Pia",
+]
+_LAST = [
+    "Abel",
+    "Berg",
+    "Conti",
+    "Duval",
+    "Evans",
+    "Ferri",
+    "Gallo",
+    "Holm",
+    "Ito",
+    "Jansen",
+    "Klein",
+    "Lopez",
+    "Nagy",
+    "Olsen",
+]
 
 
 class TestData(Scenario):
@@ -72,7 +105,8 @@ class TestData(Scenario):
         with data.open("w", newline="", encoding="utf-8") as file:
             writer = csv.writer(file, lineterminator="\n")
             writer.writerow(
-                ["name", "phone_number", "department", "registration_date", "graduation_date", "courses_grade", "thesis_grade",
+                ["name", "phone_number", "department", "registration_date", "graduation_date", "courses_grade",
+                "thesis_grade",
                  "final_grade", "fee"]
             )  # fmt: skip
             writer.writerows(students(2000))
@@ -99,7 +133,9 @@ def students(count: int, seed: int = 1503) -> list[list[str]]:
         department = str(rng.choice(["history", "physics", "law", "music"], p=[0.4, 0.3, 0.2, 0.1]))
         grades = [str(int(final[place]) + half), str(int(final[place]) - half), str(int(final[place]))]
         phone = f"05{rng.choice(list('0247'))}{int(phones[place]):07d}"
-        rows.append([name, phone, department, begin.isoformat(), end.isoformat(), *grades, str(int(rng.integers(5, 60)))])
+        rows.append(
+            [name, phone, department, begin.isoformat(), end.isoformat(), *grades, str(int(rng.integers(5, 60)))]
+        )
     return rows
 
 
@@ -166,13 +202,15 @@ def members(count: int, seed: int = 1503) -> list[list[str]]:
 
 SCHEMA = """
 CREATE TABLE customer (
-  id INTEGER PRIMARY KEY, name TEXT NOT NULL, email TEXT NOT NULL UNIQUE, phone TEXT, referred_by INTEGER REFERENCES customer (id));
+  id INTEGER PRIMARY KEY, name TEXT NOT NULL, email TEXT NOT NULL UNIQUE, phone TEXT,
+    referred_by INTEGER REFERENCES customer (id));
 CREATE TABLE newsletter (email TEXT PRIMARY KEY, since DATE NOT NULL);
 CREATE TABLE invoice (
   id INTEGER PRIMARY KEY, customer_id INTEGER NOT NULL REFERENCES customer (id), ordered DATE NOT NULL, paid DATE,
   total DECIMAL(10,2) NOT NULL CHECK (total >= 0), CHECK (ordered <= paid));
 CREATE TABLE invoice_line (
-  invoice_id INTEGER NOT NULL REFERENCES invoice (id), line INTEGER NOT NULL, article TEXT NOT NULL, price DECIMAL(10,2) NOT NULL,
+  invoice_id INTEGER NOT NULL REFERENCES invoice (id), line INTEGER NOT NULL, article TEXT NOT NULL,
+    price DECIMAL(10,2) NOT NULL,
   PRIMARY KEY (invoice_id, line));
 """
 
@@ -199,7 +237,24 @@ keep:
 method: {relational: {}}
 """
 
-_NAMES = ["Ada", "Ben", "Cleo", "Dora", "Emil", "Fay", "Gus", "Hana", "Ivo", "Jun", "Kai", "Lea", "Max", "Nora", "Otto", "Pia"]
+_NAMES = [
+    "Ada",
+    "Ben",
+    "Cleo",
+    "Dora",
+    "Emil",
+    "Fay",
+    "Gus",
+    "Hana",
+    "Ivo",
+    "Jun",
+    "Kai",
+    "Lea",
+    "Max",
+    "Nora",
+    "Otto",
+    "Pia",
+]
 
 
 class DatabaseDemo(Scenario):
@@ -230,7 +285,9 @@ class DatabaseDemo(Scenario):
         say(f"Loaded {len(loaded.rows)} tables into {folder / 'test.db'}.")
         tell(publication, say, release)
         verdict = verify(
-            release, original=f"sqlite:///{production.absolute()}", target=f"sqlite:///{(folder / 'test.db').absolute()}"
+            release,
+            original=f"sqlite:///{production.absolute()}",
+            target=f"sqlite:///{(folder / 'test.db').absolute()}",
         )
         say(verified_line(verdict, "with the original and the loaded database"))
         return release / "report.html"
@@ -258,6 +315,10 @@ def _invoice(database: sqlite3.Connection, number: int, customer: int, rng: np.r
     ordered = dt.date(2022, 1, 1) + dt.timedelta(days=int(rng.integers(0, 1000)))
     paid = (ordered + dt.timedelta(days=int(rng.integers(0, 45)))).isoformat() if rng.random() < 0.9 else None
     prices = [int(cents) for cents in rng.integers(100, 5000, rng.integers(1, 6))]
-    database.execute("INSERT INTO invoice VALUES (?, ?, ?, ?, ?)", (number, customer, ordered.isoformat(), paid, sum(prices) / 100))
-    lines = [(number, line, f"article {int(rng.integers(1, 90))}", cents / 100) for line, cents in enumerate(prices, start=1)]
+    database.execute(
+        "INSERT INTO invoice VALUES (?, ?, ?, ?, ?)", (number, customer, ordered.isoformat(), paid, sum(prices) / 100)
+    )
+    lines = [
+        (number, line, f"article {int(rng.integers(1, 90))}", cents / 100) for line, cents in enumerate(prices, start=1)
+    ]
     database.executemany("INSERT INTO invoice_line VALUES (?, ?, ?, ?)", lines)

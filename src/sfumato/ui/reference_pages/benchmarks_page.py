@@ -1,4 +1,5 @@
-"""Generate ``docs/reference/benchmarks.md``: tables and plots from ``benchmarks/results``, with the command for each."""
+"""Generate ``docs/reference/benchmarks.md``: tables and plots from ``benchmarks/results``, with the command for
+each."""
 
 from __future__ import annotations
 
@@ -14,8 +15,8 @@ PLOTS = ("quality-adult", "optimal-adult-k-loss", "optimal-adult-k-seconds")
 """Pictures of the page."""
 OPENING = """# Benchmarks
 
-Figures of real runs. CPU seconds are of whole processes, start-up included. Ratios of one run are more reliable than seconds,
-because the machine (two cores) was shared. `benchmarks/README.md` says how to run everything.
+Figures of real runs. CPU seconds are of whole processes, start-up included. Ratios of one run are more reliable than
+seconds, because the machine (two cores) was shared. `benchmarks/README.md` says how to run everything.
 """
 
 
@@ -39,7 +40,10 @@ def _peers() -> Iterator[str]:
     yield "The ratio is below 1 where Sfumato loses less."
     yield "*Violations* counts rows of ARX that break the requirement when the file is read as it is."
     yield ""
-    yield "| table | records | requirement | Sfumato loss | ARX loss | ratio | Sfumato CPU s | ARX CPU s | violations of ARX |"
+    yield (
+        "| table | records | requirement | Sfumato loss | ARX loss | ratio | Sfumato CPU s | ARX CPU s | violations of"
+        " ARX |"
+    )
     yield "| --- | ---: | --- | ---: | ---: | ---: | ---: | ---: | ---: |"
     for (table, claims, ours), row in sorted(newest.items(), key=lambda entry: (entry[0][0], _numbers(entry[0][1]))):
         other = newest.get((table, claims, False))
@@ -47,8 +51,8 @@ def _peers() -> Iterator[str]:
             ratio = float(row["loss"]) / float(other["loss"])
             broken = int(other["below_k"] or 0) + int(other["broken"] or 0)
             yield (
-                f"| {table} | {int(row['rows']):,} | {claims} | {float(row['loss']):.4f} | {float(other['loss']):.4f} | "
-                f"{ratio:.3f} | {float(row['cpu']):.0f} | {float(other['cpu']):.0f} | {broken:,} |"
+                f"| {table} | {int(row['rows']):,} | {claims} | {float(row['loss']):.4f} | {float(other['loss']):.4f} |"
+                f" {ratio:.3f} | {float(row['cpu']):.0f} | {float(other['cpu']):.0f} | {broken:,} |"
             )
     yield from ("", "`python benchmarks/compared.py run FOLDER --other 'COMMAND'`", "")
 
@@ -64,7 +68,10 @@ def _growth() -> Iterator[str]:
     sizes = sorted({size for _, size in newest})
     yield "## Growth with the number of rows"
     yield ""
-    yield f"Census-like people, seven quasi-identifiers, k = 5, method mondrian, both reports, measured {rows[-1]['date']}."
+    yield (
+        "Census-like people, seven quasi-identifiers, k = 5, method mondrian, both reports, measured"
+        f" {rows[-1]['date']}."
+    )
     yield "The baseline is polars: read, encode, group and write the same file."
     yield ""
     yield "| rows | baseline CPU s | publish CPU s | peak memory | verify CPU s |"
@@ -90,7 +97,9 @@ def _loss() -> Iterator[str]:
     yield ""
     yield "| requirement | " + " | ".join(shown) + " |"
     yield "| --- | " + " | ".join("---:" for _ in shown) + " |"
-    for claims in sorted({claims for claims, _ in best}, key=lambda text: (len(text.split(",")), float(text[2:].split(",")[0]))):
+    for claims in sorted(
+        {claims for claims, _ in best}, key=lambda text: (len(text.split(",")), float(text[2:].split(",")[0]))
+    ):
         cells = (f"{best[claims, method]:.4f}" if (claims, method) in best else "–" for method in shown)
         yield f"| {claims} | " + " | ".join(cells) + " |"
     yield from ("", "![Loss against CPU seconds of the search on Adult](curves/quality-adult.svg)", "")
@@ -118,7 +127,14 @@ def _database() -> Iterator[str]:
     yield "| rows | MB | load s | load / COPY | read s | read / COPY |"
     yield "| ---: | ---: | ---: | ---: | ---: | ---: |"
     for row in _rows("database-load"):
-        cells = (f"{int(row['rows']):,}", row["megabytes"], row["load"], row["load/COPY"], row["read"], row["read/COPY"])
+        cells = (
+            f"{int(row['rows']):,}",
+            row["megabytes"],
+            row["load"],
+            row["load/COPY"],
+            row["read"],
+            row["read/COPY"],
+        )
         yield "| " + " | ".join(cells) + " |"
     yield from (
         "",

@@ -6,11 +6,11 @@ are facts of this module; an entry without them is shown without them, and a tes
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from sfumato.core.registry import catalogue
+from sfumato.core.wording import summary_of
 from sfumato.io.source import Source
 from sfumato.models.base import Model
 from sfumato.release.attack import Attack
@@ -38,7 +38,10 @@ MODELS: Mapping[str, tuple[str, str]] = {
         "at_least ≤ published/population ≤ at_most in every class",
         "{delta-presence: {at_least: 0.1, at_most: 0.5}}",
     ),
-    "differential-privacy": ("P(R(D) ∈ S) ≤ e^ε P(R(D′) ∈ S) + δ", "{differential-privacy: {epsilon: 2, delta: 0.00001}}"),
+    "differential-privacy": (
+        "P(R(D) ∈ S) ≤ e^ε P(R(D′) ∈ S) + δ",
+        "{differential-privacy: {epsilon: 2, delta: 0.00001}}",
+    ),
     "edge-privacy": ("ln((1 − μ)/μ) ≤ ε for edge perturbation", "{edge-privacy: {epsilon: 1}}"),
     "entropy-diversity": ("−Σ p ln p ≥ ln l", "{entropy-diversity: {l: 2}}"),
     "k-anonymity": ("\\|E\\| ≥ k", "{k-anonymity: {k: 5}}"),
@@ -51,7 +54,10 @@ MODELS: Mapping[str, tuple[str, str]] = {
         "distinct: values ≥ l; frequency: max p ≤ 1/l; entropy: −Σ p ln p ≥ ln l; recursive: r₁ < c (r_l + … + r_m)",
         "{l-diversity: {l: 3, kind: frequency}}",
     ),
-    "neighbourhood": ("(1 + TV)/2 ≤ success, TV over edges to known nodes", "{neighbourhood: {known: 5, success_at_most: 0.8}}"),
+    "neighbourhood": (
+        "(1 + TV)/2 ≤ success, TV over edges to known nodes",
+        "{neighbourhood: {known: 5, success_at_most: 0.8}}",
+    ),
     "node-privacy": (
         "ε-differential privacy for neighboring graphs that differ in one node's edges",
         "{node-privacy: {epsilon: 1.0}}",
@@ -132,28 +138,42 @@ METRICS: Mapping[str, str] = {
 def catalogue_page() -> str:
     """Return the whole page."""
     lines = [OPENING, "## Privacy models", "", *_models(), "## Methods", "", *_methods(), "## Metrics", ""]
-    lines += ["`sfumato measure DIR --original DATA` prints them. Those that need no original are in the certificate.", ""]
+    lines += [
+        "`sfumato measure DIR --original DATA` prints them. Those that need no original are in the certificate.",
+        "",
+    ]
     lines += ["| name | definition | formula | goal | range | paper |", "| --- | --- | --- | --- | --- | --- |"]
     for name, cls in catalogue("metrics", Metric).items():
         paper = getattr(cls, "paper", "") or "–"
-        lines.append(f"| `{name}` | {_first(cls)} | {METRICS.get(name, '–')} | {cls.goal} | {cls.range} | {_cited(paper)} |")
+        lines.append(
+            f"| `{name}` | {_first(cls)} | {METRICS.get(name, '–')} | {cls.goal} | {cls.range} | {_cited(paper)} |"
+        )
     lines += ["", "## Attacks", "", *_attacks(), "## Kinds of data", ""]
-    lines += [f"- `kind: {name}`: {_first(cls)} See [policy](policy.md#data)." for name, cls in catalogue("io", Source).items()]
+    lines += [
+        f"- `kind: {name}`: {_first(cls)} See [policy](policy.md#data)."
+        for name, cls in catalogue("io", Source).items()
+    ]
     lines += ["", "## Demonstrations", ""]
-    lines += [f"- `sfumato demo --scenario {name}`: {_first(cls)}" for name, cls in catalogue("demos", Scenario).items()]
+    lines += [
+        f"- `sfumato demo --scenario {name}`: {_first(cls)}" for name, cls in catalogue("demos", Scenario).items()
+    ]
     return "\n".join(lines) + "\n"
 
 
 def _models() -> Iterator[str]:
     for name, cls in catalogue("models", Model).items():
         formula, example = MODELS.get(name, ("", ""))
-        yield from _entry(name, cls, {"Formula": formula, "Data": ", ".join(cls.kinds)}, f"protect: [{example}]" if example else "")
+        yield from _entry(
+            name, cls, {"Formula": formula, "Data": ", ".join(cls.kinds)}, f"protect: [{example}]" if example else ""
+        )
 
 
 def _methods() -> Iterator[str]:
     for name, cls in catalogue("methods", Method).items():
         cost, example = METHODS.get(name, ("", ""))
-        yield from _entry(name, cls, {"Cost": cost, "Data": ", ".join(cls.kinds)}, f"method: {example}" if example else "")
+        yield from _entry(
+            name, cls, {"Cost": cost, "Data": ", ".join(cls.kinds)}, f"method: {example}" if example else ""
+        )
 
 
 def _attacks() -> Iterator[str]:
@@ -196,4 +216,4 @@ def _default(field: Any) -> str:
 
 def _first(cls: Any) -> str:
     """Return the first sentence or paragraph of a docstring."""
-    return " ".join((inspect.getdoc(cls) or "").split("\n\n")[0].split())
+    return summary_of(cls)

@@ -85,7 +85,9 @@ def folder_example() -> tuple[dict[str, Any], dict[str, Any]]:
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place) / "release"
         publish(Policy.parse(_POLICY), _DATA).write(folder, report=False)
-        return tuple(json.loads((folder / name).read_text(encoding="utf-8")) for name in ("certificate.json", "manifest.json"))
+        return tuple(
+            json.loads((folder / name).read_text(encoding="utf-8")) for name in ("certificate.json", "manifest.json")
+        )
 
 
 def certificate_page() -> str:
@@ -132,10 +134,17 @@ def exit_codes_page() -> str:
     lines = [
         "# Exit codes",
         "",
-        "Every error is one line on standard error: `error: what — where — what to try`. It contains no value of a person.",
+        (
+            "Every error is one line on standard error: `error: what — where — what to try`. It contains no value of a"
+            " person."
+        ),
         "",
     ]
-    lines += ["| code | meaning | raised in Python |", "| ---: | --- | --- |", "| 0 | success; `verify`: nothing is violated | – |"]
+    lines += [
+        "| code | meaning | raised in Python |",
+        "| ---: | --- | --- |",
+        "| 0 | success; `verify`: nothing is violated | – |",
+    ]
     found: dict[int, list[str]] = {}
     for name, cls in vars(errors).items():
         if isinstance(cls, type) and issubclass(cls, SfumatoError):

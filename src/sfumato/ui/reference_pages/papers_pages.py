@@ -1,8 +1,7 @@
 """Generate ``docs/explanation/papers/``: places in the code, reproduced figures and errata of each paper.
 
-What lives where is read from the citations in the code (``[sequential Def. 4.2]``, ``paper = "…"``), so it stays true; the errata
-are a list of their own (``docs/explanation/papers/errata.yaml``), each with the test that shows it.
-"""
+What lives where is read from the citations in the code (``[sequential Def. 4.2]``, ``paper = "…"``), so it stays true;
+the errata are a list of their own (``docs/explanation/papers/errata.yaml``), each with the test that shows it."""
 
 from __future__ import annotations
 
@@ -50,7 +49,10 @@ CURVES: dict[str, list[tuple[str, str]]] = {
             "obfuscation-figure-9",
             "Figure 9: solver blocks are cheapest at q = 100 to 200, as in the paper; exact samplers need 0.0024 s",
         ),
-        ("obfuscation-figure-10", "Figure 10: diversity against the block; LM grows with it, LM* is at IG's level from q = 5 on"),
+        (
+            "obfuscation-figure-10",
+            "Figure 10: diversity against the block; LM grows with it, LM* is at IG's level from q = 5 on",
+        ),
         ("obfuscation-figure-11", "Figure 11: time is linear in the number of records"),
     ],
     "boundaries": [],
@@ -86,7 +88,7 @@ NOT_REPRODUCED = {
     "multitype": "The text at hand has no figures; results are compared with its sentences. Figure 5.6 on Adult.",
     "sequential": "The text at hand has no figures; results are compared with its sentences.",
 }
-_CITED = re.compile(r"\[(" + "|".join(PAPERS) + r")[ ,]+([^\]]+)\]")
+_CITED = re.compile(r"\[(" + "|".join(PAPERS) + r")[\s,#]+([^\]]+)\]")
 _DECLARED = re.compile(r'paper: ClassVar\[str\] = "(' + "|".join(PAPERS) + r') ([^"]+)"')
 
 
@@ -99,8 +101,11 @@ def citations() -> dict[str, dict[str, list[str]]]:
             continue
         text = path.read_text(encoding="utf-8")
         for key, place in [*_CITED.findall(text), *_DECLARED.findall(text)]:
-            found[key][" ".join(place.split())].add(path.relative_to(ROOT).as_posix())
-    return {key: {place: sorted(files) for place, files in sorted(places.items(), key=_order)} for key, places in found.items()}
+            found[key][" ".join(place.replace("#", " ").split())].add(path.relative_to(ROOT).as_posix())
+    return {
+        key: {place: sorted(files) for place, files in sorted(places.items(), key=_order)}
+        for key, places in found.items()
+    }
 
 
 def _order(entry: tuple[str, Any]) -> tuple[list[float], str]:
@@ -130,7 +135,10 @@ def index_page() -> str:
         "# The papers",
         "",
         "Sfumato implements five documents. Each page says where a definition or algorithm is in the code.",
-        "It lists what was reproduced and what was not. It also lists errors of the document, each with the test that shows it.",
+        (
+            "It lists what was reproduced and what was not. It also lists errors of the document, each with the test"
+            " that shows it."
+        ),
         "",
         "| paper | cited in | errata |",
         "| --- | --- | --- |",

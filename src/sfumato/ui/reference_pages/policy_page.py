@@ -12,6 +12,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from sfumato.core.registry import catalogue
+from sfumato.core.wording import summary_of
 from sfumato.data.check_digits import NUMBERS
 from sfumato.io.source import Source
 from sfumato.models.base import Model
@@ -29,8 +30,8 @@ A policy is a YAML file. It says what must stay private and what must stay true.
 This page lists every key, its values and its default.
 
 - `sfumato check policy.yaml` says what a policy would do. It reports all errors at once, with file and line.
-- `sfumato schema > policy.schema.json` writes a JSON schema. An editor completes keys if the first line of the policy is
-  `# yaml-language-server: $schema=policy.schema.json`.
+- `sfumato schema > policy.schema.json` writes a JSON schema. An editor completes keys if the first line of the policy
+  is `# yaml-language-server: $schema=policy.schema.json`.
 - YAML is read strictly. Duplicate and unknown keys are errors. `NO`, `on` and `01234` stay text.
 - Relative paths are relative to the policy file.
 
@@ -48,17 +49,29 @@ KEYS = {
     "utility": "What the release is optimized for, and the suppression limit.",
     "ledger": "The ledger of the series. See [several releases](../explanation/releases.md).",
     "key": "The private columns that identify a record in every release of a ledger. They are never published.",
-    "person": "The columns that identify a person, if one person may have several rows. See [people](../explanation/people.md).",
-    "population": "The population that the table samples, for `k-map`, `delta-presence` and journalist or marketer risk. "
-    "See [survey weights](../how-to/survey-weights.md).",
+    "person": (
+        "The columns that identify a person, if one person may have several rows. See"
+        " [people](../explanation/people.md)."
+    ),
+    "population": (
+        "The population that the table samples, for `k-map`, `delta-presence` and journalist or marketer risk. "
+        "See [survey weights](../how-to/survey-weights.md)."
+    ),
     "series": "How the releases of a ledger belong together. See [several releases](../explanation/releases.md).",
-    "accept": "Warnings of `check` that the data holder has reviewed, by their identifiers, each with a reason if given. "
-    "A sensitive column that no requirement names (`unprotected:NAME`) needs a reason.",
-    "effort": "How long a search may take: `quick`, `balanced` (the default) or `thorough`. `check` says how long each takes. "
-    "A balanced search ends when twice the work would take less than 2 % off the loss. More effort never loses more.",
+    "accept": (
+        "Warnings of `check` that the data holder has reviewed, by their identifiers, each with a reason if given. "
+        "A sensitive column that no requirement names (`unprotected:NAME`) needs a reason."
+    ),
+    "effort": (
+        "How long a search may take: `quick`, `balanced` (the default) or `thorough`. `check` says how long each takes."
+        " A balanced search ends when twice the work would take less than 2 % off the loss. More effort never loses"
+        " more."
+    ),
     "title": "The name of the data set, shown on reports.",
-    "plugins": "Python code that constraints and domains call. It is off unless the environment allows it. "
-    "See [write a plugin](../how-to/plugin.md).",
+    "plugins": (
+        "Python code that constraints and domains call. It is off unless the environment allows it. "
+        "See [write a plugin](../how-to/plugin.md)."
+    ),
 }
 ROLES = {
     "identifier": "names people; never published",
@@ -67,31 +80,43 @@ ROLES = {
     "other": "published unchanged and not protected; `check` warns where that is dangerous",
     "replaced": "published with new values from a `domain` that satisfy `keep`",
     "drop": "left out of the release",
-    "review": "somebody has to decide: `check` and `publish` refuse until another role is written, or `--accept-roles` takes "
-    "what is `proposed`",
+    "review": (
+        "somebody has to decide: `check` and `publish` refuse until another role is written, or `--accept-roles` takes "
+        "what is `proposed`"
+    ),
 }
 HIERARCHIES = {
     "absent": "text is published unchanged or suppressed (`*`); numbers get intervals at round numbers",
     "`flat`": "published unchanged or suppressed, numbers too",
     "`ranges`": "numbers: any interval `lo-hi` between values that occur",
     "`{intervals: [5, 10, 20]}`": "numbers in nested bins: 40-44, 40-49, 40-59, then `*`",
-    "`{cuts: [0, 18, 30, 65, 120]}`": "numbers in bins between chosen points, such as 18-29; the outer points are the ends. "
-    "Several lists, from fine to coarse, give several levels: "
-    "`{cuts: [[0, 18, 30, 65, 120], [0, 30, 120]]}`",
+    "`{cuts: [0, 18, 30, 65, 120]}`": (
+        "numbers in bins between chosen points, such as 18-29; the outer points are the ends. "
+        "Several lists, from fine to coarse, give several levels: "
+        "`{cuts: [[0, 18, 30, 65, 120], [0, 30, 120]]}`"
+    ),
     "`{prefix: 5}`": "codes that lose one character per level: `7100*`, `710**`, …",
     "`{dates: [month, year]}`": "days by `week`, `month`, `quarter`, `year`, `decade`, from fine to coarse",
-    "`regions.csv`": "a file: one row per leaf, `leaf;level1;…;root`, `;` or `,` between, no header, UTF-8; or a file of Amnesia",
-    "`{top: 90}`, `{bottom: 18}`": "top and bottom coding: values from 90 are always published as `≥90`, values up to 18 as `≤18`",
+    "`regions.csv`": (
+        "a file: one row per leaf, `leaf;level1;…;root`, `;` or `,` between, no header, UTF-8; or a file of Amnesia"
+    ),
+    "`{top: 90}`, `{bottom: 18}`": (
+        "top and bottom coding: values from 90 are always published as `≥90`, values up to 18 as `≤18`"
+    ),
     "`{round: 5}`": "the nearest multiple of 5, always; numbers stay numbers",
-    "`{recode: {NY: East, CA: West}}`": "values are always replaced by a table, or by a file with rows `old;new`. The last "
-    "four can be combined with each other and with one hierarchy: `{bottom: 18, top: 90, intervals: [5, 10]}`",
+    "`{recode: {NY: East, CA: West}}`": (
+        "values are always replaced by a table, or by a file with rows `old;new`. The last "
+        "four can be combined with each other and with one hierarchy: `{bottom: 18, top: 90, intervals: [5, 10]}`"
+    ),
     "`{Italy: {South: [Bari, Lecce]}}`": "a nested tree with one root",
 }
 DOMAINS = {
     "`{integers: [80, 100]}`": "whole numbers, both ends included",
     "`{decimals: [0, 99.9], places: 1}`": "numbers with this number of decimal places (default 2)",
     "`{dates: [1990-01-01, 2012-12-31]}`": "days",
-    "`{timestamps: [2020-01-01 00:00:00, 2020-12-31 23:59:00], step: minute}`": "times by second (default), minute, hour or day",
+    "`{timestamps: [2020-01-01 00:00:00, 2020-12-31 23:59:00], step: minute}`": (
+        "times by second (default), minute, hour or day"
+    ),
     '`{pattern: "[A-Z]{2}[0-9]{4}", longest: 64}`': "texts that match a regular expression",
     "`{values: [s, m, l]}`": "a list",
     "`{like: city}`": "the values of a column; the list of values is then public",
@@ -192,7 +217,7 @@ def _data() -> Iterator[str]:
     for name, cls in catalogue("io", Source).items():
         yield f"### `kind: {name}`"
         yield ""
-        yield (cls.__doc__ or "").splitlines()[0]
+        yield summary_of(cls)
         yield ""
         yield from table(cls)
         yield from _example("data" if name == "table" else name)
@@ -201,17 +226,33 @@ def _data() -> Iterator[str]:
 def _columns() -> Iterator[str]:
     yield KEYS["columns"]
     yield ""
-    yield from ("| role | meaning |", "| --- | --- |", *(f"| `{role}` | {meaning} |" for role, meaning in ROLES.items()), "")
+    yield from (
+        "| role | meaning |",
+        "| --- | --- |",
+        *(f"| `{role}` | {meaning} |" for role, meaning in ROLES.items()),
+        "",
+    )
     yield from table(Column)
     yield from _example("columns")
     yield from ("### `hierarchy`", "", "How values may be generalized.", "")
-    yield from ("| write | means |", "| --- | --- |", *(f"| {spec} | {meaning} |" for spec, meaning in HIERARCHIES.items()), "")
+    yield from (
+        "| write | means |",
+        "| --- | --- |",
+        *(f"| {spec} | {meaning} |" for spec, meaning in HIERARCHIES.items()),
+        "",
+    )
     yield "In a file or a nested tree every value of the data must be a leaf. An error counts those that are not."
     yield ""
     yield from _example("hierarchies")
     yield from ("### `boundary`", "")
-    yield "The generalization boundary. No value is generalized beyond the first boundary node above it. `[Apulia, Tuscany]` names"
-    yield "nodes; `{level: 2}` is a level counted from the leaves. Values without a boundary node may be generalized to the root."
+    yield (
+        "The generalization boundary. No value is generalized beyond the first boundary node above it. `[Apulia,"
+        " Tuscany]` names"
+    )
+    yield (
+        "nodes; `{level: 2}` is a level counted from the leaves. Values without a boundary node may be generalized to"
+        " the root."
+    )
     yield ""
     yield from (
         "### `domain`",
@@ -219,7 +260,12 @@ def _columns() -> Iterator[str]:
         "The values that a `replaced` column is drawn from. `weights: original` draws values as often as they occur.",
         "",
     )
-    yield from ("| write | values |", "| --- | --- |", *(f"| {spec} | {meaning} |" for spec, meaning in DOMAINS.items()), "")
+    yield from (
+        "| write | values |",
+        "| --- | --- |",
+        *(f"| {spec} | {meaning} |" for spec, meaning in DOMAINS.items()),
+        "",
+    )
     yield from (
         "### `dates`",
         "",
@@ -234,14 +280,15 @@ def _protect() -> Iterator[str]:
     yield ""
     yield from _example("claims")
     words = ", ".join(
-        f"`{level}-{word}` ({cls.name})" for level, (word, (cls, _)) in enumerate(sorted(short_forms().items()), start=2)
+        f"`{level}-{word}` ({cls.name})"
+        for level, (word, (cls, _)) in enumerate(sorted(short_forms().items()), start=2)
     )
     yield f"A requirement in one line may end with: {words}."
     yield ""
     for name, cls in catalogue("models", Model).items():
         yield f"### `{name}`"
         yield ""
-        yield (cls.__doc__ or "").splitlines()[0] + f" For {', '.join(sorted(cls.kinds))}."
+        yield summary_of(cls) + f" For {', '.join(sorted(cls.kinds))}."
         yield ""
         yield from table(cls)
 
@@ -253,7 +300,7 @@ def _method() -> Iterator[str]:
     for name, cls in catalogue("methods", Method).items():
         yield f"### `method: {name}`"
         yield ""
-        yield (cls.__doc__ or "").splitlines()[0]
+        yield summary_of(cls)
         yield ""
         yield from table(cls)
 

@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Mapping
 
 import sfumato
 from sfumato import __all__ as names
+from sfumato.core.wording import summary_of
 
 GROUPS: Mapping[str, tuple[str, ...]] = {
     "One call": ("anonymize", "k_anonymize", "check", "risk", "discover", "Anonymizer"),
     "Publish and verify": ("publish", "verify", "measure", "judge", "Publication"),
-    "Policy": ("Policy", "PolicyDraft", "k_anonymity", "l_diversity", "p_sensitivity", "t_closeness", "claim", "requirement"),
+    "Policy": (
+        "Policy",
+        "PolicyDraft",
+        "k_anonymity",
+        "l_diversity",
+        "p_sensitivity",
+        "t_closeness",
+        "claim",
+        "requirement",
+    ),
     "Hierarchies": ("Hierarchy", "intervals", "cuts", "prefix", "dates", "order", "known_list"),
     "Explore": ("explore", "Sweep", "Exploration"),
     "Use a release": ("estimate", "recover", "recover_table"),
@@ -24,7 +33,12 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
 
 def python_page() -> str:
     """Return the whole page."""
-    lines = ["# Python", "", "`import sfumato as sf` offers these names. Everything else may change between versions.", ""]
+    lines = [
+        "# Python",
+        "",
+        "`import sfumato as sf` offers these names. Everything else may change between versions.",
+        "",
+    ]
     grouped = {heading: [name for name in group if name in names] for heading, group in GROUPS.items()}
     known = {name for group in grouped.values() for name in group}
     grouped["More"] = [name for name in names if name not in known]
@@ -45,4 +59,4 @@ def _home(name: str) -> str:
 
 
 def _summary(name: str) -> str:
-    return " ".join((inspect.getdoc(getattr(sfumato, name)) or "").split("\n\n")[0].split())
+    return summary_of(getattr(sfumato, name))

@@ -15,6 +15,5 @@ The studio: the whole work in a browser, on one's own machine.
     app        pages, edits and files put together
     server     the port, the token, the browser
 
-There is no privacy logic in this room. Everything a page shows was returned by plan, publish, verify, measure, risk, discover or
-explore, and everything it changes is the policy file, which can be seen and taken away at any moment.
-"""
+There is no privacy logic in this room. Everything a page shows was returned by plan, publish, verify, measure, risk,
+discover or explore, and everything it changes is the policy file, which can be seen and taken away at any moment."""

@@ -6,19 +6,20 @@ Guard
 The guard at the door: only the browser that was given the token may ask, and only pages of this server may make it act.
 
 Threats and answers
-    A page of another site in the same browser: requests that change something need an Origin of this server; the cookie is
-    SameSite=Strict, so such a request carries none.
-    A name that points at this machine (DNS rebinding): Host must be the loopback address, with our port.
-    Another user of the machine: without the start-up token nothing is answered; it is compared in constant time and never logged.
-    Another server on this machine, which the browser sends our cookie to: it is random, not the token, and ends with this run.
-    A policy of a stranger: files that it names outside the project folder are refused (`core.confinement`).
-    A body without end: forms say how large they are, files are counted while they arrive.
-    Script in data: nothing but our own files may run (Content-Security-Policy), every value is escaped, no answer is sniffed.
+    A page of another site in the same browser: requests that change something need an Origin of this server; the cookie
+    is SameSite=Strict, so such a request carries none. A name that points at this machine (DNS rebinding): Host must be
+    the loopback address, with our port. Another user of the machine: without the start-up token nothing is answered; it
+    is compared in constant time and never logged. Another server on this machine, which the browser sends our cookie
+    to: it is random, not the token, and ends with this run. A policy of a stranger: files that it names outside the
+    project folder are refused (`core.confinement`). A body without end: forms say how large they are, files are counted
+    while they arrive. Script in data: nothing but our own files may run (Content-Security-Policy), every value is
+    escaped, no answer is sniffed.
 
 Invariants
     I1  No request reaches a page before Host, token and, for whatever is no reading, Origin were found right.
     I2  Every answer carries the headers, refusals included.
-    I3  Of an error that nobody foresaw only its kind is told, to the page and to the log: its words may hold values of people.
+    I3  Of an error that nobody foresaw only its kind is told, to the page and to the log: its words may hold values of
+        people.
 """
 
 from __future__ import annotations
@@ -179,8 +180,12 @@ def studio(project: Project, *, token: str, port: int) -> Studio:
     rooms = Rooms(project, desk)
     files = StaticFiles(directory=str(resources.files("sfumato.ui.studio").joinpath("static")), follow_symlink=False)
     routes = [Mount("/static", files), *rooms.routes()]
-    app = Starlette(routes=routes, exception_handlers={SfumatoError: rooms.refused, 404: rooms.absent}, lifespan=_lifespan(desk))
-    return Studio(Guard(app, token=token, hosts=(f"127.0.0.1:{port}", f"localhost:{port}"), folder=project.folder), desk)
+    app = Starlette(
+        routes=routes, exception_handlers={SfumatoError: rooms.refused, 404: rooms.absent}, lifespan=_lifespan(desk)
+    )
+    return Studio(
+        Guard(app, token=token, hosts=(f"127.0.0.1:{port}", f"localhost:{port}"), folder=project.folder), desk
+    )
 
 
 def _lifespan(desk: Desk) -> Callable[[Starlette], Any]:
@@ -197,7 +202,9 @@ class Rooms:
 
     def __init__(self, project: Project, desk: Desk) -> None:
         self.project, self.desk = project, desk
-        self.pages = {name: cls() for name, cls in sorted(catalogue("studio pages", Page).items(), key=lambda item: item[1].order)}
+        self.pages = {
+            name: cls() for name, cls in sorted(catalogue("studio pages", Page).items(), key=lambda item: item[1].order)
+        }
         loader = PackageLoader("sfumato.ui.studio", "templates")
         self.templates = Environment(
             loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
@@ -250,12 +257,21 @@ class Rooms:
             model = await asyncio.to_thread(page.model, visit)
             status = 409 if isinstance(error, Changed) else 422
             return HTMLResponse(self.render(page, visit, model, error), status)
-        return RedirectResponse(next_ or str(request.url.path) + (f"?{request.url.query}" if request.url.query else ""), 303)
+        return RedirectResponse(
+            next_ or str(request.url.path) + (f"?{request.url.query}" if request.url.query else ""), 303
+        )
 
     def render(self, page: Page, visit: Visit, model: dict[str, Any], error: SfumatoError | None = None) -> str:
         tabs = [other for other in self.pages.values() if other.about == page.about]
         told = None if error is None else {"what": error.what, "where": error.where, "hint": error.hint}
-        given = {"page": page, "subject": visit.subject, "tabs": tabs, "error": told, "version": __version__, "query": visit.query}
+        given = {
+            "page": page,
+            "subject": visit.subject,
+            "tabs": tabs,
+            "error": told,
+            "version": __version__,
+            "query": visit.query,
+        }
         return self.templates.get_template(f"{page.name}.html").render(m=model, **given)
 
     def visit(self, request: Request) -> Visit:
@@ -291,7 +307,9 @@ class Rooms:
         if request.headers.get("hx-current-url"):
             return Response(status_code=204, headers={"HX-Refresh": "true"})
         came = urlsplit(request.headers.get("referer", ""))
-        ours = came.netloc == request.headers.get("host") and came.path.startswith("/") and not came.path.startswith("//")
+        ours = (
+            came.netloc == request.headers.get("host") and came.path.startswith("/") and not came.path.startswith("//")
+        )
         return RedirectResponse(came.path + (f"?{came.query}" if came.query else "") if ours else "/", 303)
 
     async def report(self, name: str, request: Request) -> Response:

@@ -1,15 +1,17 @@
 """The desk: work that takes longer than a page may take, in processes of its own.
 
-A *job* is one process with one pipe. It tells how far it is, can be cancelled at any moment, and leaves nothing behind: its
-temporary files lie in a scratch folder that is removed when it ends, however it ends. The server remembers jobs, so a page that is
-loaded again finds its job where it was. Questions that pages ask and work that people begin stand in two lanes; in each only a few
-run at a time and the others wait for their turn, so that memory stays bounded however many pages are open.
+A *job* is one process with one pipe. It tells how far it is, can be cancelled at any moment, and leaves nothing behind:
+its temporary files lie in a scratch folder that is removed when it ends, however it ends. The server remembers jobs, so
+a page that is loaded again finds its job where it was. Questions that pages ask and work that people begin stand in two
+lanes; in each only a few run at a time and the others wait for their turn, so that memory stays bounded however many
+pages are open.
 
 Invariants
     I1  A job that was cancelled or that died leaves no scratch folder.
     I2  What a worker says is JSON; nothing is unpickled that came out of data.
     I3  At most `PLACES` jobs of a lane run at once.
-    I4  An error without a sentence of its own is named by its kind alone, so that no value of a person reaches a page or a log.
+    I4  An error without a sentence of its own is named by its kind alone, so that no value of a person reaches a page
+        or a log.
 """
 
 from __future__ import annotations
@@ -81,7 +83,13 @@ class Job:
         running = self.state == "running"
         spent = time.monotonic() - self.began if running else self.seconds
         left = spent / self.share - spent if running and self.share > 0.02 else None
-        told = {"name": self.name, "title": self.title, "subject": self.subject, "state": self.state, "stage": self.stage}
+        told = {
+            "name": self.name,
+            "title": self.title,
+            "subject": self.subject,
+            "state": self.state,
+            "stage": self.stage,
+        }
         figures = {
             "share": round(self.share, 3),
             "seconds": round(spent, 1),
@@ -97,9 +105,12 @@ class Desk:
     def __init__(self, project: Project) -> None:
         self.project = project
         self.secrets: dict[str, str] = {}
-        """Addresses with a login, by the variables that policies name them with; kept in memory as long as the studio runs."""
+        """Addresses with a login, by the variables that policies name them with; kept in memory as long as the studio
+        runs."""
         self.jobs: dict[str, Job] = {}
-        self._context = multiprocessing.get_context("forkserver")  # workers are forked from one that has imported the house
+        self._context = multiprocessing.get_context(
+            "forkserver"
+        )  # workers are forked from one that has imported the house
         self._context.set_forkserver_preload(
             [*(f"sfumato.ui.studio.work.{name}" for name in work_modules()), "sfumato.ui.studio.preloaded"]
         )
@@ -175,7 +186,11 @@ class Desk:
         job.ended = time.monotonic()
         job.seconds = job.ended - job.began
         if job.state == "running":
-            job.error = {"what": "the worker ended without a word", "where": "", "hint": "there may not be enough memory"}
+            job.error = {
+                "what": "the worker ended without a word",
+                "where": "",
+                "hint": "there may not be enough memory",
+            }
             job.state = "failed"
         shutil.rmtree(job.scratch or "", ignore_errors=True)  # I1
 
@@ -236,7 +251,9 @@ class Desk:
 
 def work_modules() -> list[str]:
     """What workers may be asked to do, by the names of the files."""
-    return sorted(file.name[:-3] for file in resources.files("sfumato.ui.studio.work").iterdir() if not file.name.startswith("_"))
+    return sorted(
+        file.name[:-3] for file in resources.files("sfumato.ui.studio.work").iterdir() if not file.name.startswith("_")
+    )
 
 
 def _nothing() -> None:
@@ -281,7 +298,10 @@ def _worker(pipe: Connection, work: Work, given: str, scratch: str, secrets: str
     except SfumatoError as error:
         _say(pipe, {"error": {"what": error.what, "where": error.where, "hint": error.hint}})
     except MemoryError:
-        _say(pipe, {"error": {"what": "not enough memory", "where": "", "hint": "close other programs or take fewer columns"}})
+        _say(
+            pipe,
+            {"error": {"what": "not enough memory", "where": "", "hint": "close other programs or take fewer columns"}},
+        )
     except Exception as error:  # I4
         hint = "please report it, with the policy and without the data"
         _say(pipe, {"error": {"what": f"unforeseen: {type(error).__name__}", "where": "", "hint": hint}})

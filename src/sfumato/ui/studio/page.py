@@ -1,8 +1,8 @@
 """A visit to a page: the project, the desk, and the policy or release that the address names.
 
-A page is one file in `pages`: a *model* that JSON can say (its twin under ``.json``), a template that shows it, and what its forms
-change. A form says which text of the policy it was filled in for; when the file changed since, nothing is written.
-"""
+A page is one file in `pages`: a *model* that JSON can say (its twin under ``.json``), a template that shows it, and
+what its forms change. A form says which text of the policy it was filled in for; when the file changed since, nothing
+is written."""
 
 from __future__ import annotations
 

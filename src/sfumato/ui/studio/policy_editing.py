@@ -1,7 +1,8 @@
 """A policy file edited piece by piece: comments, order and quoting stay where they are.
 
-The file is the only state: every page reads it, every edit writes it. Who edits says which text they saw (`digest`); when the file
-has changed since, in another tab or in an editor, the edit is refused instead of undoing what somebody else wrote.
+The file is the only state: every page reads it, every edit writes it. Who edits says which text they saw (`digest`);
+when the file has changed since, in another tab or in an editor, the edit is refused instead of undoing what somebody
+else wrote.
 
 >>> text = "version: 1  # first\\ncolumns:\\n  age: other  # years\\n"
 >>> print(edited(text, ("columns", "age"), {"role": "quasi-identifier", "hierarchy": {"intervals": [5, 10]}}), end="")
@@ -12,10 +13,11 @@ columns:
 
 Switches
 --------
-Rules of a policy that one `#` switches on and off: those that hold in the list, and those that wait in comments beside it.
+Rules of a policy that one `#` switches on and off: those that hold in the list, and those that wait in comments beside
+it.
 
-Discovery writes every rule it found on a line of its own below ``keep:``, the doubtful ones as comments. Switching one changes its
-line and nothing else; where the list is written otherwise, the entry is taken out or added.
+Discovery writes every rule it found on a line of its own below ``keep:``, the doubtful ones as comments. Switching one
+changes its line and nothing else; where the list is written otherwise, the entry is taken out or added.
 
 >>> text = 'version: 1\\nkeep:\\n  - "a < b"  # 400 rows\\n#  - "unique(a)"  # 9 rows\\ndata: x.csv\\n'
 >>> [(each.rule, each.on, each.remark, each.line) for each in switches(text)]
@@ -32,9 +34,11 @@ Whose rows
 ----------
 Whose rows they are, as a form shows and writes it: `person:` of a policy, and the table of people beside the rows.
 
-Nothing of a policy is lost by it: a table of people stays where it is, and what is marked is written in the shortest form.
+Nothing of a policy is lost by it: a table of people stays where it is, and what is marked is written in the shortest
+form.
 
->>> person_entry({"rows": "unlinked"}, {"columns": ["patient"]}), person_entry({"rows": "linked"}, {"columns": ["a", "b"]})
+>>> person_entry({"rows": "unlinked"}, {"columns": ["patient"]}), person_entry({"rows": "linked"}, {"columns": ["a",
+...     "b"]})
 ('patient', {'columns': ['a', 'b'], 'rows': 'linked'})
 """
 
@@ -91,7 +95,8 @@ def edited(text: str, path: Path, value: Any) -> str:
 
 
 def _child(node: Any, part: str | int, empty: Any) -> Any:
-    """The entry below, made when it is not there; a scalar (``age: other``, ``data: people.csv``) opens into a mapping."""
+    """The entry below, made when it is not there; a scalar (``age: other``, ``data: people.csv``) opens into a
+    mapping."""
     if isinstance(node, CommentedMap) and (part not in node or node[part] is None):
         _set(node, part, _plain(empty))
     if isinstance(node, CommentedMap) and isinstance(node[part], str) and isinstance(empty, dict):
@@ -108,7 +113,8 @@ def _set(node: Any, key: Any, value: Any) -> None:
 
 
 def _plain(value: Any) -> Any:
-    """Values as the writer wants them: scalars as text (the strict reader knows nothing else), what is short on one line."""
+    """Values as the writer wants them: scalars as text (the strict reader knows nothing else), what is short on one
+    line."""
     if not isinstance(value, dict | list | tuple):
         return SingleQuotedScalarString(value) if str(value).lower() in _NOTHING else str(value)
     node: CommentedMap | CommentedSeq
@@ -219,7 +225,9 @@ def _scalar(written: str) -> str:
 
 def _remark(written: str, rule: str) -> str:
     """What stands behind the entry as a comment."""
-    places = [at for at in (found.start() for found in re.finditer(r"\s#\s?", written)) if _scalar(written[:at]) == rule]
+    places = [
+        at for at in (found.start() for found in re.finditer(r"\s#\s?", written)) if _scalar(written[:at]) == rule
+    ]
     return written[places[0] :].strip().removeprefix("#").strip() if places else ""
 
 
@@ -260,7 +268,9 @@ def _wanted(text: str, rule: str, on: bool) -> list[str]:
 UNLINKED, LINKED = "unlinked", "linked"
 
 
-def person_shown(tree: Mapping[str, Any], data: Mapping[str, Any], roles: Mapping[str, str], line: int) -> dict[str, Any]:
+def person_shown(
+    tree: Mapping[str, Any], data: Mapping[str, Any], roles: Mapping[str, str], line: int
+) -> dict[str, Any]:
     """What the policy says, and which columns could name people: identifiers, and those that are named already."""
     entry = tree.get("person")
     said = entry if isinstance(entry, Mapping) else {"columns": entry}
@@ -283,7 +293,9 @@ def person_entry(form: Mapping[str, str], several: Mapping[str, list[str]], tabl
         raise PolicyError(f"rows are '{UNLINKED}' or '{LINKED}'", where="person", hint="load the page again")
     if not columns and (together or table):
         why = "a household has members" if together else "a table of people is read beside the rows"
-        raise PolicyError(f"{why}, and no column names a person", where="person", hint="mark the columns that name a person")
+        raise PolicyError(
+            f"{why}, and no column names a person", where="person", hint="mark the columns that name a person"
+        )
     if not columns:
         return REMOVE
     said = {"columns": _short(columns)}

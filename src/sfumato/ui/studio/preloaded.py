@@ -1,4 +1,5 @@
-"""What work looks up by name, loaded once: the process that workers are forked from imports this, and no worker waits for it."""
+"""What work looks up by name, loaded once: the process that workers are forked from imports this, and no worker waits
+for it."""
 
 from __future__ import annotations
 
@@ -18,4 +19,5 @@ ROOMS |= {"checks": Check, "evidence": Evidence, "source audits": SourceAudit}
 LOADED = {room: catalogue(room, base) for room, base in ROOMS.items()}
 REPORTS = save_private
 NOTHING = pa.array([], pa.null())
-"""Who makes its first array asks whether pandas is there, and by asking loads it: once here, and not in every worker."""
+"""Who makes its first array asks whether pandas is there, and by asking loads it: once here, and not in every
+worker."""

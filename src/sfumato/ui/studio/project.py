@@ -1,7 +1,8 @@
 """The project folder: everything the studio may read or write lies directly in it, and nothing outside is ever touched.
 
 Invariants
-    I1  A name is one plain file name: no separators, no dots in front, no control signs; so no name can lead out of the folder.
+    I1  A name is one plain file name: no separators, no dots in front, no control signs; so no name can lead out of the
+        folder.
     I2  Links are not followed: what is no plain file or folder is as good as absent.
     I3  Files appear whole or not at all: written beside, then renamed.
 """
@@ -67,16 +68,22 @@ class Project:
     def path(self, name: str) -> Path:
         """Where a file of this name lies or would lie; refuses whatever could lead elsewhere (I1, I2)."""
         if not is_plain(name):  # I1
-            raise DataError("not a name of a file in this project", where="the project folder", hint="use a plain file name")
+            raise DataError(
+                "not a name of a file in this project", where="the project folder", hint="use a plain file name"
+            )
         place = self.folder / name
         if place.is_symlink():  # I2
-            raise DataError(f"'{name}' is a link", where="the project folder", hint="put the file itself into the folder")
+            raise DataError(
+                f"'{name}' is a link", where="the project folder", hint="put the file itself into the folder"
+            )
         return place
 
     def existing(self, name: str) -> Path:
         place = self.path(name)
         if not place.exists():
-            raise DataError(f"no '{name}' in this project", where="the project folder", hint="look at the list of files")
+            raise DataError(
+                f"no '{name}' in this project", where="the project folder", hint="look at the list of files"
+            )
         return place
 
     def data_files(self) -> list[ProjectFile]:
@@ -94,12 +101,16 @@ class Project:
 
     def releases(self) -> list[str]:
         """Release folders, oldest first."""
-        found = [entry for entry in os.scandir(self.folder) if entry.is_dir(follow_symlinks=False) and is_plain(entry.name)]
+        found = [
+            entry for entry in os.scandir(self.folder) if entry.is_dir(follow_symlinks=False) and is_plain(entry.name)
+        ]
         made = [entry for entry in found if (Path(entry.path) / MANIFEST).is_file()]
         return [entry.name for entry in sorted(made, key=lambda entry: (entry.stat().st_mtime, entry.name))]
 
     def _files(self, endings: tuple[str, ...]) -> list[ProjectFile]:
-        entries = [entry for entry in os.scandir(self.folder) if entry.is_file(follow_symlinks=False) and is_plain(entry.name)]
+        entries = [
+            entry for entry in os.scandir(self.folder) if entry.is_file(follow_symlinks=False) and is_plain(entry.name)
+        ]
         kept = [entry for entry in entries if entry.name.lower().endswith(endings)]
         return [ProjectFile(entry.name, entry.stat().st_size) for entry in sorted(kept, key=lambda entry: entry.name)]
 
@@ -119,14 +130,18 @@ class Project:
         """A file as it arrives, of bounded size; an existing one is not replaced."""
         place = self.path(name)
         if place.exists():
-            raise DataError(f"'{name}' is there already", where="the project folder", hint="rename the file and drop it again")
+            raise DataError(
+                f"'{name}' is there already", where="the project folder", hint="rename the file and drop it again"
+            )
         beside, seen = self.folder / f".{secrets.token_hex(8)}", 0
         try:
             with os.fdopen(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
                 async for chunk in chunks:
                     seen += len(chunk)
                     if seen > most:
-                        raise DataError(f"larger than {most:,} bytes", where=name, hint="copy it into the folder by hand")
+                        raise DataError(
+                            f"larger than {most:,} bytes", where=name, hint="copy it into the folder by hand"
+                        )
                     file.write(chunk)
             beside.replace(place)
         finally:
@@ -161,5 +176,10 @@ def is_plain(name: str) -> bool:
     [True, False, False, False, False, False, False, True]
     """
     return (
-        bool(name) and len(name) <= 200 and name == Path(name).name and name[0] != "." and name.isprintable() and "\\" not in name
+        bool(name)
+        and len(name) <= 200
+        and name == Path(name).name
+        and name[0] != "."
+        and name.isprintable()
+        and "\\" not in name
     )

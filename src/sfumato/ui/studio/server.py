@@ -27,7 +27,12 @@ def serve(folder: str | Path, *, port: int = 0, browser: bool = True, said: Call
     address = f"http://{ADDRESS}:{taken}/?token={token}"
     opened = studio(project, token=token, port=taken)
     config = uvicorn.Config(
-        opened.serve, log_level="error", access_log=False, server_header=False, date_header=False, timeout_graceful_shutdown=3
+        opened.serve,
+        log_level="error",
+        access_log=False,
+        server_header=False,
+        date_header=False,
+        timeout_graceful_shutdown=3,
     )
     opened.warm()
     said(address)

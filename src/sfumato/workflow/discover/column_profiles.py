@@ -1,8 +1,8 @@
 """Tables under examination: every column once as codes, with what kind of values it holds and what its names suggest.
 
 Notation
-    unit      number, day, moment (a time stamp written always alike), text, or nothing (no value at all); columns are compared with
-              columns of the same unit only. Digits with a leading zero are text: a code, no quantity.
+    unit      number, day, moment (a time stamp written always alike), text, or nothing (no value at all); columns are
+              compared with columns of the same unit only. Digits with a leading zero are text: a code, no quantity.
     levels    a column's values as numbers, one per row; whole multiples of 1 / scale when `exact`
     sample    evenly spaced rows on which most candidates die before the full data is looked at
 
@@ -173,7 +173,9 @@ class DataView:
         columns = []
         for table, rows in tables.items():
             if table is None or can_be_named(table):
-                columns += [ColumnView(table, name, rows.text(name), rows.rows) for name in rows.names if can_be_named(name)]
+                columns += [
+                    ColumnView(table, name, rows.text(name), rows.rows) for name in rows.names if can_be_named(name)
+                ]
         judged: dict[str | None, dict[str, TextColumn]] = {table: {} for table in tables}
         for column in columns:
             judged[column.table][column.name] = column.text

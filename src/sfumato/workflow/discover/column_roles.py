@@ -1,14 +1,15 @@
 """Roles and claims: a draft with the reason beside every line, in which nothing unknown is decided.
 
-What each column seems to be comes from `data.personal_columns`, how it may be generalized from the hierarchies that fit. What
-nothing speaks for gets the role *review* with a proposal: only the data holder can say that a column is sensitive or harmless.
+What each column seems to be comes from `data.personal_columns`, how it may be generalized from the hierarchies that
+fit. What nothing speaks for gets the role *review* with a proposal: only the data holder can say that a column is
+sensitive or harmless.
 
 Whose rows they are is proposed where a column clearly names people in several rows (`people_in_rows`), with the reason.
 
 Claims
     k-anonymity   k = 5, or 3 where there are fewer than 200 records
-    l-diversity   l = 3 different values where every sensitive column has at least six and none that more than half of all
-                  people share; else l = 2; not where a sensitive column says only one thing
+    l-diversity   l = 3 different values where every sensitive column has at least six and none that more than half of
+                  all people share; else l = 2; not where a sensitive column says only one thing
 
 
 People in rows
@@ -16,22 +17,23 @@ People in rows
 Whose rows they are: a column that clearly names people, each of whom may stand in several rows.
 
 What speaks for it
-    its name     whom a table is about (`patient`, `customer`), alone or with a word of numbering (`patient_nbr`, `CustomerID`)
-    its values   more than twenty, some of them in several rows, none missing
+    its name     whom a table is about (`patient`, `customer`), alone or with a word of numbering (`patient_nbr`,
+    `CustomerID`) its values   more than twenty, some of them in several rows, none missing
 
-A column is proposed when it is the only one; of several candidates nobody but the data holder can choose, and they are named. Where
-a sensitive column stays the same for nearly everybody with several rows, rows that nothing ties would give it away together, and
-linked rows are proposed.
+A column is proposed when it is the only one; of several candidates nobody but the data holder can choose, and they are
+named. Where a sensitive column stays the same for nearly everybody with several rows, rows that nothing ties would give
+it away together, and linked rows are proposed.
 
 
 Fitting hierarchies
 -------------------
 Hierarchies that fit a column: known lists first, then orders, then what its values look like.
 
-Each way of fitting looks at the distinct values and answers with what may stand under ``hierarchy:`` and a sentence, or not at all.
-Known lists: countries (ISO 3166) to regions (UN M49), states of the US to census divisions, diagnoses (ICD-10, ICD-9) to chapters,
-occupations (ISCO-08) to major groups. Numbers get intervals at round numbers, days months and years, codes prefixes, and words of a
-known scale are joined with their neighbours. Values are written into a policy only where at least five rows carry each of them.
+Each way of fitting looks at the distinct values and answers with what may stand under ``hierarchy:`` and a sentence, or
+not at all. Known lists: countries (ISO 3166) to regions (UN M49), states of the US to census divisions, diagnoses
+(ICD-10, ICD-9) to chapters, occupations (ISCO-08) to major groups. Numbers get intervals at round numbers, days months
+and years, codes prefixes, and words of a known scale are joined with their neighbours. Values are written into a policy
+only where at least five rows carry each of them.
 
 >>> fit_hierarchy("age", ["17", "23", "41", "88", "65", "30", "52"]).hierarchy
 {'intervals': [5, 10, 20]}
@@ -90,7 +92,10 @@ class RoleFinder(Finder):
             reasons.append(person.reason)
         keys |= {"protect": claims, "utility": {"suppress_at_most": "5%"}}
         warnings = (*_of_people(table, looks, policy), *(_warnings(table, looks, fits) if policy is None else ()))
-        said = "roles are proposed from names and values: check which columns an adversary may know, and which are sensitive"
+        said = (
+            "roles are proposed from names and values: check which columns an adversary may know, and which are"
+            " sensitive"
+        )
         return Suggestion(keys, (*_open_questions(looks), said, *reasons), warnings, remarks=remarks)
 
 
@@ -99,7 +104,10 @@ def _open_questions(looks: Sequence[InferredColumn]) -> Iterator[str]:
     asked = [look.name for look in looks if not look.decided]
     if asked:
         columns = "1 column needs" if len(asked) == 1 else f"{len(asked)} columns need"
-        yield f"{columns} a decision (role: review): {', '.join(asked)}; write a role, or take the proposals with --accept-roles"
+        yield (
+            f"{columns} a decision (role: review): {', '.join(asked)}; write a role, or take the proposals with"
+            " --accept-roles"
+        )
 
 
 def _named(look: InferredColumn) -> InferredColumn:
@@ -114,7 +122,10 @@ def _of_people(table: Table, looks: Sequence[InferredColumn], policy: Policy | N
     if policy is not None and policy.person is None and named:
         yield f"'{named[0]}' seems to name people in several rows, and the policy counts rows: say 'person: {named[0]}'"
     elif policy is None and len(named) > 1:
-        yield f"{' and '.join(map(repr, named))} name people in several rows: write 'person:' with the one that the rows are about"
+        yield (
+            f"{' and '.join(map(repr, named))} name people in several rows: write 'person:' with the one that the rows"
+            " are about"
+        )
 
 
 def _fit(table: Table, look: InferredColumn) -> FittedHierarchy | None:
@@ -143,7 +154,9 @@ def _claims(table: Table, looks: Sequence[InferredColumn]) -> tuple[list[dict[st
         varied = all(look.distinct >= 6 and _largest_share(table, look) <= 0.5 for look in secret)
         l = 3 if varied else 2
         claims.append({"l-diversity": {"l": l}})
-        reasons.append(f"l = {l}: whoever is known to be in a class still has one of {l} values in every sensitive column")
+        reasons.append(
+            f"l = {l}: whoever is known to be in a class still has one of {l} values in every sensitive column"
+        )
     return claims, reasons
 
 
@@ -156,7 +169,9 @@ def _warnings(table: Table, looks: Sequence[InferredColumn], fits: dict[str, Fit
     if not known:
         yield "no column looks like something that an outsider knows: say which ones are quasi-identifiers"
     if len(known) > _MANY:
-        yield f"{len(known)} quasi-identifiers are many: the more an outsider knows, the less can be said; leave some out"
+        yield (
+            f"{len(known)} quasi-identifiers are many: the more an outsider knows, the less can be said; leave some out"
+        )
     named = person_columns(looks, table.records)
     for look in looks:
         if (
@@ -165,12 +180,17 @@ def _warnings(table: Table, looks: Sequence[InferredColumn], fits: dict[str, Fit
             and look.distinct < table.rows - look.missing
             and look.kind in ("", "person number")
         ):
-            yield f"'{look.name}' has duplicates: if it identifies people, declare it under 'person:', or classes count rows"
+            yield (
+                f"'{look.name}' has duplicates: if it identifies people, declare it under 'person:', or classes count"
+                " rows"
+            )
         if look.kind == "free text":
             yield f"'{look.name}' is free text, which may say anything about anybody: it is left out"
     for look in known:
         if fits.get(look.name) is None and look.shape == "text" and look.distinct > _VARIED:
-            yield f"'{look.name}' has {look.distinct:,} values and no hierarchy: without one they are kept or suppressed"
+            yield (
+                f"'{look.name}' has {look.distinct:,} values and no hierarchy: without one they are kept or suppressed"
+            )
 
 
 # People in rows
@@ -209,7 +229,8 @@ class ProposedPerson:
         )
         if self.lasting:
             said += (
-                f"; rows: linked, because '{self.lasting[0]}' stays with a person, and rows that nothing ties would give it away"
+                f"; rows: linked, because '{self.lasting[0]}' stays with a person, and rows that nothing ties would"
+                " give it away"
             )
         return said
 
@@ -249,8 +270,10 @@ _SKEWED = 20.0
 _SCALES = (
     "none mild moderate severe", "none low medium high", "very low,low,medium,high,very high", "low middle high",
     "small medium large",
-    "never rarely sometimes often always", "no seldom sometimes often", "poor fair good very_good excellent", "bad average good",
-    "strongly disagree,disagree,neutral,agree,strongly agree", "very dissatisfied,dissatisfied,neutral,satisfied,very satisfied",
+    "never rarely sometimes often always", "no seldom sometimes often", "poor fair good very_good excellent",
+    "bad average good",
+    "strongly disagree,disagree,neutral,agree,strongly agree",
+    "very dissatisfied,dissatisfied,neutral,satisfied,very satisfied",
     "not at all,a little,some,a lot", "primary secondary tertiary", "first second third", "minor moderate major",
     "young middle old",
     "child adult", "normal elevated high", "negative trace positive", "light moderate heavy", "never former current",
@@ -287,7 +310,7 @@ def fit_hierarchy(name: str, values: Sequence[str], counts: Sequence[int] = ()) 
     return _numbers(present, missing)
 
 
-# ---- known lists -------------------------------------------------------------------------------------------------------
+# ---- known lists -----------------------------------------------------------------------------------------------------
 
 
 def _known_list(name: str, values: Sequence[str]) -> FittedHierarchy | None:
@@ -307,7 +330,7 @@ def _speaks(known: str, value: str) -> bool:
     return bool(re.fullmatch(r"[A-Z]\d\d\.\w+", value)) if known == "icd" else len(value) > 3
 
 
-# ---- orders ------------------------------------------------------------------------------------------------------------
+# ---- orders ----------------------------------------------------------------------------------------------------------
 
 
 def _scale(name: str, values: Sequence[str]) -> FittedHierarchy | None:
@@ -341,10 +364,14 @@ def _ends(value: str) -> tuple[float, float] | None:
     if match:
         return float(match[1]), float(match[2])
     match = re.fullmatch(r"(?:>|>=|≥)?\s*(\d+(?:\.\d+)?)\s*\+?", value.strip())
-    return (float(match[1]), float("inf")) if match and not value.strip().isdigit() and parse_number(value) is None else None
+    return (
+        (float(match[1]), float("inf"))
+        if match and not value.strip().isdigit() and parse_number(value) is None
+        else None
+    )
 
 
-# ---- looks -------------------------------------------------------------------------------------------------------------
+# ---- looks -----------------------------------------------------------------------------------------------------------
 
 
 def _dates(name: str, values: Sequence[str]) -> FittedHierarchy | None:
@@ -357,9 +384,15 @@ def _dates(name: str, values: Sequence[str]) -> FittedHierarchy | None:
 
 
 def _codes(name: str, values: Sequence[str]) -> FittedHierarchy | None:
-    """Codes of one length, at least one digit in most of them; plain numbers only where the name says that they are places."""
+    """Codes of one length, at least one digit in most of them; plain numbers only where the name says that they are
+    places."""
     lengths = {len(value) for value in values}
-    if len(values) <= 20 or len(lengths) != 1 or not 2 <= (length := lengths.pop()) <= 12 or any("*" in value for value in values):
+    if (
+        len(values) <= 20
+        or len(lengths) != 1
+        or not 2 <= (length := lengths.pop()) <= 12
+        or any("*" in value for value in values)
+    ):
         return None
     placed = any(name_contains(name, word) for word in ("zip", "postal", "postcode", "zipcode", "code"))
     coded = all(re.fullmatch(r"[A-Za-z0-9.-]+", value) for value in values)
@@ -380,14 +413,16 @@ def _numbers(values: Sequence[str], missing: bool) -> FittedHierarchy | None:
     if not missing and high - middle > _SKEWED * max(middle - low, 1e-12):
         return FittedHierarchy("ranges", "a few large numbers: any range may stand for some of them")
     return FittedHierarchy(
-        {"intervals": round_widths(high - low, whole=value_shape(values) == "whole numbers")}, "intervals at round numbers"
+        {"intervals": round_widths(high - low, whole=value_shape(values) == "whole numbers")},
+        "intervals at round numbers",
     )
 
 
 def round_widths(whole_range: float, *, whole: bool) -> list[float]:
     """Three round widths, each a multiple of the one before, the first about a twentieth of the range.
 
-    >>> round_widths(73, whole=True), round_widths(12, whole=True), round_widths(0.9, whole=False), round_widths(80_000, whole=True)
+    >>> round_widths(73, whole=True), round_widths(12, whole=True), round_widths(0.9, whole=False), round_widths(80_000,
+    ...     whole=True)
     ([5, 10, 20], [2, 4, 8], [0.05, 0.1, 0.2], [5000, 10000, 20000])
     """
     power = int(np.floor(np.log10(whole_range / 24)))

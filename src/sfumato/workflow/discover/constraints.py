@@ -4,7 +4,8 @@ Guarantee
     Every proposal holds in every record: the audit's own evaluator has judged it on the full data before it is made.
 
 Departures
-    Aggregates against a constant are proposed switched off, always: a statistic that is kept is a statistic that is published.
+    Aggregates against a constant are proposed switched off, always: a statistic that is kept is a statistic that is
+    published.
 
 Cost: pairs and triples of columns of one unit, most of which die on 2,000 rows; the rest is near-linear in the rows.
 
@@ -77,11 +78,13 @@ def view_of(database: Database) -> DataView:
     return DataView.of({str(name): table for name, table in database.tables.items()})
 
 
-def proposals(view: DataView, progress: Progress = no_progress, failed: Counter[str] | None = None) -> Iterator[Proposal]:
+def proposals(
+    view: DataView, progress: Progress = no_progress, failed: Counter[str] | None = None
+) -> Iterator[Proposal]:
     """Everything that fits a template, is worth a line and holds.
 
-    A template that fails on these values is left out, as is a rule that cannot be read; `failed` counts them by template.
-    """
+    A template that fails on these values is left out, as is a rule that cannot be read; `failed` counts them by
+    template."""
     failed = Counter() if failed is None else failed
     templates = sorted(catalogue("templates", Template).values(), key=lambda cls: cls.order)
     for place, cls in enumerate(templates):
@@ -107,10 +110,14 @@ def _merged(database: Database, view: DataView, found: list[Proposal]) -> list[P
     """Declared rules with the evidence found for them; one that the data breaks stays a line, switched off."""
     known = {each.rule: each for each in found}
     said: list[Proposal] = []
-    for each in proposals_of_schema(database.schema, {str(name): table.rows for name, table in database.tables.items()}):
+    for each in proposals_of_schema(
+        database.schema, {str(name): table.rows for name, table in database.tables.items()}
+    ):
         if each.rule in known:
             each = replace(known[each.rule], declared=True, off="")
-        said.append(each if view.holds(each.rule) else replace(each, off="declared, but a missing value counts as a value here"))
+        said.append(
+            each if view.holds(each.rule) else replace(each, off="declared, but a missing value counts as a value here")
+        )
     known_rules = {one.rule for one in said}
     back = {_reversed(one.rule) for one in said if one.template == "foreign keys"}
     return [*said, *(each for each in found if each.rule not in known_rules | back)]
@@ -138,9 +145,16 @@ def _rules(table: TableFacts) -> Iterator[tuple[str, str]]:
             yield "keys", f"unique({_names(table.name, key)})"
     for link in (*table.foreign_keys, *table.partial_keys):
         if all(map(can_be_named, (table.name, *link.columns, link.parent, *link.parent_columns))):
-            yield "foreign keys", f"{_names(table.name, link.columns)} references {_names(link.parent, link.parent_columns)}"
+            yield (
+                "foreign keys",
+                f"{_names(table.name, link.columns)} references {_names(link.parent, link.parent_columns)}",
+            )
     for column in table.columns:
-        plain = can_be_named(table.name) and can_be_named(column.name) and not any("\\" in choice for choice in column.choices)
+        plain = (
+            can_be_named(table.name)
+            and can_be_named(column.name)
+            and not any("\\" in choice for choice in column.choices)
+        )
         if column.choices and plain:
             listed = ", ".join('"' + choice.replace('"', '\\"') + '"' for choice in column.choices)
             yield "value lists", f"{_names(table.name, (column.name,))} in {{{listed}}}"

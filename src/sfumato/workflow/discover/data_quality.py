@@ -1,7 +1,9 @@
-"""What is odd about a table: what a careful reader would ask about before believing it, with the setting that would mend it.
+"""What is odd about a table: what a careful reader would ask about before believing it, with the setting that would
+mend it.
 
-Nothing here is about privacy and nothing is changed: an oddity is a sentence with a count, and where reading the file otherwise
-would mend it, the setting under ``data:`` that does. Sentences name columns and counts, never values of people.
+Nothing here is about privacy and nothing is changed: an oddity is a sentence with a count, and where reading the file
+otherwise would mend it, the setting under ``data:`` that does. Sentences name columns and counts, never values of
+people.
 
 Cost: one pass over the distinct values of every column, and one sort of the rows.
 
@@ -48,7 +50,8 @@ class Oddity:
 
 
 def find_oddities(table: Table) -> list[Oddity]:
-    """Everything odd: how the file seems to be written, then column by column, then rows and columns that stand twice."""
+    """Everything odd: how the file seems to be written, then column by column, then rows and columns that stand
+    twice."""
     found = [*_written(table)]
     if len(table.names) == 1 and any(sign in table.names[0] for sign in ";\t|"):
         found.append(Oddity("", "there is one column, and its name holds separators: set the right one"))
@@ -61,7 +64,11 @@ def _written(table: Table) -> Iterator[Oddity]:
     """What `io.table_source` suggests."""
     settings = suggested(table.frame)
     if settings.missing:
-        yield Oddity("", f"missing values seem to be written as {', '.join(settings.missing)}", {"missing": list(settings.missing)})
+        yield Oddity(
+            "",
+            f"missing values seem to be written as {', '.join(settings.missing)}",
+            {"missing": list(settings.missing)},
+        )
     for name in settings.decimal_comma:
         yield Oddity(name, "numbers have a decimal comma", {"decimal_comma": [name]})
     for name in settings.thousands:
@@ -90,7 +97,9 @@ def _column(text: TextColumn, rows: int) -> Iterator[tuple[str, Mapping[str, Any
         yield f"{2 * alike if alike == 1 else f'at least {alike + 1:,}'} values differ only in capitals or blanks", {}
 
 
-def _texts(labels: pa.Array, full: np.ndarray, counts: np.ndarray) -> Iterator[tuple[str, np.ndarray, Mapping[str, Any]]]:
+def _texts(
+    labels: pa.Array, full: np.ndarray, counts: np.ndarray
+) -> Iterator[tuple[str, np.ndarray, Mapping[str, Any]]]:
     """Sentences about distinct values, and which of them they are about."""
     blank = _mask(pc.not_equal(pc.utf8_trim_whitespace(labels), labels)) & full
     if blank.any():
@@ -128,7 +137,9 @@ def _twice(table: Table) -> Iterator[Oddity]:
     rows = equivalence_classes_of([table.text(name).codes for name in table.names], rows=table.rows)
     again = table.rows - len(rows)
     if again and len(table.names) > 1:
-        yield Oddity("", f"{_records(again)} {'stands' if again == 1 else 'stand'} in the file already: every column is the same")
+        yield Oddity(
+            "", f"{_records(again)} {'stands' if again == 1 else 'stand'} in the file already: every column is the same"
+        )
     for place, one in enumerate(table.names):
         for two in table.names[place + 1 :]:
             first, second = table.text(one), table.text(two)

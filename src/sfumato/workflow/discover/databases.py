@@ -1,8 +1,8 @@
 """A whole database: a policy of kind `database` with personal columns replaced and the rules that hold.
 
-Only columns that look personal are named; all others are published as they are, and columns that refer to a replaced key follow it.
-What is written has been tried: it binds to the schema, every part can be made, no replaced value survives elsewhere, and what
-`check` will warn about is accepted by name with the reason beside it.
+Only columns that look personal are named; all others are published as they are, and columns that refer to a replaced
+key follow it. What is written has been tried: it binds to the schema, every part can be made, no replaced value
+survives elsewhere, and what `check` will warn about is accepted by name with the reason beside it.
 
 
 Confirming
@@ -16,9 +16,9 @@ Trial
 -----
 A proposed policy tried before it is written: what the method or the schema refuses is left out, with the reason.
 
-Guarantee: the policy that is written binds to the schema, every part of it has an engine, and where that is the constraint solver,
-one block of it was solved for trial, as `check` will do. No large part goes to the solver unless the schema itself asks for it.
-"""
+Guarantee: the policy that is written binds to the schema, every part of it has an engine, and where that is the
+constraint solver, one block of it was solved for trial, as `check` will do. No large part goes to the solver unless the
+schema itself asks for it."""
 
 from __future__ import annotations
 
@@ -97,9 +97,8 @@ def discover_database(
 ) -> Suggestion:
     """Roles and rules for all tables; `policy`, when given, is compared with them.
 
-    `where` holds the URLs of source and target, and the schema; of `sampled` tables only some rows are there, and rules about them
-    are confirmed by the source's server.
-    """
+    `where` holds the URLs of source and target, and the schema; of `sampled` tables only some rows are there, and rules
+    about them are confirmed by the source's server."""
     where = dict(where or {})
     where["mode"], doubts = _mode(where)
     if where["mode"] == "clone":
@@ -119,8 +118,12 @@ def discover_database(
     tree, remarks = _with_questions(tree, proposed, remarks, refused, remedies)
     equations = [_equation(rule, database) for rule in tree.get("keep", ())]
     columns = _replaced(tree["columns"])
-    changed = columns | {name: {} for group in tree["data"].get("consistent", ()) for name in group if name not in columns}
-    rules = without_refused_rules(database, tree, rank_proposals(_yielding(each, changed, database) for each in _leaner(found)))
+    changed = columns | {
+        name: {} for group in tree["data"].get("consistent", ()) for name in group if name not in columns
+    }
+    rules = without_refused_rules(
+        database, tree, rank_proposals(_yielding(each, changed, database) for each in _leaner(found))
+    )
     told = _warnings(database, tree, [each.rule for each in rules if each.active], remedies.accepted)
     rules = _without_broken(rules, tree, told)
     accepted = remedies.accepted | {name: text for name, text in told.items() if not name.startswith(_NEVER_ACCEPTED)}
@@ -129,7 +132,12 @@ def discover_database(
     reasons += [*remedies.reasons, *failure_remarks(failed), *_silent_tables(database)]
     reasons += [*_logins(where), *_samples(database, sampled)]
     return Suggestion(
-        tree, tuple(reasons), tuple(_overlooked(policy, tree["columns"], rules)), tuple(rules), accepted, remarks=remarks
+        tree,
+        tuple(reasons),
+        tuple(_overlooked(policy, tree["columns"], rules)),
+        tuple(rules),
+        accepted,
+        remarks=remarks,
     )
 
 
@@ -150,20 +158,30 @@ def _references(rules: Iterable[Proposal]) -> Iterator[tuple[str, str, str]]:
 
 
 def _with_questions(
-    tree: Mapping[str, Any], proposed: Mapping[str, Any], remarks: Mapping[str, str], refused: Mapping[str, str], remedies: Remedies
+    tree: Mapping[str, Any],
+    proposed: Mapping[str, Any],
+    remarks: Mapping[str, str],
+    refused: Mapping[str, str],
+    remedies: Remedies,
 ) -> tuple[dict[str, Any], dict[str, str]]:
-    """The policy in which nothing that was proposed is lost: what the trial left out, or could not mend, is under review."""
+    """The policy in which nothing that was proposed is lost: what the trial left out, or could not mend, is under
+    review."""
     columns, told = dict(tree["columns"]), dict(remarks)
     together = {name for group in tree["data"].get("consistent", ()) for name in group}
     for name in proposed:
         if name not in columns and name not in together:
             kept = {"proposed": "other"} if proposed[name]["role"] == "review" else {}
-            columns[name], told[name] = {"role": "review", **kept}, f"{told[name]}; {refused.get(name, 'no domain fits')}"
+            columns[name], told[name] = (
+                {"role": "review", **kept},
+                f"{told[name]}; {refused.get(name, 'no domain fits')}",
+            )
     for name, why in remedies.undecided.items():
         if name not in proposed:
             columns[name], told[name] = {"role": "review"}, why
     ordered = dict(sorted(columns.items(), key=lambda pair: _ORDER.index(pair[1]["role"])))
-    return {**tree, "columns": ordered}, told | {name: why for name, why in remedies.remarks.items() if name not in told}
+    return {**tree, "columns": ordered}, told | {
+        name: why for name, why in remedies.remarks.items() if name not in told
+    }
 
 
 def _replaced(columns: Mapping[str, Any]) -> dict[str, Any]:
@@ -175,8 +193,14 @@ def _counts(columns: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
     """What needs a decision, then what is proposed, in figures."""
     asked = [name for name, entry in columns.items() if entry["role"] == "review"]
     if asked:
-        yield f"{len(asked)} column(s) need a decision (role: review): write a role, or take the proposals with --accept-roles"
-    for role, word in (("replaced", "hold personal data and are replaced"), ("other", "are codes of the application and are kept")):
+        yield (
+            f"{len(asked)} column(s) need a decision (role: review): write a role, or take the proposals with"
+            " --accept-roles"
+        )
+    for role, word in (
+        ("replaced", "hold personal data and are replaced"),
+        ("other", "are codes of the application and are kept"),
+    ):
         yield f"{sum(entry['role'] == role for entry in columns.values())} column(s) {word}"
 
 
@@ -198,8 +222,13 @@ def _tried(
 
 
 def _without_pointless_masks(database: Database, tree: Mapping[str, Any], ties: Sequence[str]) -> dict[str, Any]:
-    """The policy in which a column of which nothing is known is proposed to be kept when its values stand in kept columns, too."""
-    asked = [name for name, entry in tree["columns"].items() if entry["role"] == "review" and entry.get("proposed") == "replaced"]
+    """The policy in which a column of which nothing is known is proposed to be kept when its values stand in kept
+    columns, too."""
+    asked = [
+        name
+        for name, entry in tree["columns"].items()
+        if entry["role"] == "review" and entry.get("proposed") == "replaced"
+    ]
     if not asked:
         return dict(tree)
     bound = BoundPolicy(Policy.parse({**tree, "keep": list(ties)}), database.schema)
@@ -208,7 +237,9 @@ def _without_pointless_masks(database: Database, tree: Mapping[str, Any], ties: 
     return {**tree, "columns": {name: kept.get(name, entry) for name, entry in tree["columns"].items()}}
 
 
-def _with_equations(database: Database, tree: Mapping[str, Any], ties: Sequence[str]) -> tuple[dict[str, Any], dict[str, str]]:
+def _with_equations(
+    database: Database, tree: Mapping[str, Any], ties: Sequence[str]
+) -> tuple[dict[str, Any], dict[str, str]]:
     """The policy with columns computed that were made of others, as an e-mail address of names; and their equations."""
     current, equations, used = dict(tree), dict[str, str](), set[ColumnValue]()
     bound = BoundPolicy(Policy.parse({**tree, "keep": list(ties)}), database.schema)
@@ -233,7 +264,9 @@ def _possible(database: Database, tree: Mapping[str, Any], ties: Sequence[str]) 
     return [one for one in ties if not policy_refusal(database, {**bare, "keep": [one]})]
 
 
-def _warnings(database: Database, tree: Mapping[str, Any], rules: list[str], accepted: Mapping[str, str]) -> dict[str, str]:
+def _warnings(
+    database: Database, tree: Mapping[str, Any], rules: list[str], accepted: Mapping[str, str]
+) -> dict[str, str]:
     """What `check` will say about the written policy; values that survive are no warning to be waved through here."""
     if not tree["columns"] or policy_refusal(database, tree, rules):
         return {}
@@ -271,7 +304,10 @@ def _silent_tables(database: Database) -> Iterator[str]:
 def _samples(database: Database, sampled: Collection[str]) -> Iterator[str]:
     for name in sampled:
         rows = database.tables[name].rows
-        yield f"of '{name}' {rows:,} rows were looked at, chosen by chance; the server confirmed the rules about it on all rows"
+        yield (
+            f"of '{name}' {rows:,} rows were looked at, chosen by chance; the server confirmed the rules about it on"
+            " all rows"
+        )
 
 
 def _logins(where: Mapping[str, str]) -> Iterator[str]:
@@ -322,7 +358,8 @@ def _mode(where: Mapping[str, str]) -> tuple[str, list[str]]:
 
 
 def _following(references: Iterable[str]) -> set[str]:
-    """Columns that follow another one; of columns that refer to each other in a circle one does not, and gets a domain itself."""
+    """Columns that follow another one; of columns that refer to each other in a circle one does not, and gets a domain
+    itself."""
     pairs = [(child, parent) for child, _, parent in (rule.partition(" references ") for rule in references)]
     above: dict[str, set[str]] = {}
     for child, parent in pairs:
@@ -339,7 +376,8 @@ def _following(references: Iterable[str]) -> set[str]:
 def _columns(
     database: Database, rules: list[Proposal], view: DataView, decisions: Decisions
 ) -> tuple[dict[str, Any], dict[str, str]]:
-    """Entries for the columns that a draft speaks of, and the reason for each: replaced, kept as a code, or under review."""
+    """Entries for the columns that a draft speaks of, and the reason for each: replaced, kept as a code, or under
+    review."""
     found: dict[str, Any] = {}
     remarks: dict[str, str] = {}
     following = _following(each.rule for each in rules if each.template == "foreign keys" and each.active)
@@ -360,7 +398,11 @@ def _columns(
 
 
 def _entry(
-    decision: ColumnDecision, domain: dict[str, Any] | None, facts: ColumnFacts, masks: Sequence[dict[str, Any]], labels: bool
+    decision: ColumnDecision,
+    domain: dict[str, Any] | None,
+    facts: ColumnFacts,
+    masks: Sequence[dict[str, Any]],
+    labels: bool,
 ) -> tuple[dict[str, Any] | None, str]:
     """What stands under a column and why; nothing for a column that is kept without a question.
 
@@ -386,7 +428,8 @@ def _are_labels(column: ColumnView) -> bool:
 
 
 def _masks(column: ColumnView) -> list[dict[str, Any]]:
-    """Domains for a column of which nothing is known: an invented form for a few words, nothing for texts and documents."""
+    """Domains for a column of which nothing is known: an invented form for a few words, nothing for texts and
+    documents."""
     own = pattern_of(column) if column.unit == "text" else ""
     forms = [*([{"pattern": own}] if own else []), {"pattern": "[a-z]{8}[0-9]{4}"}, {"pattern": "[a-z]{4}"}]
     few = column.unit == "text" and all(len(value) <= _LABEL and len(value.split()) <= 4 for value in column.values)
@@ -423,14 +466,17 @@ def _wanted(
 def _leaner(rules: list[Proposal]) -> Iterator[Proposal]:
     """Without keys that contain another key."""
     bodies = [parse(each.rule).body for each in rules]
-    keys = [set(body.columns) for each, body in zip(rules, bodies, strict=True) if isinstance(body, Unique) and each.active]
+    keys = [
+        set(body.columns) for each, body in zip(rules, bodies, strict=True) if isinstance(body, Unique) and each.active
+    ]
     for each, body in zip(rules, bodies, strict=True):
         if each.declared or not isinstance(body, Unique) or not any(key < set(body.columns) for key in keys):
             yield each
 
 
 def _yielding(each: Proposal, columns: Mapping[str, Any], database: Database) -> Proposal:
-    """Switched off when it speaks about how replaced values look, or about what the server computes or cannot compare."""
+    """Switched off when it speaks about how replaced values look, or about what the server computes or cannot
+    compare."""
     named = columns_of(parse(each.rule))
     facts = [database.schema.table(str(column.table)).column(column.name) for column in named]
     if any(column.computed for column in facts):
@@ -442,7 +488,11 @@ def _yielding(each: Proposal, columns: Mapping[str, Any], database: Database) ->
             return replace(each, off=f"a column of it is {word}")
     if each.declared or each.template not in ("patterns", "value lists", "dependencies"):
         return each
-    return replace(each, off="a replaced column gets invented values") if {str(c) for c in named} & columns.keys() else each
+    return (
+        replace(each, off="a replaced column gets invented values")
+        if {str(c) for c in named} & columns.keys()
+        else each
+    )
 
 
 def read_database(url: str, progress: Progress = no_progress, schema: str = "") -> Database:
@@ -507,7 +557,11 @@ def _against(part: Condition | Statement, schema: Schema, counter: RowCounter) -
         plain = isinstance(part.left, ColumnValue) and isinstance(part.right, ColumnValue)
         left, right = _sql(part.left), _sql(part.right)
         exact = kinds <= set(_EXACT) or (plain and len(kinds) == 1 and kinds <= set(_ORDERED))
-        return counter.broken(table, f"{left} {part.operator.replace('!=', '<>')} {right}") if exact and left and right else None
+        return (
+            counter.broken(table, f"{left} {part.operator.replace('!=', '<>')} {right}")
+            if exact and left and right
+            else None
+        )
     return None
 
 
@@ -560,7 +614,8 @@ def policy_refusal(database: Database, tree: Mapping[str, Any], rules: Sequence[
 def without_refused_columns(
     database: Database, tree: Mapping[str, Any], ties: Sequence[str] = ()
 ) -> tuple[dict[str, Any], dict[str, str]]:
-    """The policy without the replaced columns that the schema or the references `ties` refuse, and why they were left out."""
+    """The policy without the replaced columns that the schema or the references `ties` refuse, and why they were left
+    out."""
     left: dict[str, str] = {}
 
     def refusal(tried: Mapping[str, Any]) -> str:

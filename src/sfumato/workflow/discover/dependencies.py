@@ -1,7 +1,8 @@
 """Dependencies: columns that determine others in this data, and may do so in every outsider's head.
 
-A dependency that holds here is not always known outside; the data holder decides which belong under ``knows:``. Those that touch a
-rule of the policy and are not mentioned there are warned about, because they may break it ([versatile Thm 3.2]).
+A dependency that holds here is not always known outside; the data holder decides which belong under ``knows:``. Those
+that touch a rule of the policy and are not mentioned there are warned about, because they may break it ([versatile Thm
+3.2]).
 
 
 Discovery
@@ -80,8 +81,13 @@ def _danger(each: Dependency, policy: Policy) -> str:
     if each.determines & hidden:
         return f"who learns {join_names(each.given)} learns the hidden {join_names(each.determines)}"
     if each.given & hidden:
-        return f"who knows {join_names(each.determines)} can rule out values of the hidden {join_names(each.given & hidden)}"
-    return f"who is given {join_names(each.given)} also knows {join_names(each.determines)}" if each.given <= given else ""
+        return (
+            f"who knows {join_names(each.determines)} can rule out values of the hidden"
+            f" {join_names(each.given & hidden)}"
+        )
+    return (
+        f"who is given {join_names(each.given)} also knows {join_names(each.determines)}" if each.given <= given else ""
+    )
 
 
 # Discovery

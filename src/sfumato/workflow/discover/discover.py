@@ -12,13 +12,14 @@ long       two columns without a common value; rows of the first stand together,
 items      a column whose cells hold several words of a small vocabulary, in different numbers, none twice in a cell
 =========  ===========================================================================================================
 
-A table that has more columns beside its sets than one label stays a table, and a remark says which column holds sets. Shapes are
-signs, not proofs: what is proposed stands in the policy for a person to read.
+A table that has more columns beside its sets than one label stays a table, and a remark says which column holds sets.
+Shapes are signs, not proofs: what is proposed stands in the policy for a person to read.
 
 
 Writing
 -------
-A suggestion as the text of a policy: remarks first, then its keys, then every rule on a line of its own that one `#` switches.
+A suggestion as the text of a policy: remarks first, then its keys, then every rule on a line of its own that one `#`
+switches.
 
 >>> from sfumato.workflow.discover.proposal import Proposal
 >>> rule = Proposal("a < b", "orders", support=400, chance=-80.0)
@@ -104,12 +105,11 @@ def discover(
 ) -> Suggestion:
     """All suggestions for some data, put together into one proposal.
 
-    The URL of a database without a `table` means all tables (of the PostgreSQL schema `schema`); without `declared` nothing but
-    their rows is looked at. `read` holds
-    settings of reading, as under ``data:``. `target` is written into the policy as the test database to load, by `mode`, or as a
-    clone where both databases are of one kind and everything can be copied. Of a database's
-    tables with more rows than `most` about as many are looked at; the server confirms what they suggest.
-    """
+    The URL of a database without a `table` means all tables (of the PostgreSQL schema `schema`); without `declared`
+    nothing but their rows is looked at. `read` holds settings of reading, as under ``data:``. `target` is written into
+    the policy as the test database to load, by `mode`, or as a clone where both databases are of one kind and
+    everything can be copied. Of a database's tables with more rows than `most` about as many are looked at; the server
+    confirms what they suggest."""
     from sfumato.workflow.discover.databases import discover_database, read_sampled
 
     if isinstance(source, Database):
@@ -134,7 +134,9 @@ def _second_half(progress: Progress, done: float, what: str) -> None:
     progress(0.5 + done / 2, what)
 
 
-def _of_table(source: Any, policy: Policy | None, table: str, progress: Progress, read: Mapping[str, Any]) -> Suggestion:
+def _of_table(
+    source: Any, policy: Policy | None, table: str, progress: Progress, read: Mapping[str, Any]
+) -> Suggestion:
     plain = {"kind": "table", **({"table": table} if table else {}), **read}
     reader = policy or Policy.parse({"version": 1, "data": plain})
     if policy is None and isinstance(reader.data, TableSource):
@@ -157,27 +159,40 @@ def _of_table(source: Any, policy: Policy | None, table: str, progress: Progress
     for place, cls in enumerate(finders):
         progress(place / len(finders), cls.name)
         found.append(cls().find(rows, policy))
-    tree: dict[str, Any] = {"version": 1, "data": {"kind": "table"} | _named(source, table) | dict(read) | settings.keys()}
+    tree: dict[str, Any] = {
+        "version": 1,
+        "data": {"kind": "table"} | _named(source, table) | dict(read) | settings.keys(),
+    }
     for each in found:
         tree |= each.policy
     left_out = tuple(_left_out(tree)) if policy is None else ()
     reasons = (*_told(settings), *_sets(rows), *(reason for each in found for reason in each.reasons), *left_out)
     warnings = (*settings.doubts, *(warning for each in found for warning in each.warnings))
     remarks = {name: remark for each in found for name, remark in each.remarks.items()}
-    return Suggestion(tree, reasons, warnings, tuple(rule for each in found for rule in each.proposals), remarks=remarks)
+    return Suggestion(
+        tree, reasons, warnings, tuple(rule for each in found for rule in each.proposals), remarks=remarks
+    )
 
 
 def _left_out(tree: dict[str, Any]) -> Iterator[str]:
-    """Take dependencies out of ``knows:`` that tie quasi-identifiers to other columns: no recoded table keeps claims beside it."""
+    """Take dependencies out of ``knows:`` that tie quasi-identifiers to other columns: no recoded table keeps claims
+    beside it."""
     roles = {name: role for name, entry in tree.get("columns", {}).items() if (role := _role(entry)) != "drop"}
     known = [name for name, role in roles.items() if role in ("quasi-identifier", "identifier")]
     if "person" in tree:  # whose rows they are is not published, so nobody learns anything by it
         private = {name for name, role in roles.items() if role == "identifier"}
         tree["knows"] = [text for text in tree.get("knows", ()) if not parse_dependency(text).columns & private]
-    mixed = [text for text in tree.get("knows", ()) if known and partly_known_dependency(known, roles, [parse_dependency(text)])]
+    mixed = [
+        text
+        for text in tree.get("knows", ())
+        if known and partly_known_dependency(known, roles, [parse_dependency(text)])
+    ]
     for text in mixed:
         tree["knows"] = [other for other in tree["knows"] if other != text]
-        yield f"{text} is not under 'knows:', which would ask for sub-tables; who knows it is told more by classes than is counted"
+        yield (
+            f"{text} is not under 'knows:', which would ask for sub-tables; who knows it is told more by classes than"
+            " is counted"
+        )
     if not tree.get("knows", True):
         del tree["knows"]
 
@@ -189,7 +204,10 @@ def _role(entry: Any) -> str:
 
 def _sets(rows: Table) -> Iterator[str]:
     for name, separator in item_columns(rows).items():
-        yield f"'{name}' holds sets of items; alone they are read with kind: baskets, items: {name}, separator: {separator!r}"
+        yield (
+            f"'{name}' holds sets of items; alone they are read with kind: baskets, items: {name}, separator:"
+            f" {separator!r}"
+        )
 
 
 def _told(settings: Suggested) -> Iterator[str]:
@@ -243,7 +261,9 @@ def of_file(source: Any) -> BasketShape | None:
     if not isinstance(source, str | Path):
         return None
     ending = str(source).lower().removesuffix(".gz").rpartition(".")[2]
-    return BasketShape({"format": "fimi"}, (), "one record a line: sets of items") if ending in ("dat", "fimi") else None
+    return (
+        BasketShape({"format": "fimi"}, (), "one record a line: sets of items") if ending in ("dat", "fimi") else None
+    )
 
 
 def of_table(table: Table) -> BasketShape | None:
@@ -262,7 +282,9 @@ def of_table(table: Table) -> BasketShape | None:
 def item_columns(table: Table) -> dict[str, str]:
     """Columns whose cells are sets, with what stands between the items."""
     found = {name: _separator(table.text(name)) for name in table.names}
-    return {name: separator for name, separator in found.items() if separator and not _is_written(name, table.text(name))}
+    return {
+        name: separator for name, separator in found.items() if separator and not _is_written(name, table.text(name))
+    }
 
 
 def _is_written(name: str, text: TextColumn) -> bool:
@@ -277,7 +299,9 @@ def _wide(table: Table) -> BasketShape | None:
     labels = tuple(name for name in table.names if name not in flags)
     if len(flags) < _LEAST_FLAGS or len(labels) > 1:
         return None
-    return BasketShape({"format": "wide", "labels": list(labels)}, labels, f"{len(flags)} columns of 0 and 1: sets of items")
+    return BasketShape(
+        {"format": "wide", "labels": list(labels)}, labels, f"{len(flags)} columns of 0 and 1: sets of items"
+    )
 
 
 def _long(table: Table) -> BasketShape | None:
@@ -287,11 +311,15 @@ def _long(table: Table) -> BasketShape | None:
     pairs = len(set(zip(record.codes.tolist(), item.codes.tolist(), strict=True)))
     repeats = table.rows >= 1.5 * len(record.labels) and table.rows >= _USED * len(item.labels)
     tied = set(record.labels) & set(item.labels)  # then both columns name the same things: ties of a graph
-    together = int((np.diff(record.codes) != 0).sum()) + 1 == len(record.labels)  # the rows of a record stand below each other
+    together = int((np.diff(record.codes) != 0).sum()) + 1 == len(
+        record.labels
+    )  # the rows of a record stand below each other
     if not repeats or pairs < table.rows or tied or len(record.labels) <= len(item.labels) or not together:
         return None
     names = {"record": table.names[0], "items": table.names[1]}
-    return BasketShape({"format": "long"} | names, (), f"'{table.names[0]}' repeats and no pair does: one row for every item")
+    return BasketShape(
+        {"format": "long"} | names, (), f"'{table.names[0]}' repeats and no pair does: one row for every item"
+    )
 
 
 def _separator(text: TextColumn) -> str:
@@ -300,7 +328,9 @@ def _separator(text: TextColumn) -> str:
 
 
 def _are_sets(text: TextColumn, separator: str) -> bool:
-    cells = [[word.strip() for word in label.split(separator) if word.strip()] for label in text.labels[:_LOOKED_AT] if label]
+    cells = [
+        [word.strip() for word in label.split(separator) if word.strip()] for label in text.labels[:_LOOKED_AT] if label
+    ]
     sizes = [len(cell) for cell in cells]
     several = sum(size > 1 for size in sizes)
     if len(cells) < 5 or 2 * several < len(cells) or len(set(sizes)) < 2 or max(sizes) < 3:

@@ -1,18 +1,20 @@
 """What to do about columns in which original values of replaced columns still stand.
 
-A copy changes together with what it was copied from; what an equation gives exactly (initials, a slug, a search vector, a login
-made of names) is computed anew from the new values; a note or a document is emptied where the column allows it, or gets an invented
-form. Keys and references are never emptied: all columns that refer to each other get invented values together. What is left are
-coincidences (a composer who is called like a customer): accepted by name, with the count.
+A copy changes together with what it was copied from; what an equation gives exactly (initials, a slug, a search vector,
+a login made of names) is computed anew from the new values; a note or a document is emptied where the column allows it,
+or gets an invented form. Keys and references are never emptied: all columns that refer to each other get invented
+values together. What is left are coincidences (a composer who is called like a customer): accepted by name, with the
+count.
 
 
 Derivations
 -----------
-How a column was made of others of its row, as an equation: lower case, initials, a slug, a search vector, texts put together.
+How a column was made of others of its row, as an equation: lower case, initials, a slug, a search vector, texts put
+together.
 
 Guarantee
-    An equation is proposed only when it gives every cell of the column exactly, and nothing where the cell is missing. Constants
-    in it stand in every row, at least `OFTEN` times, so that no single person's value is spelled out.
+    An equation is proposed only when it gives every cell of the column exactly, and nothing where the cell is missing.
+    Constants in it stand in every row, at least `OFTEN` times, so that no single person's value is spelled out.
 
 Notation
     piece      a column of the row, or a function of one, as a rule writes it, with its texts
@@ -90,8 +92,8 @@ def add_remedies(
 ) -> tuple[dict[str, Any], Remedies]:
     """The proposed policy with a remedy for every column in which replaced values survive.
 
-    `forms` are the columns' patterns, `ties` the references that will be kept, `equations` how columns are computed already.
-    """
+    `forms` are the columns' patterns, `ties` the references that will be kept, `equations` how columns are computed
+    already."""
     found = Remedies(equations=dict(equations or {}))
     current = {**tree, "keep": [*ties, *found.equations.values()]}
     for _ in range(_ROUNDS):
@@ -126,7 +128,9 @@ def _remedy(
     best = max(pairs, key=lambda one: (one.whole, one.cells))
     told = f"it holds {best.how} of {best.replaced} in {best.cells:,} of {cells:,} rows"
     if _coincides(pairs, cells):
-        found.accepted.update({str(one): f"a coincidence, it seems: {one.cells:,} of {cells:,} rows; look" for one in pairs})
+        found.accepted.update(
+            {str(one): f"a coincidence, it seems: {one.cells:,} of {cells:,} rows; look" for one in pairs}
+        )
     elif rule := _derivation(bound, database, column):
         found.columns[name] = {"role": "replaced", "domain": {"computed": True}}
         found.equations[name] = rule
@@ -140,7 +144,9 @@ def _remedy(
         found.columns[name] = {"role": "replaced", "domain": {"empty": True}}
         found.reasons.append(f"'{name}' is emptied: {told}")
     elif _must_differ(bound, column) and all(str(one.replaced) in found.columns for one in pairs):
-        found.accepted.update({str(one): f"a key is kept, and '{one.replaced}' held such keys; {told}" for one in pairs})
+        found.accepted.update(
+            {str(one): f"a key is kept, and '{one.replaced}' held such keys; {told}" for one in pairs}
+        )
     elif not _invent(bound, column, pairs, forms, found, told):
         found.undecided[name] = f"{told}, and no other value fits"
 
@@ -148,11 +154,20 @@ def _remedy(
 def _is_short(database: Database, column: ColumnValue) -> bool:
     """Whether a column holds names, codes and the like rather than notes: a few words, for which others can stand."""
     texts = [text for text in database.tables[str(column.table)].column(column.name)[:_LOOKED_AT].to_pylist() if text]
-    return bool(texts) and max(map(len, texts)) <= _SHORT and sum(len(text.split()) for text in texts) <= _FEW_WORDS * len(texts)
+    return (
+        bool(texts)
+        and max(map(len, texts)) <= _SHORT
+        and sum(len(text.split()) for text in texts) <= _FEW_WORDS * len(texts)
+    )
 
 
 def _invent(
-    bound: BoundPolicy, column: ColumnValue, pairs: list[LeakedColumn], forms: Mapping[str, str], found: Remedies, told: str
+    bound: BoundPolicy,
+    column: ColumnValue,
+    pairs: list[LeakedColumn],
+    forms: Mapping[str, str],
+    found: Remedies,
+    told: str,
 ) -> bool:
     """Invented values for a column and for all that refer to it or that it refers to, where some fit."""
     group = _linked(bound, column)
@@ -173,12 +188,13 @@ def _linked(bound: BoundPolicy, column: ColumnValue) -> tuple[ColumnValue, ...]:
     return next((group for group in bound.components if column in group), (column,))
 
 
-def find_equation(bound: BoundPolicy, database: Database, column: ColumnValue, taken: Collection[ColumnValue] = ()) -> str:
+def find_equation(
+    bound: BoundPolicy, database: Database, column: ColumnValue, taken: Collection[ColumnValue] = ()
+) -> str:
     """The equation that gives a replaced column from others, where every cell of the original keeps it, or nothing.
 
-    A copy across a reference (the address on an invoice) comes before what is made of columns of the row (an e-mail address of
-    names). Columns in `taken` are no sources.
-    """
+    A copy across a reference (the address on an invoice) comes before what is made of columns of the row (an e-mail
+    address of names). Columns in `taken` are no sources."""
     return _copy(bound, database, column, taken) or _derivation(bound, database, column, taken)
 
 
@@ -192,7 +208,9 @@ def _copy(bound: BoundPolicy, database: Database, column: ColumnValue, taken: Co
             continue
         met.add(parent)  # rules follow the first reference between two tables
         mine, theirs = database.tables[child], database.tables[parent]
-        place = parent_rows([mine.column(c.name) for c in reference.child], [theirs.column(c.name) for c in reference.parent])
+        place = parent_rows(
+            [mine.column(c.name) for c in reference.child], [theirs.column(c.name) for c in reference.parent]
+        )
         rows = pa.array(place, mask=place < 0)
         for source in _sources(bound, parent, taken):
             same = bound.facts(source).kind == bound.facts(column).kind and can_be_named(source.name)
@@ -231,7 +249,9 @@ def _longest(domain: ValueDomain, facts: ColumnFacts) -> int:
     return min(found, facts.length or found)
 
 
-def _derivation(bound: BoundPolicy, database: Database, column: ColumnValue, taken: Collection[ColumnValue] = ()) -> str:
+def _derivation(
+    bound: BoundPolicy, database: Database, column: ColumnValue, taken: Collection[ColumnValue] = ()
+) -> str:
     """The equation that gives the column from replaced ones of its row, where new values will fit, or nothing."""
     facts, table = bound.facts(column), database.tables[str(column.table)]
     if facts.kind not in _COMPUTED or _must_differ(bound, column):
@@ -240,7 +260,11 @@ def _derivation(bound: BoundPolicy, database: Database, column: ColumnValue, tak
     own = bound.schema.table(str(column.table))
     names = list(dict.fromkeys([*(c.name for c in known), *own.primary_key]))[:_MOST]
     texts = {name: table.column(name).to_pylist() for name in names if name != column.name}
-    rule = equation(str(column.table), column.name, table.column(column.name).to_pylist(), texts, facts.kind) if known else ""
+    rule = (
+        equation(str(column.table), column.name, table.column(column.name).to_pylist(), texts, facts.kind)
+        if known
+        else ""
+    )
     if not rule or not _judged(rule, bound, table):
         return ""
     used = [ColumnValue(one.name, one.table) for one in columns_of(parse(rule))[1:]]
@@ -250,7 +274,8 @@ def _derivation(bound: BoundPolicy, database: Database, column: ColumnValue, tak
     changed = [one for one in used if one in bound.changed]
     return (
         rule
-        if facts.kind != "text" or _fits_into(bound, changed, constants + _ROOM // 8 * (len(used) - len(changed)), column)
+        if facts.kind != "text"
+        or _fits_into(bound, changed, constants + _ROOM // 8 * (len(used) - len(changed)), column)
         else ""
     )
 
@@ -374,8 +399,14 @@ def _of_one(pieces: Sequence[Piece], kind: str) -> Iterator[Piece]:
     both = [_joined(one, two) for one in pieces for two in pieces if one is not two]
     if kind == "text":
         yield from both
-        yield from (_applied(name, one) for one in (*pieces, *both) for name in ("lower", "upper", "initials", "slug", "lexemes"))
-        yield from (_applied(name, _applied("initials", one)) for one in (*pieces, *both) for name in ("lower", "upper"))
+        yield from (
+            _applied(name, one)
+            for one in (*pieces, *both)
+            for name in ("lower", "upper", "initials", "slug", "lexemes")
+        )
+        yield from (
+            _applied(name, _applied("initials", one)) for one in (*pieces, *both) for name in ("lower", "upper")
+        )
         yield from (_applied("left", one, Fraction(signs)) for one in pieces for signs in range(1, 5))
     elif kind == "tsvector":
         yield from (_applied("lexemes", one) for one in (*pieces, *both))
@@ -388,7 +419,14 @@ def _parts(pieces: Sequence[Piece]) -> list[Piece]:
     found = []
     for one in pieces:
         first = _applied("left", one, Fraction(1))
-        found += [one, _applied("lower", one), _applied("upper", one), _applied("slug", one), first, _applied("lower", first)]
+        found += [
+            one,
+            _applied("lower", one),
+            _applied("upper", one),
+            _applied("slug", one),
+            first,
+            _applied("lower", first),
+        ]
     return found
 
 
@@ -443,7 +481,8 @@ class _CellReader:
 
 
 def _sum(terms: list[Piece | str]) -> Piece | None:
-    """The terms as one piece; at least one is a column, and the first two are not both plain columns, which would be added up."""
+    """The terms as one piece; at least one is a column, and the first two are not both plain columns, which would be
+    added up."""
     plain = [isinstance(term, Piece) and "(" not in term.rule for term in terms[:2]]
     if all(isinstance(term, str) for term in terms) or len(terms) < 2 or all(plain):
         return None

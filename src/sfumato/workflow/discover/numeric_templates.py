@@ -5,11 +5,11 @@ Notation
     chance  share ^ (distinct pairs of values): equal pairs are one witness
 
 Departures
-    `<` is proposed only when ties are missing for a reason: the smallest gaps are so dense that some seven ties were to be
-    expected, or the smallest gap is ten times wider than the distance between small gaps. Otherwise `<=`, the weaker promise.
-    An order that follows from two others is left out. Columns whose ranges hardly overlap (share above 0.95) are ordered by what
-    they measure, not by a rule: such proposals are switched off. Ranges that do not overlap at all give none. Keys and references
-    are no quantities.
+    `<` is proposed only when ties are missing for a reason: the smallest gaps are so dense that some seven ties were to
+    be expected, or the smallest gap is ten times wider than the distance between small gaps. Otherwise `<=`, the weaker
+    promise. An order that follows from two others is left out. Columns whose ranges hardly overlap (share above 0.95)
+    are ordered by what they measure, not by a rule: such proposals are switched off. Ranges that do not overlap at all
+    give none. Keys and references are no quantities.
 
 Cost: pairs of columns of one unit; most die on the sample; one sort per column.
 
@@ -24,18 +24,18 @@ Linear
 ------
 Linear relations: two or three columns that lie exactly on a line or a plane with small whole coefficients.
 
-The coefficients are read off a few rows: differences of rows span the directions the data moves in, and what is perpendicular to
-all of them is the relation. Everything is in whole numbers.
+The coefficients are read off a few rows: differences of rows span the directions the data moves in, and what is
+perpendicular to all of them is the relation. Everything is in whole numbers.
 
 Notation
     k · x = s   coefficients k (whole, without a common divisor, at most 100), right side s
     witnesses   distinct rows of the columns beyond those that fix the relation
-    chance      (probability that two random values of the hardest-to-guess column agree) ^ witnesses, times the number of relations
-                that were possible
+    chance      (probability that two random values of the hardest-to-guess column agree) ^ witnesses, times the number
+                of relations that were possible
 
 Departures
-    Days only meet as a difference: b − a = s, or b − a = a number of days. A relation that contains a smaller one is left out.
-    Keys and references are no quantities.
+    Days only meet as a difference: b − a = s, or b − a = a number of days. A relation that contains a smaller one is
+    left out. Keys and references are no quantities.
 
     Columns with hardly a value in the sample are not looked at.
 
@@ -55,11 +55,12 @@ Aggregates
 Constant aggregates: a mean that is a whole number, a total or a count that is the same in every group.
 
 Guarantee
-    Never switched on. Such a constant is a statistic of the data: whoever keeps it publishes it. The data holder decides.
+    Never switched on. Such a constant is a statistic of the data: whoever keeps it publishes it. The data holder
+    decides.
 
 Notation
-    chance  mean: one in n sums is a multiple of n, so 1/n. Groups: G totals all agree though they scatter by σ (from the spread
-            of single values), (1/σ)^(G − 1).
+    chance  mean: one in n sums is a multiple of n, so 1/n. Groups: G totals all agree though they scatter by σ (from
+            the spread of single values), (1/σ)^(G − 1).
 
 Cost: one sum per column; groups only by columns with 2 to 50 values.
 
@@ -75,8 +76,9 @@ Patterns
 Patterns: every value has the form of one expression, sign by sign for codes of one length, run by run for others.
 
 Guarantee
-    A sign is spelled out at a place, and a length is stated, only when at least five different values have it there (`OFTEN`); a
-    column with fewer than twenty different values gets no pattern. So no pattern spells out a single value.
+    A sign is spelled out at a place, and a length is stated, only when at least five different values have it there
+    (`OFTEN`); a column with fewer than twenty different values gets no pattern. So no pattern spells out a single
+    value.
 
 Notation
     chance  that d different values all fit although one value in ten looks otherwise: 0.9^d
@@ -131,9 +133,13 @@ def _varies(column: ColumnView) -> bool:
 
 def _orders(columns: list[ColumnView]) -> Iterator[Proposal]:
     sample = sample_rows(columns[0].rows) if columns else np.zeros(0, dtype=np.int64)
-    found = {(one, two): ties for one, two in permutations(columns, 2) if (ties := _ordered(one, two, sample)) is not None}
+    found = {
+        (one, two): ties for one, two in permutations(columns, 2) if (ties := _ordered(one, two, sample)) is not None
+    }
     for (one, two), ties in found.items():
-        implied = any((one, middle) in found and (middle, two) in found and (middle, one) not in found for middle in columns)
+        implied = any(
+            (one, middle) in found and (middle, two) in found and (middle, one) not in found for middle in columns
+        )
         if not implied and (two, one) not in found:
             yield _proposal(one, two, ties)
 
@@ -207,11 +213,11 @@ class LinearTemplate(Template):
 
 
 def _long_sums(usable: list[ColumnView], tied: list[set[ColumnView]]) -> Iterator[Proposal]:
-    """`total = net + tax + freight - discount`: columns added and subtracted, four to six of them, none missing anywhere.
+    """`total = net + tax + freight - discount`: columns added and subtracted, four to six of them, none missing
+    anywhere.
 
-    A weighted sum over all rows, modulo 2^64, stands for a column; where the sums of some columns cancel out, the columns do, too,
-    and the audit's evaluator has the last word.
-    """
+    A weighted sum over all rows, modulo 2^64, stands for a column; where the sums of some columns cancel out, the
+    columns do, too, and the audit's evaluator has the last word."""
     columns = [column for column in usable if column.unit == "number" and not column.missing][:_ADDENDS]
     if len(columns) < _LEAST_TIED or not columns[0].rows:
         return
@@ -238,7 +244,10 @@ def _long_sum(coefficients: dict[ColumnView, int]) -> str:
     """The relation with the largest quantity on the left, which others are added to or taken from."""
     total = max(coefficients, key=lambda column: (column.magnitude, str(column)))
     others = [(column, sign != coefficients[total]) for column, sign in coefficients.items() if column is not total]
-    (first, *rest), taken = [column for column, added in others if added], [column for column, added in others if not added]
+    (first, *rest), taken = (
+        [column for column, added in others if added],
+        [column for column, added in others if not added],
+    )
     return f"{total} = {first}" + "".join(f" + {one}" for one in rest) + "".join(f" - {one}" for one in taken)
 
 
@@ -267,11 +276,14 @@ def _relation(columns: tuple[ColumnView, ...]) -> Proposal | None:
 def _points(columns: tuple[ColumnView, ...], scale: int, rows: NDArray[np.int64] | slice) -> NDArray[np.int64]:
     """Whole numbers, one column each, of those rows in which none is missing."""
     known = np.logical_and.reduce([column.present[rows] for column in columns])
-    return np.column_stack([column.levels[rows][known].astype(np.int64) * (scale // column.scale) for column in columns])
+    return np.column_stack(
+        [column.levels[rows][known].astype(np.int64) * (scale // column.scale) for column in columns]
+    )
 
 
 def _normal(points: NDArray[np.int64]) -> NDArray[np.int64] | None:
-    """The one direction in which the points do not move, as whole numbers; None when there is none or it is no small one."""
+    """The one direction in which the points do not move, as whole numbers; None when there is none or it is no small
+    one."""
     moves = [[int(part) for part in move] for move in points[1:] - points[0] if move.any()]
     if not moves:
         return None
@@ -299,7 +311,8 @@ def _minors(one: list[int], two: list[int]) -> list[tuple[int, int, int, int]]:
 def written(coefficients: list[int], names: list[str], side: int, scale: int) -> str:
     """The relation with the column that stands alone on the left.
 
-    >>> written([1, 1, -2], ["a", "b", "c"], 0, 1), written([1, 1, 1], ["a", "b", "c"], 100, 1), written([1, -1], ["a", "b"], -7, 1)
+    >>> written([1, 1, -2], ["a", "b", "c"], 0, 1), written([1, 1, 1], ["a", "b", "c"], 100, 1), written([1, -1], ["a",
+    ...     "b"], -7, 1)
     ('c = (a + b) / 2', 'a + b + c = 100', 'b = a + 7')
     """
     positive = [place for place, k in enumerate(coefficients) if k > 0]
@@ -308,7 +321,9 @@ def written(coefficients: list[int], names: list[str], side: int, scale: int) ->
         sign = "-" if side and (side < 0) == bool(positive) else ""
         return f"{_sum(coefficients, names, positive or negative)} = {sign}{_constant(abs(side), scale)}"
     alone, others = (negative, positive) if len(negative) == 1 else (positive, negative)
-    if len(coefficients) == 2 and (abs(coefficients[alone[0]]) != 1 or (side >= 0 and abs(coefficients[others[0]]) == 1)):
+    if len(coefficients) == 2 and (
+        abs(coefficients[alone[0]]) != 1 or (side >= 0 and abs(coefficients[others[0]]) == 1)
+    ):
         alone, others = others, alone
     offset = -side if alone is negative else side
     rest = _sum(coefficients, names, others)
@@ -424,13 +439,20 @@ class PatternTemplate(Template):
             pattern, different = pattern_of(column), len(column.values)
             if pattern:
                 escaped = pattern.replace('"', '\\"')
-                yield Proposal(f'match({column}, "{escaped}")', PatternTemplate.name, different, different * math.log10(0.9))
+                yield Proposal(
+                    f'match({column}, "{escaped}")', PatternTemplate.name, different, different * math.log10(0.9)
+                )
 
 
 def pattern_of(column: ColumnView) -> str:
     """The form that all values share, empty when they share none worth saying."""
     values = column.values
-    if column.unit != "text" or len(values) < _LEAST or max(map(len, values)) > _LONGEST or not all(map(str.isprintable, values)):
+    if (
+        column.unit != "text"
+        or len(values) < _LEAST
+        or max(map(len, values)) > _LONGEST
+        or not all(map(str.isprintable, values))
+    ):
         return ""
     return _by_place(values) if len({len(value) for value in values}) == 1 else _by_run(values)
 

@@ -1,7 +1,8 @@
 """Columns that speak about people, by name and by the look of their values, and what could stand there instead.
 
-A proposal errs on the side of caution and is no proof: a personal column with a name of its own is not seen, and free text may hold
-anything. Bounds are rounded outwards (decades, powers of ten), because the oldest person's birthday is somebody's birthday.
+A proposal errs on the side of caution and is no proof: a personal column with a name of its own is not seen, and free
+text may hold anything. Bounds are rounded outwards (decades, powers of ten), because the oldest person's birthday is
+somebody's birthday.
 
 >>> names_people(("first", "name")), names_people(("film", "title"))
 (True, False)
@@ -63,9 +64,9 @@ _FORMS = {
 }
 _EMPTY = ("free text", "link", "document", "secret", "place", "photo", "biometric")
 """What nothing can stand for better than something."""
-_WEAK = frozenset(("", "city", "company", "free text", "secret", "link", "ip", "latitude", "longitude", "place")) | frozenset(
-    ("document", "device", "mac", "photo")
-)
+_WEAK = frozenset(
+    ("", "city", "company", "free text", "secret", "link", "ip", "latitude", "longitude", "place")
+) | frozenset(("document", "device", "mac", "photo"))
 """Kinds that only may point at a person."""
 
 
@@ -84,7 +85,9 @@ def is_personal(kind: str) -> bool:
     return kind not in _WEAK
 
 
-def replacement_candidates(column: ColumnView, kind: str, pattern: str, facts: ColumnFacts | None) -> Iterator[dict[str, Any]]:
+def replacement_candidates(
+    column: ColumnView, kind: str, pattern: str, facts: ColumnFacts | None
+) -> Iterator[dict[str, Any]]:
     """Domains of new values for a personal column, the best one first."""
     yield from _domains(column, kind, pattern, facts)
 
@@ -139,7 +142,10 @@ def _born(column: ColumnView) -> Iterator[dict[str, Any]]:
 
 def decades(days: NDArray[np.int64]) -> list[str]:
     """The decades around some days."""
-    first, last = date.fromordinal(int(days.min())).year // 10 * 10, date.fromordinal(int(days.max())).year // 10 * 10 + 9
+    first, last = (
+        date.fromordinal(int(days.min())).year // 10 * 10,
+        date.fromordinal(int(days.max())).year // 10 * 10 + 9,
+    )
     return [f"{first:04}-01-01", f"{last:04}-12-31"]
 
 
@@ -150,7 +156,13 @@ def fits(domain: dict[str, Any], facts: ColumnFacts | None) -> bool:
 
 def propose_numbering(column: ColumnView) -> dict[str, Any] | None:
     """New numbers for a key: a round range that fits where the old ones fitted."""
-    if not (column.is_key and column.unit == "number" and column.exact and column.scale == 1 and int(column.levels.min()) >= 0):
+    if not (
+        column.is_key
+        and column.unit == "number"
+        and column.exact
+        and column.scale == 1
+        and int(column.levels.min()) >= 0
+    ):
         return None
     top = int(column.levels.max())
     widest = 9_999 if top < 9_999 else 32_767 if top <= 32_767 else min(10 ** len(str(top)) - 1, 2_147_483_647)
@@ -162,17 +174,54 @@ def propose_numbering(column: ColumnView) -> dict[str, Any] | None:
 
 
 _NUMBERING = frozenset(
-    ("id", "key", "code", "no", "nr", "nbr", "num", "number", "uuid", "guid", "pk", "fk", "ref", "sku", "isbn", "iban", "ssn")
+    (
+        "id",
+        "key",
+        "code",
+        "no",
+        "nr",
+        "nbr",
+        "num",
+        "number",
+        "uuid",
+        "guid",
+        "pk",
+        "fk",
+        "ref",
+        "sku",
+        "isbn",
+        "iban",
+        "ssn",
+    )
 )
 _PLACES = frozenset(("postal", "zip", "post", "area", "country", "currency", "language", "state", "dial"))
 _NATURAL = frozenset(("email", "mail", "username", "login", "phone", "mobile", "handle", "slug", "barcode", "passport"))
-_ABOVE = frozenset(("report", "parent", "supervisor", "manager", "boss", "superior", "leader", "lead", "mentor", "head"))
+_ABOVE = frozenset(
+    ("report", "parent", "supervisor", "manager", "boss", "superior", "leader", "lead", "mentor", "head")
+)
 _SOMEBODY = frozenset(
-    ("rep", "agent", "manager", "owner", "author", "seller", "assistant", "user", "creator", "editor", "approver", "by", "clerk")
-) | frozenset(("assignee", "officer", "doctor", "driver", "teacher", "supervisor", "lead", "reviewer", "operator", "cashier"))
+    (
+        "rep",
+        "agent",
+        "manager",
+        "owner",
+        "author",
+        "seller",
+        "assistant",
+        "user",
+        "creator",
+        "editor",
+        "approver",
+        "by",
+        "clerk",
+    )
+) | frozenset(
+    ("assignee", "officer", "doctor", "driver", "teacher", "supervisor", "lead", "reviewer", "operator", "cashier")
+)
 
 SAME, ENDS, TWIN, BEGINS, HIGHER, SOMEBODY, NUMBERS = -8.0, -7.0, -5.5, -4.0, -6.0, -5.0, -1.0
-"""log10 weights: named after the parent; ends so; same name, other thing; shares a beginning; stands above; somebody; numbers."""
+"""log10 weights: named after the parent; ends so; same name, other thing; shares a beginning; stands above; somebody;
+numbers."""
 
 
 def stem(name: tuple[str, ...]) -> tuple[str, ...]:

@@ -7,10 +7,12 @@ Notation
     off       why a proposal that holds is not switched on
 
 Invariants
-    I1  A proposal is switched on only when it is declared, or when chance + weight is at most `SURE`. A few thousand candidates
-        are looked at in a table of fifteen columns, so about one table in a hundred gets an accidental rule switched on.
+    I1  A proposal is switched on only when it is declared, or when chance + weight is at most `SURE`. A few thousand
+        candidates are looked at in a table of fifteen columns, so about one table in a hundred gets an accidental rule
+        switched on.
 
->>> Proposal("a < b", "orders", support=400, chance=-80.0).active, Proposal("a < b", "orders", support=9, chance=-3.0).active
+>>> Proposal("a < b", "orders", support=400, chance=-80.0).active, Proposal("a < b", "orders", support=9,
+...     chance=-3.0).active
 (True, False)
 >>> print(Proposal("unique(a)", "keys", support=9, chance=-3.0))
 found, 9 rows, chance 10^-3; off: may be an accident
@@ -32,7 +34,9 @@ OFTEN = 5
 """A value is spelled out in a proposal only when at least this many rows carry it."""
 
 _PLAIN = re.compile(r"[^\W\d]\w*")
-_WORDS = frozenset(("and", "or", "not", "if", "then", "in", "within", "of", "determines", "references", "by", "where", "original"))
+_WORDS = frozenset(
+    ("and", "or", "not", "if", "then", "in", "within", "of", "determines", "references", "by", "where", "original")
+)
 
 
 @dataclass(frozen=True, slots=True)

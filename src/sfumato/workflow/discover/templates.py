@@ -6,21 +6,22 @@ Keys
 Keys: one column, or two, in which no combination repeats.
 
 Notation
-    D       values a column could have had: the whole numbers (or days) between its smallest and largest, or all texts with the same
-            signs at the same places
-    chance  one column: no repeat among n values drawn from D, ∏ (1 − i/D). Two columns: no repeat when the columns are paired at
-            random, exp(−E) with E the pairs of rows expected to agree in both.
+    D       values a column could have had: the whole numbers (or days) between its smallest and largest, or all texts
+            with the same signs at the same places
+    chance  one column: no repeat among n values drawn from D, ∏ (1 − i/D). Two columns: no repeat when the columns are
+            paired at random, exp(−E) with E the pairs of rows expected to agree in both.
 
 Departures
-    Unique measurements are no keys: with D far above n uniqueness surprises nobody and the chance says so. What makes an e-mail
-    address or a two-row table's id a key is its name, and that stands in the weight, not in the chance.
+    Unique measurements are no keys: with D far above n uniqueness surprises nobody and the chance says so. What makes
+    an e-mail address or a two-row table's id a key is its name, and that stands in the weight, not in the chance.
 
-Cost: one count per column; a pair is dropped when its uniqueness would surprise nobody, then on the sample, and only then counted
-in full.
+Cost: one count per column; a pair is dropped when its uniqueness would surprise nobody, then on the sample, and only
+then counted in full.
 
 >>> import pyarrow as pa
 >>> from sfumato.data.table import Table
->>> table = Table(pa.table({"id": list(range(30)), "day": [i % 6 for i in range(30)], "seat": [i // 6 for i in range(30)]}))
+>>> table = Table(pa.table({"id": list(range(30)), "day": [i % 6 for i in range(30)],
+...     "seat": [i // 6 for i in range(30)]}))
 >>> [(each.rule, round(each.chance)) for each in Keys().propose(DataView.of({None: table}))]
 [('unique(id)', -12), ('unique(day, seat)', -4)]
 
@@ -29,24 +30,29 @@ Foreign keys
 ------------
 Foreign keys: a column whose every value is a key of some table, by name, by kind and by containment.
 
-Small whole numbers from 1 upwards are contained in every numbered table, so containment alone proves nothing there. Three things
-are added up: what containment proves, what the names say (`names.kinship`) and how much of the parent is used.
+Small whole numbers from 1 upwards are contained in every numbered table, so containment alone proves nothing there.
+Three things are added up: what containment proves, what the names say (`names.kinship`) and how much of the parent is
+used.
 
 Notation
-    chance  that all d distinct values are keys of the parent when drawn from what they could have been: whole numbers from 0 to
-            the largest one, or all texts of that length (at most 8) over 36 signs; (share of these that are keys) ^ d
+    chance  that all d distinct values are keys of the parent when drawn from what they could have been: whole numbers
+            from 0 to the largest one, or all texts of that length (at most 8) over 36 signs; (share of these that are
+            keys) ^ d
     cover   −2 · (share of the parent's keys that occur), part of the weight
 
 Departures
-    For every column only the best parent is proposed. References of several columns are taken from the schema, never guessed.
-    Into a table of one row, and from the key of a table to a later column of another, only a name that says so is enough.
-    A column without any value, or of an empty table, is proposed by its name and switched off: no row speaks for it.
+    For every column only the best parent is proposed. References of several columns are taken from the schema, never
+    guessed. Into a table of one row, and from the key of a table to a later column of another, only a name that says so
+    is enough. A column without any value, or of an empty table, is proposed by its name and switched off: no row speaks
+    for it.
 
-Cost: columns × keys of the same kind; most pairs end at the smallest and largest value, or at the first value that is no key.
+Cost: columns × keys of the same kind; most pairs end at the smallest and largest value, or at the first value that is
+no key.
 
 >>> import pyarrow as pa
 >>> from sfumato.data.table import Table
->>> tables = {"artist": Table(pa.table({"id": ["1", "2", "3"]})), "album": Table(pa.table({"artist_id": ["1", "1", "2", "3"]}))}
+>>> tables = {"artist": Table(pa.table({"id": ["1", "2", "3"]})), "album": Table(pa.table({"artist_id": ["1", "1", "2",
+...     "3"]}))}
 >>> [each.rule for each in ForeignKeys().propose(DataView.of(tables))]
 ['album.artist_id references artist.id']
 
@@ -56,12 +62,12 @@ Dependencies
 Dependencies: records that agree in one column agree in another.
 
 Notation
-    chance  that every group of m equal left values carries m equal right values when these are dealt at random: ∏ Σ p(v)^m over the
-            groups, p the frequencies of the right column
+    chance  that every group of m equal left values carries m equal right values when these are dealt at random: ∏ Σ
+            p(v)^m over the groups, p the frequencies of the right column
 
 Departures
-    Left sides that (almost) number the rows determine everything and are left out, as are constant right sides. What follows
-    from other proposals is left out: of columns that determine each other one speaks for all.
+    Left sides that (almost) number the rows determine everything and are left out, as are constant right sides. What
+    follows from other proposals is left out: of columns that determine each other one speaks for all.
 
 Cost: pairs of columns; a pass over the sample for each and one over all rows for those that survive.
 
@@ -77,9 +83,9 @@ Value lists
 Value lists: few different values, each of them often.
 
 Guarantee
-    A value is spelled out only when at least five rows carry it, and at least five people where the table refers to people
-    (`OFTEN`): the policy must not carry somebody's own value. Whom a row is about is known from references and from names like
-    `patient_id` only.
+    A value is spelled out only when at least five rows carry it, and at least five people where the table refers to
+    people (`OFTEN`): the policy must not carry somebody's own value. Whom a row is about is known from references and
+    from names like `patient_id` only.
 
 Notation
     chance  that one more value, as frequent as the rarest one seen (m rows), has not shown up: exp(−m)
@@ -99,7 +105,8 @@ Notation
     chance  (probability that two random values of the parent's column agree) ^ (parents with children)
 
 Departures
-    Parents without children must say 0. Sums of one column and of the product of two are looked for, along references found before.
+    Parents without children must say 0. Sums of one column and of the product of two are looked for, along references
+    found before.
 
 Cost: one sum per reference, column (or pair of columns) of the child and column of the parent.
 
@@ -226,11 +233,17 @@ def _pairs(columns: list[ColumnView]) -> Iterator[Proposal]:
 def _crossing(columns: list[ColumnView], single: list[ColumnView]) -> Iterator[Proposal]:
     """The two references of a table that only ties others together, though one of them alone is unique here.
 
-    Which of the two rules is meant no data can tell; the wider one is safe to keep when the narrower one is switched off.
-    """
+    Which of the two rules is meant no data can tell; the wider one is safe to keep when the narrower one is switched
+    off."""
     ties = [column for column in columns if is_identifier_name(column.words)]
     own = any("".join(stem(column.words)) in ("", "".join(words_of_name(_bare(column.table)))) for column in ties)
-    if len(ties) == 2 and columns[:2] == ties and not own and set(ties) & set(single) and not any(c.missing for c in ties):
+    if (
+        len(ties) == 2
+        and columns[:2] == ties
+        and not own
+        and set(ties) & set(single)
+        and not any(c.missing for c in ties)
+    ):
         yield Proposal(f"unique({ties[0]}, {ties[1]})", Keys.name, ties[0].rows, 0.0, SURE)
 
 
@@ -322,14 +335,17 @@ def _best(child: ColumnView, parents: list[_Parent], first: bool) -> _Link | Non
     """The parent for which most speaks, if enough does."""
     if not usable(child) or not _counts_or_names(child) or _is_own_key(child):
         return None
-    links = [_link(child, parent) for parent in parents if parent.column is not child and _contained(child, parent.column)]
+    links = [
+        _link(child, parent) for parent in parents if parent.column is not child and _contained(child, parent.column)
+    ]
     links = [link for link in links if link.related <= HIGHER or not _needs_a_name(link, first)]
     found = min(links, key=lambda link: link.chance + link.weight, default=None)
     return found if found is not None and found.chance + found.weight <= _LISTED else None
 
 
 def _needs_a_name(link: _Link, first: bool) -> bool:
-    """Whether values alone prove nothing: a table of one row, or the key of a table found again in the rows that refer to it."""
+    """Whether values alone prove nothing: a table of one row, or the key of a table found again in the rows that refer
+    to it."""
     return link.parent.column.rows == 1 or (first and link.child.is_key and not link.parent.first)
 
 
@@ -370,7 +386,9 @@ def _share(child: ColumnView, key: ColumnView) -> float:
 
 def _unspoken(view: DataView) -> Iterator[Proposal]:
     """Columns without values whose names alone point at a table."""
-    named = [_Parent(columns[0], False) for columns in view.tables().values() if columns[0].is_key or not columns[0].rows]
+    named = [
+        _Parent(columns[0], False) for columns in view.tables().values() if columns[0].is_key or not columns[0].rows
+    ]
     for child in view.columns:
         if child.values or _names_itself(child):
             continue
@@ -426,7 +444,9 @@ def _determines(left: ColumnView, right: ColumnView, rows: np.ndarray | slice = 
     return bool((answer[given] == told).all())
 
 
-def _needed(found: set[tuple[ColumnView, ColumnView]], columns: list[ColumnView]) -> Iterator[tuple[ColumnView, ColumnView]]:
+def _needed(
+    found: set[tuple[ColumnView, ColumnView]], columns: list[ColumnView]
+) -> Iterator[tuple[ColumnView, ColumnView]]:
     """Those that do not follow from others; of columns that determine each other the first one speaks."""
     speaks = {one: next(two for two in columns if two is one or {(one, two), (two, one)} <= found) for one in columns}
     speakers = [one for one in columns if speaks[one] is one]
@@ -434,7 +454,9 @@ def _needed(found: set[tuple[ColumnView, ColumnView]], columns: list[ColumnView]
         if speaks[left] is speaks[right]:
             needed = speaks[left] in (left, right)
         else:
-            between = any((left, one) in found and (one, right) in found for one in speakers if one not in (left, right))
+            between = any(
+                (left, one) in found and (one, right) in found for one in speakers if one not in (left, right)
+            )
             needed = left in speakers and right in speakers and not between
         if needed:
             yield left, right
@@ -443,7 +465,9 @@ def _needed(found: set[tuple[ColumnView, ColumnView]], columns: list[ColumnView]
 def _chance(left: ColumnView, right: ColumnView) -> float:
     sizes, groups = np.unique(left.counts[left.counts > 1], return_counts=True)
     common = np.sort(right.counts)[::-1][:_COMMON] / right.rows
-    equal = [float(size) * np.log10(common[0]) + np.log10(((common / common[0]) ** float(size)).sum()) for size in sizes]
+    equal = [
+        float(size) * np.log10(common[0]) + np.log10(((common / common[0]) ** float(size)).sum()) for size in sizes
+    ]
     return float((groups * np.array(equal)).sum()) if len(sizes) else 0.0
 
 
@@ -463,7 +487,9 @@ class ValueLists(Template):
     def propose(self, view: DataView) -> Iterator[Proposal]:
         for column in view.columns:
             if column not in view.pointing and _is_list(column) and _is_shared(column, view):
-                listed = ", ".join(_written(value, column.unit) for value in sorted(column.values, key=_sorting(column.unit)))
+                listed = ", ".join(
+                    _written(value, column.unit) for value in sorted(column.values, key=_sorting(column.unit))
+                )
                 chance = -float(column.frequencies.min()) / math.log(10)
                 yield Proposal(f"{column} in {{{listed}}}", ValueLists.name, column.known, chance)
 
@@ -472,7 +498,11 @@ def _is_list(column: ColumnView) -> bool:
     if column.unit not in ("text", "number") or (not column.exact and column.unit == "number"):
         return False
     most = _MOST_TEXTS if column.unit == "text" else _MOST_NUMBERS
-    return len(column.values) <= most and int(column.frequencies.min()) >= OFTEN and all(_short(value) for value in column.values)
+    return (
+        len(column.values) <= most
+        and int(column.frequencies.min()) >= OFTEN
+        and all(_short(value) for value in column.values)
+    )
 
 
 def _is_shared(column: ColumnView, view: DataView) -> bool:
@@ -531,7 +561,8 @@ def _is_quantity(column: ColumnView, view: DataView) -> bool:
 
 
 def _parts(numbers: list[ColumnView]) -> Iterator[_Part]:
-    """What may be summed: its words, its values as whole numbers, and their scale; no values for the number of children."""
+    """What may be summed: its words, its values as whole numbers, and their scale; no values for the number of
+    children."""
     yield "count(", None, 1
     yield from ((f"sum({one} ", one.levels.astype(np.float64), one.scale) for one in numbers)
     for one, two in combinations(numbers, 2):

@@ -1,15 +1,17 @@
 """Candidates side by side, column by column: the original against what each policy would publish, class sizes and risk.
 
-Every candidate is made and certified like any release and kept nowhere. Everything told is a count over classes: how many records
-look alike, how the values of a column spread, how many records stand behind the commonest cells; never a row.
+Every candidate is made and certified like any release and kept nowhere. Everything told is a count over classes: how
+many records look alike, how the values of a column spread, how many records stand behind the commonest cells; never a
+row.
 
 Notation
-    spread    records over at most twelve runs of neighbouring leaves of a column; a generalized cell counts in equal shares for
-              all of its leaves
+    spread    records over at most twelve runs of neighbouring leaves of a column; a generalized cell counts in equal
+              shares for all of its leaves
     risk      of the prosecutor (`risk.figures`): one over the class size
 
 >>> people = Table(pa.table({"age": ["30", "31", "40", "41"], "sex": ["f", "f", "m", "m"]}))
->>> rough = Policy.parse({"version": 1, "columns": {"age": {"role": "quasi-identifier", "hierarchy": {"intervals": [10]}},
+>>> rough = Policy.parse({"version": 1, "columns": {"age": {"role": "quasi-identifier",
+...     "hierarchy": {"intervals": [10]}},
 ...     "sex": "quasi-identifier"}, "protect": [{"k-anonymity": {"k": 2}}], "method": {"mondrian": {}}})
 >>> found = compare({"rough": rough}, people)
 >>> found.before.k, found.after["rough"].k, found.after["rough"].columns["age"].top
@@ -18,19 +20,22 @@ Notation
 
 Limits
 ------
-Why is this column so coarse? What keeps it from being finer, found by taking one limit away at a time and publishing again.
+Why is this column so coarse? What keeps it from being finer, found by taking one limit away at a time and publishing
+again.
 
-A column of a release is coarse because of something: values that few people have, a boundary that keeps another column from giving
-way, or one of the claims. Each of these is lifted by itself, the release is made and certified again, and the loss of the column is
-measured; what brings it down most limits it most. The answer is measured, not reasoned: it holds for this table and this method.
+A column of a release is coarse because of something: values that few people have, a boundary that keeps another column
+from giving way, or one of the claims. Each of these is lifted by itself, the release is made and certified again, and
+the loss of the column is measured; what brings it down most limits it most. The answer is measured, not reasoned: it
+holds for this table and this method.
 
 What is shown
     Values of the column and classes of the release, with counts. Never a row: a class of one record is not shown (I1).
 
 Definitions
-    rare      a value that fewer people have than the claims ask for as candidates; with one column alone it could not be shown
-    lifted    rare values: their records are left out; a boundary: the entry is dropped; a claim: it is dropped, and where it is the
-              only one its first level is halved (doubled where less is safer)
+    rare      a value that fewer people have than the claims ask for as candidates; with one column alone it could not
+              be shown
+    lifted    rare values: their records are left out; a boundary: the entry is dropped; a claim: it is dropped, and
+              where it is the only one its first level is halved (doubled where less is safer)
 
 Invariants
     I1  Everything shown stands for at least two records.
@@ -39,7 +44,8 @@ Departures
     Methods that draw by chance differ a little from run to run; differences of loss below 0.001 are taken for nothing.
 
 >>> people = Table(pa.table({"age": ["30", "31"] * 3 + ["90"], "sex": ["f", "m"] * 3 + ["f"]}))
->>> policy = Policy.parse({"version": 1, "columns": {"age": {"role": "quasi-identifier", "hierarchy": {"intervals": [10]}},
+>>> policy = Policy.parse({"version": 1, "columns": {"age": {"role": "quasi-identifier",
+...     "hierarchy": {"intervals": [10]}},
 ...     "sex": {"role": "quasi-identifier", "hierarchy": "flat"}},
 ...     "protect": [{"k-anonymity": {"k": 3}}], "method": {"mondrian": {}}})
 >>> found = why_coarse(policy, "age", people)
@@ -145,7 +151,9 @@ def make_release(policy: Policy, table: Table) -> Any:
     publication = publish(policy, table)
     if not publication.exhibit.recoded:
         hint = "choose a method that generalizes values, such as mondrian or refined"
-        raise PolicyError("only tables with generalized values are compared column by column", where="method", hint=hint)
+        raise PolicyError(
+            "only tables with generalized values are compared column by column", where="method", hint=hint
+        )
     return publication
 
 
@@ -157,7 +165,9 @@ def _original(policy: Policy, table: Table) -> TableSide:
         text, domain = table.text(name), generalization_of(policy, name, table.text(name).labels)
         codes = [domain.code_of[label] for label in text.labels]
         leaves = np.bincount(codes, weights=text.counts(), minlength=domain.size)
-        columns[name] = ColumnSide(len(text.labels), 0.0, _top(text.labels, text.counts()), _runs(leaves.astype(np.float64)))
+        columns[name] = ColumnSide(
+            len(text.labels), 0.0, _top(text.labels, text.counts()), _runs(leaves.astype(np.float64))
+        )
     return _side(table.rows, 0, classes, columns)
 
 
@@ -180,7 +190,9 @@ def _side(records: int, suppressed: int, classes: EquivalenceClasses, columns: M
 def _leaves(domain: Generalization, lo: IntArray, hi: IntArray, counts: IntArray) -> FloatArray:
     """Records per leaf, a cell in equal shares for all of its leaves."""
     share = counts / (hi - lo)
-    steps = np.bincount(lo, weights=share, minlength=domain.size + 1) - np.bincount(hi, weights=share, minlength=domain.size + 1)
+    steps = np.bincount(lo, weights=share, minlength=domain.size + 1) - np.bincount(
+        hi, weights=share, minlength=domain.size + 1
+    )
     return np.maximum(np.cumsum(steps)[: domain.size], 0.0)
 
 
@@ -224,7 +236,8 @@ class Limit:
 
 @dataclass(frozen=True, slots=True)
 class CoarseCell:
-    """A published value of the column, or a class of the release: its cells, how many records it holds, how many values."""
+    """A published value of the column, or a class of the release: its cells, how many records it holds, how many
+    values."""
 
     cells: Mapping[str, str]
     records: int
@@ -289,7 +302,9 @@ def why_coarse(
     """
     if column not in policy.quasi_identifiers:
         hint = nearest(column, list(policy.quasi_identifiers))
-        raise PolicyError(f"'{column}' is no quasi-identifier", where=policy.document.where("columns", column), hint=hint)
+        raise PolicyError(
+            f"'{column}' is no quasi-identifier", where=policy.document.where("columns", column), hint=hint
+        )
     table = source_audit(policy).read(policy, data)
     progress(0.0, "as it is")
     exhibit = make_release(policy, table).exhibit
@@ -298,9 +313,13 @@ def why_coarse(
     limits = []
     for done, (limit, lifted) in enumerate(wanted, 1):
         progress(done / (len(wanted) + 1), f"without {limit.what}")
-        limits.append(_tried(limit, lifted, column) if time.monotonic() < end else replace(limit, note="not tried: no time left"))
+        limits.append(
+            _tried(limit, lifted, column) if time.monotonic() < end else replace(limit, note="not tried: no time left")
+        )
     limits.sort(key=lambda limit: -limit.gain(loss))
-    return Coarseness(column, loss, _shares(exhibit, column), tuple(limits), _nodes(exhibit, column), _classes(exhibit, column))
+    return Coarseness(
+        column, loss, _shares(exhibit, column), tuple(limits), _nodes(exhibit, column), _classes(exhibit, column)
+    )
 
 
 def _candidates(
@@ -419,7 +438,9 @@ def _nodes(exhibit: ReleaseView, column: str) -> tuple[CoarseCell, ...]:
     labels = text.codes[exhibit.classes.first]
     order = np.lexsort((-counts, -widths))[:_SHOWN]
     return tuple(
-        CoarseCell({column: text.labels[at]}, int(counts[at]), int((labels == at).sum()), int(behind[hi[at]] - behind[lo[at]]))
+        CoarseCell(
+            {column: text.labels[at]}, int(counts[at]), int((labels == at).sum()), int(behind[hi[at]] - behind[lo[at]])
+        )
         for at in order
         if widths[at] > 0 and counts[at] >= _TOGETHER  # I1
     )

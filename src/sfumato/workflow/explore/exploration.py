@@ -96,7 +96,10 @@ def try_variant(policy: Policy, variant: Variant, data: Any) -> Point:
         return Point(variant, "refused", str(error), seconds=_since(started))
     figures, records = publication.utility, publication.certificate.records
     achieved = {
-        name: value for finding in publication.findings for name, value in finding.achieved.items() if name in variant.levels
+        name: value
+        for finding in publication.findings
+        for name, value in finding.achieved.items()
+        if name in variant.levels
     }
     return Point(
         variant,
@@ -133,10 +136,20 @@ def mark_dominated(points: Sequence[Point], safer: Mapping[str, Safer]) -> tuple
 
 def dominates(better: Point, worse: Point, safer: Mapping[str, Safer]) -> bool:
     """Whether nobody who has the first would want the second."""
-    if better.status != "published" or worse.status != "published" or not set(better.variant.without) <= set(worse.variant.without):
+    if (
+        better.status != "published"
+        or worse.status != "published"
+        or not set(better.variant.without) <= set(worse.variant.without)
+    ):
         return False
-    gains = [_gain(better.variant.levels[name], worse.variant.levels[name], safer[name]) for name in worse.variant.levels]
-    for one, two in ((better.loss, worse.loss), (better.query_error, worse.query_error), (better.suppressed, worse.suppressed)):
+    gains = [
+        _gain(better.variant.levels[name], worse.variant.levels[name], safer[name]) for name in worse.variant.levels
+    ]
+    for one, two in (
+        (better.loss, worse.loss),
+        (better.query_error, worse.query_error),
+        (better.suppressed, worse.suppressed),
+    ):
         if (one is None) != (two is None):
             return False  # what was not measured on both cannot be compared
         gains.append(0.0 if one is None or two is None else two - one)
@@ -196,7 +209,8 @@ class Exploration:
 
     @property
     def chosen(self) -> int | None:
-        """The number (from 1) of the least costly point that keeps everything the policy asks for; None when there is none."""
+        """The number (from 1) of the least costly point that keeps everything the policy asks for; None when there is
+        none."""
         asked = levels_of(self.policy)
         kept = [
             (self._cost(point), number)
@@ -220,7 +234,11 @@ class Exploration:
         """A point as the text of a policy, by its number (from 1); paths as they are found from `folder`."""
         number = self.chosen if number is None else number
         if number is None or not 1 <= number <= len(self.points):
-            hint = f"choose a point from 1 to {len(self.points)}" if number is not None else "no point keeps what the policy asks"
+            hint = (
+                f"choose a point from 1 to {len(self.points)}"
+                if number is not None
+                else "no point keeps what the policy asks"
+            )
             raise PolicyError("there is no such point", where="choose", hint=hint)
         tree = self.points[number - 1].variant.tree(self.policy)
         return write_yaml(_texts(moved(tree, self.policy.base, Path(folder)) if folder is not None else tree))
@@ -289,7 +307,10 @@ def _texts(value: Any) -> Any:
 # ----
 
 
-_FOOTER = "Every published point was certified by the audit. Figures compare with the original: keep this page as safe as the data."
+_FOOTER = (
+    "Every published point was certified by the audit. Figures compare with the original: keep this page as safe as the"
+    " data."
+)
 _HEADER = ("", "levels", "method", "loss", "query error", "suppressed", "seconds", "")
 
 
@@ -297,7 +318,9 @@ def render_exploration(found: Exploration) -> str:
     """The whole page."""
     passages = [
         Passage("loss", "Privacy against loss", paragraph(_EXPLAINED) + exploration_chart(found, "loss")),
-        Passage("queries", "Privacy against query error", paragraph(_QUERIES) + exploration_chart(found, "query_error")),
+        Passage(
+            "queries", "Privacy against query error", paragraph(_QUERIES) + exploration_chart(found, "query_error")
+        ),
         Passage("points", "All points", _table(found)),
     ]
     failed = [f"{point.variant}: {point.reason}" for point in found.points if point.status in ("infeasible", "refused")]
@@ -307,8 +330,8 @@ def render_exploration(found: Exploration) -> str:
 
 
 _EXPLAINED = (
-    "Safer to the right, costlier upwards. Full points are worth having: nothing is at least as safe and nowhere worse. Hollow "
-    "ones are dominated. The line follows the cheapest point of every level."
+    "Safer to the right, costlier upwards. Full points are worth having: nothing is at least as safe and nowhere worse."
+    " Hollow ones are dominated. The line follows the cheapest point of every level."
 )
 _QUERIES = "The median relative error of COUNT queries that are answered from the release instead of the original."
 
@@ -321,7 +344,9 @@ def exploration_card(found: Exploration) -> str:
 def _headline(found: Exploration) -> Headline:
     published = [point for point in found.points if point.status == "published"]
     open_ones = sum(point.status == "not run" for point in found.points)
-    lead = f"{found.records:,} records; {len(published)} certified releases, {len(found.frontier)} of them worth having."
+    lead = (
+        f"{found.records:,} records; {len(published)} certified releases, {len(found.frontier)} of them worth having."
+    )
     if open_ones:
         lead += f" {open_ones} points were not reached; explore again with the same folder to go on."
     figures = []
@@ -335,7 +360,9 @@ def _headline(found: Exploration) -> Headline:
 def exploration_chart(found: Exploration, figure: str) -> Markup:
     """Every published point: levels along, a figure (`loss`, `query_error`) up, the frontier as a line."""
     published = [(number, point) for number, point in enumerate(found.points, 1) if point.status == "published"]
-    shown = [(number, point, getattr(point, figure)) for number, point in published if getattr(point, figure) is not None]
+    shown = [
+        (number, point, getattr(point, figure)) for number, point in published if getattr(point, figure) is not None
+    ]
     if not shown:
         return paragraph("No point has this figure.")
     order = sorted({(found.safety(point), level_text(point.variant.levels)) for _, point, _ in shown})
@@ -363,15 +390,23 @@ def _series(point: Point) -> str:
 def _table(found: Exploration, *, only_frontier: bool = False) -> Markup:
     numbered = sorted(enumerate(found.points, 1), key=lambda pair: (found.safety(pair[1]), pair[0]))
     rows = [
-        _row(number, point, found.chosen == number) for number, point in numbered if not only_frontier or point in found.frontier
+        _row(number, point, found.chosen == number)
+        for number, point in numbered
+        if not only_frontier or point in found.frontier
     ]
     return table(_HEADER, rows)
 
 
 def _row(number: int, point: Point, chosen: bool) -> tuple[object, ...]:
-    state = "chosen" if chosen else "dominated" if point.dominated else "" if point.status == "published" else point.status
+    state = (
+        "chosen" if chosen else "dominated" if point.dominated else "" if point.status == "published" else point.status
+    )
     shown = Markup('<span class="yes">chosen</span>') if chosen else state
-    figures = [_figure(point.loss), _figure(point.query_error), "" if point.suppressed is None else f"{point.suppressed:.2%}"]
+    figures = [
+        _figure(point.loss),
+        _figure(point.query_error),
+        "" if point.suppressed is None else f"{point.suppressed:.2%}",
+    ]
     return number, level_text(point.variant.levels), _series(point), *figures, f"{point.seconds:.1f}", shown
 
 
@@ -402,7 +437,9 @@ def _pairs(texts: Sequence[str]) -> Iterator[tuple[str, tuple[float, ...]]]:
 def _whole_numbers(name: str, values: Sequence[float]) -> tuple[int, ...]:
     for value in values:
         if value < 0 or not is_whole(parse_number(f"{value:g}") or parse_number("0.5")):  # type: ignore[arg-type]
-            raise PolicyError(f"a depth of '{name}' is no whole number", where="command line", hint="write it like age=1,2")
+            raise PolicyError(
+                f"a depth of '{name}' is no whole number", where="command line", hint="write it like age=1,2"
+            )
     return tuple(int(value) for value in values)
 
 

@@ -1,8 +1,8 @@
 """Explore: run a sweep within a budget, point by point, and go on where an earlier run was stopped.
 
-Runs share what they can: the data is read once, and hierarchies are kept by what they depend on. With a folder every finished point
-is written down at once under everything it depends on (variant, policy, data, version), so that whoever comes back pays for nothing
-twice.
+Runs share what they can: the data is read once, and hierarchies are kept by what they depend on. With a folder every
+finished point is written down at once under everything it depends on (variant, policy, data, version), so that whoever
+comes back pays for nothing twice.
 
 Invariants
     I1  A point of an earlier run is taken only when nothing that it depends on differs.
@@ -206,6 +206,8 @@ def _mark(policy: Policy, table: Explored) -> str:
 
 def _written(policy: Policy) -> str:
     """The tree as text, with the content of the files it names."""
-    files = [policy.base / str(column.hierarchy) for column in policy.columns.values() if isinstance(column.hierarchy, str)]
+    files = [
+        policy.base / str(column.hierarchy) for column in policy.columns.values() if isinstance(column.hierarchy, str)
+    ]
     contents = [hashlib.sha256(file.read_bytes()).hexdigest() for file in files if file.is_file()]
     return json.dumps([policy.document.tree, contents], default=str, sort_keys=True)

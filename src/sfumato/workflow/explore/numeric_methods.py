@@ -1,18 +1,18 @@
-"""Numbers four ways: the walk, noise, swapping and microaggregation on one table, at the same risk, and what each is still good
-for.
+"""Numbers four ways: the walk, noise, swapping and microaggregation on one table, at the same risk, and what each is
+still good for.
 
-Every method has one setting; its weakest value is taken at which at most `risk` of the rows are found by whoever knows all original
-numbers of everybody, by value or by rank, the better of the two (`testdata.pattern_checks`). So all stand at equal risk, and the
-figures beside them can be compared. Every trial is a release that `publish` makes and the audit certifies; none is kept.
+Every method has one setting; its weakest value is taken at which at most `risk` of the rows are found by whoever knows
+all original numbers of everybody, by value or by rank, the better of the two (`testdata.pattern_checks`). So all stand
+at equal risk, and the figures beside them can be compared. Every trial is a release that `publish` makes and the audit
+certifies; none is kept.
 
     relation   mean difference of the correlations between columns
     spread     standard deviations, release over original; 1 is right
     queries    mean relative error of counts over random ranges of two columns (of one when there is only one)
     moved      mean distance of a value from its own, in standard deviations of the column
 
-The walk keeps no localities here: records near each other in all columns move inside the box that they span. Whoever needs
-particular properties exactly true takes the walk anyway: nothing else here keeps any.
-"""
+The walk keeps no localities here: records near each other in all columns move inside the box that they span. Whoever
+needs particular properties exactly true takes the walk anyway: nothing else here keeps any."""
 
 from __future__ import annotations
 
@@ -68,7 +68,8 @@ class NumberTrial:
 def explore_numbers(
     policy: PolicyLike, data: Any = None, *, risk: float = 0.05, budget: float = 120.0, progress: Progress = no_progress
 ) -> list[NumberTrial]:
-    """The four methods on the numeric columns of a table that are replaced or quasi-identifiers, at most at this risk."""
+    """The four methods on the numeric columns of a table that are replaced or quasi-identifiers, at most at this
+    risk."""
     asked, data = as_policy(policy, data)
     if asked.data.name != "table":
         raise PolicyError("numbers are compared in a table", where=asked.document.where("data"))
@@ -89,10 +90,14 @@ def explore_numbers(
 def numeric(policy: Policy, table: Table) -> tuple[str, ...]:
     """Published columns with a role that lets them change, all of whose values are numbers, not all alike."""
     names = [name for name in policy.published if policy.columns[name].role in _ROLES and name in table.names]
-    return tuple(name for name in names if len(labels := table.text(name).labels) > 1 and None not in map(parse_number, labels))
+    return tuple(
+        name for name in names if len(labels := table.text(name).labels) > 1 and None not in map(parse_number, labels)
+    )
 
 
-def _weakest(method: str, names: Sequence[str], table: Table, before: FloatArray, risk: float, end: float) -> NumberTrial:
+def _weakest(
+    method: str, names: Sequence[str], table: Table, before: FloatArray, risk: float, end: float
+) -> NumberTrial:
     """The first setting at which no more rows are found than allowed."""
     for setting in SETTINGS[method]:
         if time.monotonic() > end:
@@ -111,7 +116,10 @@ def _weakest(method: str, names: Sequence[str], table: Table, before: FloatArray
 
 def published(method: str, setting: float, names: Sequence[str], table: Table) -> FloatArray:
     """The numbers of a certified release, in the order of the records."""
-    tree: dict[str, Any] = {"version": 1, "columns": {name: {"role": "quasi-identifier", "hierarchy": "ranges"} for name in names}}
+    tree: dict[str, Any] = {
+        "version": 1,
+        "columns": {name: {"role": "quasi-identifier", "hierarchy": "ranges"} for name in names},
+    }
     if method == "pattern-walk":
         tree["columns"] = {name: {"role": "replaced", "domain": _domain(table, name)} for name in names}
         tree["keep"] = [f"localities({', '.join(names)}) sample 0 partition near {int(setting)}"]

@@ -3,7 +3,8 @@
 Notation
     level     a parameter of a claim that measures protection (`Model.levels`), under its name: k, l, t …
 
->>> policy = Policy.parse({"version": 1, "columns": {"age": "quasi-identifier"}, "protect": [{"k-anonymity": {"k": 5}}]})
+>>> policy = Policy.parse({"version": 1, "columns": {"age": "quasi-identifier"},
+...     "protect": [{"k-anonymity": {"k": 5}}]})
 >>> [str(each) for each in variants(policy, Sweep({"k": (3, 5)}, ("mondrian", "clustering")))]
 ['k = 3, mondrian', 'k = 5, mondrian', 'k = 3, clustering', 'k = 5, clustering']
 >>> variants(policy, Sweep({"k": (3,)}, ("mondrian",)))[0].policy(policy).claims[0].model.k
@@ -29,7 +30,12 @@ from sfumato.release.method import Method
 from sfumato.workflow.plan import able_methods
 
 Level = float
-_USUAL: Mapping[str, tuple[float, ...]] = {"k": (2, 3, 5, 10, 20), "l": (2, 3, 4), "p": (2, 3, 4), "t": (0.1, 0.2, 0.3, 0.5)}
+_USUAL: Mapping[str, tuple[float, ...]] = {
+    "k": (2, 3, 5, 10, 20),
+    "l": (2, 3, 4),
+    "p": (2, 3, 4),
+    "t": (0.1, 0.2, 0.3, 0.5),
+}
 _WORTH = 5
 """Methods that say less of themselves are tried when they are named."""
 _UNREMEMBERED = ("ledger", "key")
@@ -75,7 +81,9 @@ class Variant:
     def tree(self, policy: Policy) -> dict[str, Any]:
         """The policy as it would be written."""
         tree = copy.deepcopy({key: value for key, value in policy.document.tree.items() if key not in _UNREMEMBERED})
-        tree["protect"] = _without_repeats(policy, [_leveled(entry, self.levels) for entry in tree.get("protect") or []])
+        tree["protect"] = _without_repeats(
+            policy, [_leveled(entry, self.levels) for entry in tree.get("protect") or []]
+        )
         same = policy.method is not None and policy.method.name == self.method
         tree["method"] = {self.method: dict(policy.method.parameters) if same and policy.method else {}}
         columns = dict(tree.get("columns") or {})
@@ -121,7 +129,8 @@ def variants(policy: Policy, sweep: Sweep) -> list[Variant]:
 
 
 def usual_methods(policy: Policy) -> tuple[str, ...]:
-    """Able methods that publish a recoded table and want to be a default, the one that would be it last: it takes longest."""
+    """Able methods that publish a recoded table and want to be a default, the one that would be it last: it takes
+    longest."""
     able = able_methods(policy)
     recoding = [method for method in able if issubclass(method.form, Recoded) and _wanted(method) >= _WORTH]
     ranked = sorted(recoding or able, key=_wanted, reverse=True)
@@ -145,7 +154,9 @@ def _require_known(policy: Policy, sweep: Sweep, asked: Mapping[str, Level]) -> 
             raise PolicyError(f"no claim has the level '{name}'", where="levels", hint=nearest(name, list(asked)))
     for name in (*(name for names in sweep.without for name in names), *sweep.depths):
         if name not in policy.columns:
-            raise PolicyError(f"the policy has no column '{name}'", where="columns", hint=nearest(name, list(policy.columns)))
+            raise PolicyError(
+                f"the policy has no column '{name}'", where="columns", hint=nearest(name, list(policy.columns))
+            )
 
 
 def _entry(entry: Any) -> dict[str, Any]:
@@ -155,7 +166,11 @@ def _entry(entry: Any) -> dict[str, Any]:
 def _without_repeats(policy: Policy, protect: list[Any]) -> list[Any]:
     """The requirements without those that a common level makes equal."""
     claims = Policy.from_document(replace(policy.document, tree={**policy.document.tree, "protect": protect})).claims
-    return [entry for place, entry in enumerate(protect) if not any(claims[place].same_as(earlier) for earlier in claims[:place])]
+    return [
+        entry
+        for place, entry in enumerate(protect)
+        if not any(claims[place].same_as(earlier) for earlier in claims[:place])
+    ]
 
 
 def _leveled(entry: Any, levels: Mapping[str, Level]) -> Any:

@@ -56,18 +56,26 @@ class TableCheck:
         return self.holds
 
     def __repr__(self) -> str:
-        parts = [f"k = {self.k}", *(f"{each.column}: l = {each.l_distinct:g}, t = {each.t:.4g}" for each in self.sensitive)]
+        parts = [
+            f"k = {self.k}",
+            *(f"{each.column}: l = {each.l_distinct:g}, t = {each.t:.4g}" for each in self.sensitive),
+        ]
         return f"TableCheck({'holds' if self.holds else 'does not hold'}: {', '.join(parts)})"
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self) | {"holds": self.holds}
 
     def _repr_html_(self) -> str:
-        rows = [(each.column, f"{each.l_distinct:g}", f"{each.l_entropy:.3g}", f"{each.t:.4g}") for each in self.sensitive]
+        rows = [
+            (each.column, f"{each.l_distinct:g}", f"{each.l_entropy:.3g}", f"{each.t:.4g}") for each in self.sensitive
+        ]
         title = "The table keeps what was asked" if self.holds else "The table does not keep what was asked"
         figures = ((str(self.k), "k"), (f"{self.classes:,}", "classes"), (f"{self.records:,}", "records"))
         return card_html(
-            title, "As it stands.", figures, table_html(("column", "l, distinct", "l, entropy", "t"), rows) if rows else ""
+            title,
+            "As it stands.",
+            figures,
+            table_html(("column", "l, distinct", "l, entropy", "t"), rows) if rows else "",
         )
 
 

@@ -1,4 +1,5 @@
-"""Three attackers: the prosecutor knows that somebody is in the table, the journalist does not, the marketer wants many.
+"""Three attackers: the prosecutor knows that somebody is in the table, the journalist does not, the marketer wants
+many.
 
 Notation
     f   records of the table that look alike (a class)
@@ -8,13 +9,14 @@ Definitions
     prosecutor  1 / f for everybody in the class; on average the number of classes over the number of records
     journalist  1 / F; on average the larger of (classes / Σ F) and (Σ f / F) / n
     marketer    (Σ f / F) / n, the share of records that can be linked in one sweep
-    individual  E[1 / F | f] where F is only estimated: F is negative binomial given f with p = f / F̂, so that the expectation
-                is (p / f) · ₂F₁(1, 1; f + 1; 1 − p). Without weights it is 1 / f.
+    individual  E[1 / F | f] where F is only estimated: F is negative binomial given f with p = f / F̂, so that the
+                expectation is (p / f) · ₂F₁(1, 1; f + 1; 1 − p). Without weights it is 1 / f.
 
 Paper: El Emam (2013) for the three attackers; Benedetti, Franconi (1998) for the individual risk.
 
 Departures
-    sdcMicro takes p / (f − (1 − p)) for classes of three and more, an approximation of the same expectation; here it is exact.
+    sdcMicro takes p / (f − (1 − p)) for classes of three and more, an approximation of the same expectation; here it is
+    exact.
 
 >>> sizes = np.array([1, 2, 5])
 >>> prosecutor(sizes, (0.2,)).average
@@ -32,9 +34,8 @@ Definitions
     separation    share of the pairs of records that differ in at least one of the columns
     uniques       records that are alone with their tuple
 
-Paper: Motwani, Xu (2007).
-Cost: combinations × records. Where that exceeds `MOST_WORK`, the columns that separate least by themselves are left out of the
-combinations of three (then of two), and the result names them.
+Paper: Motwani, Xu (2007). Cost: combinations × records. Where that exceeds `MOST_WORK`, the columns that separate least
+by themselves are left out of the combinations of three (then of two), and the result names them.
 
 >>> table = {"sex": np.array([0, 1, 0, 1]), "age": np.array([0, 1, 2, 2])}
 >>> [(each.columns, each.distinction, round(each.separation, 2)) for each in combinations(table).found]
@@ -46,15 +47,19 @@ Special uniques
 Special uniques: records that are alone with only one, two or three of their values (SUDA).
 
 Definitions
-    minimal sample unique   a set of columns in which a record is unique, while it is unique in no smaller part of the set
-    score                   Σ over its minimal sample uniques of Π_{i = size}^{M} (A − i), with A columns and sizes up to M
-    match                   P(a unique match is right) = U π / (U π + D (1 − π)), with U unique records and D records in pairs
-    dis                     the score as a probability: spread over the unique records so that it agrees with `match` as a whole
+    minimal sample unique   a set of columns in which a record is unique, while it is unique in no smaller part of the
+    set
+    score                   Σ over its minimal sample uniques of Π_{i = size}^{M} (A − i), with A columns and sizes up
+                            to M
+    match                   P(a unique match is right) = U π / (U π + D (1 − π)), with U unique records and D records in
+                            pairs
+    dis                     the score as a probability: spread over the unique records so that it agrees with `match` as
+                            a whole
 
 Paper: Elliot, Manning, Ford (2002); Manning, Haglin, Keane (2008); the last step as sdcMicro takes it.
 Invariants
-    I1  Only records that are unique in all columns together have minimal sample uniques: so only those are looked at, and a
-        different tuple counts once, whatever its size.
+    I1  Only records that are unique in all columns together have minimal sample uniques: so only those are looked at,
+        and a different tuple counts once, whatever its size.
 Cost: combinations × different tuples.
 
 >>> found = special_uniques({"a": np.array([0, 0, 1, 1]), "b": np.array([0, 0, 0, 1]), "c": np.array([0, 0, 0, 0])})
@@ -64,28 +69,32 @@ Cost: combinations × different tuples.
 
 Population
 ----------
-Population uniqueness: how many people of the population the table is a sample of are alone with their quasi-identifiers.
+Population uniqueness: how many people of the population the table is a sample of are alone with their
+quasi-identifiers.
 
-A record that is unique in the sample need not be unique in the population. Three models estimate how many are, from the class
-sizes of the sample and the share of the population that was sampled; a rule of Dankar et al. chooses between them.
+A record that is unique in the sample need not be unique in the population. Three models estimate how many are, from the
+class sizes of the sample and the share of the population that was sampled; a rule of Dankar et al. chooses between
+them.
 
 Notation
     n, N, π   records, people of the population, π = n / N
     c_i       classes of size i in the sample;  u = Σ c_i
 
 Models
-    pitman    the Ewens-Pitman partition with (θ, α) of greatest likelihood; Γ(θ + 1) / Γ(θ + α) · N^α uniques, which is θ where
-              α falls to 0 (Hoshino 2001)
+    pitman    the Ewens-Pitman partition with (θ, α) of greatest likelihood; Γ(θ + 1) / Γ(θ + α) · N^α uniques, which is
+              θ where α falls to 0 (Hoshino 2001)
     zayatz    P(unique in the population | unique in the sample) by Bayes, sizes of the population distributed as in the
               sample; times c_1 / π (Zayatz 1991)
-    snb       classes of the population have 1 + NegBin(α, β) members, and each member is sampled with probability π; α and β make
-              the expected c_1 and c_2 those that were found. K · β^α uniques, K by the modified estimator of Shlosser
-              (Chen, Keller-McNulty 1998; Haas, Stokes 1998)
-    dankar    π ≤ 0.1: pitman, or zayatz where it does not converge; else the smaller of snb and zayatz (Dankar et al. 2012)
+    snb       classes of the population have 1 + NegBin(α, β) members, and each member is sampled with probability π; α
+              and β make the expected c_1 and c_2 those that were found. K · β^α uniques, K by the modified estimator of
+              Shlosser (Chen, Keller-McNulty 1998; Haas, Stokes 1998)
+    dankar    π ≤ 0.1: pitman, or zayatz where it does not converge; else the smaller of snb and zayatz (Dankar et al.
+              2012)
 
 Departures
-    ARX multiplies where the second equation of snb divides by (1 − (1 − π)(1 − β))^(α + 2), and lets a bracket of Shlosser's
-    estimator end too early; the formulas here follow from the model, and a test derives them again from its distribution.
+    ARX multiplies where the second equation of snb divides by (1 − (1 − π)(1 − β))^(α + 2), and lets a bracket of
+    Shlosser's estimator end too early; the formulas here follow from the model, and a test derives them again from its
+    distribution.
 
 >>> estimates = population_uniques(np.array([1, 1, 1, 1, 2, 2, 3, 9]), 0.05)
 >>> [each.model for each in estimates.models], estimates.chosen
@@ -100,8 +109,8 @@ Notation
     class   rows with the same quasi-identifiers
     n, m    rows of a class, and how many of them are one person's
 
-Whoever knows the quasi-identifiers of a person, in all rows, finds a row of theirs in a class with m/n; how many different people
-stand there does not tell that: of seven rows, five of one man, each is his with 5/7.
+Whoever knows the quasi-identifiers of a person, in all rows, finds a row of theirs in a class with m/n; how many
+different people stand there does not tell that: of seven rows, five of one man, each is his with 5/7.
 
 >>> import numpy as np
 >>> found = people_at_risk(np.array([0, 0, 0, 1, 1]), np.array([7, 7, 8, 9, 9]))
@@ -154,7 +163,9 @@ def prosecutor(sizes: IntArray, thresholds: Sequence[float]) -> Attacker:
     """Knows that a person is in the table and looks for the record."""
     words = "knows that somebody is in the table, knows the quasi-identifiers, and looks for the record"
     risk = 1 / sizes
-    return Attacker("prosecutor", float(risk.max()), len(sizes) / int(sizes.sum()), _above(risk, sizes, thresholds), words)
+    return Attacker(
+        "prosecutor", float(risk.max()), len(sizes) / int(sizes.sum()), _above(risk, sizes, thresholds), words
+    )
 
 
 def journalist(sizes: IntArray, population: FloatArray, thresholds: Sequence[float]) -> Attacker:
@@ -238,12 +249,17 @@ class Combinations:
 
 
 def combinations(
-    columns: Mapping[str, NDArray[np.integer]], largest: int = LARGEST, work: int = MOST_WORK, weights: IntArray | None = None
+    columns: Mapping[str, NDArray[np.integer]],
+    largest: int = LARGEST,
+    work: int = MOST_WORK,
+    weights: IntArray | None = None,
 ) -> Combinations:
     """Every combination of up to `largest` of the coded columns; `weights` says for how many records a row stands."""
     rows = len(next(iter(columns.values()))) if columns else 0
     alone = [_measured((name,), [codes], weights) for name, codes in columns.items()]
-    ranked = [each.columns[0] for each in sorted(alone, key=lambda each: (each.separation, each.distinction), reverse=True)]
+    ranked = [
+        each.columns[0] for each in sorted(alone, key=lambda each: (each.separation, each.distinction), reverse=True)
+    ]
     found, kept = list(alone), ranked
     for size in range(2, min(largest, len(columns)) + 1):
         kept = kept[: _affordable(len(kept), size, rows, work)]
@@ -325,7 +341,8 @@ def special_uniques(
     fraction: float = DIS_FRACTION,
     classes: EquivalenceClasses | None = None,
 ) -> SpecialUniques:
-    """Minimal sample uniques of up to `largest` columns; `classes` are the classes over all columns, when they are known."""
+    """Minimal sample uniques of up to `largest` columns; `classes` are the classes over all columns, when they are
+    known."""
     names = list(columns)
     classes = classes if classes is not None else equivalence_classes_of([columns[name] for name in names])
     tuples = {name: columns[name][classes.first] for name in names}
@@ -433,9 +450,15 @@ def population_uniques(sizes: IntArray, fraction: float) -> PopulationUniques:
     elif fraction >= 1:
         found = dict.fromkeys(("pitman", "zayatz", "snb"), float(uniques))
     else:
-        found = {"pitman": _pitman(sizes, population), "zayatz": _zayatz(sizes, population), "snb": _snb(sizes, fraction)}
+        found = {
+            "pitman": _pitman(sizes, population),
+            "zayatz": _zayatz(sizes, population),
+            "snb": _snb(sizes, fraction),
+        }
     found = {name: value if value is None or 0 <= value <= population else None for name, value in found.items()}
-    models = tuple(UniquesEstimate(name, value, None if value is None else value / population) for name, value in found.items())
+    models = tuple(
+        UniquesEstimate(name, value, None if value is None else value / population) for name, value in found.items()
+    )
     chosen = _chosen(found, fraction)
     best = found[chosen] or 0.0
     return PopulationUniques(fraction, population, models, chosen, best, best / population)
@@ -460,8 +483,8 @@ def _zayatz(sizes: IntArray, population: int) -> float:
 def _met_once(members: IntArray, records: int, population: int) -> FloatArray:
     """P(a sample of so many records holds exactly one member of a class of the population), which is hypergeometric.
 
-    Written out as one member who is met, and the others one by one who are not; the statistics of scipy take a second to import.
-    """
+    Written out as one member who is met, and the others one by one who are not; the statistics of scipy take a second
+    to import."""
     others = np.arange(int(members.max()) - 1)
     missed = np.cumprod(np.append(1.0, np.maximum(population - records - others, 0) / (population - 1 - others)))
     return np.asarray(members * (records / population) * missed[members - 1], dtype=np.float64)
@@ -474,7 +497,9 @@ def _pitman(sizes: IntArray, population: int) -> float | None:
         return float(population)  # nobody looks like anybody: the likelihood grows until α = 1
     start = np.array([0.0, np.log(max(classes, 2) / 2)])
     given = (values.astype(np.float64), counts.astype(np.float64), float(records), float(classes))
-    fit = minimize(_pitman_cost, start, given, method="Nelder-Mead", options={"maxiter": 4000, "xatol": 1e-9, "fatol": 1e-9})
+    fit = minimize(
+        _pitman_cost, start, given, method="Nelder-Mead", options={"maxiter": 4000, "xatol": 1e-9, "fatol": 1e-9}
+    )
     alpha, theta = expit(fit.x[0]), np.exp(fit.x[1]) - expit(fit.x[0])
     if not fit.success or not np.isfinite(fit.fun) or alpha > 1 - _CLOSE:
         return None
@@ -509,7 +534,8 @@ def _snb(sizes: IntArray, fraction: float) -> float | None:
 
 
 def snb_expected(classes: float, alpha: float, beta: float, fraction: float) -> tuple[float, float]:
-    """Expected numbers of sample classes of size one and two when a class of the population has 1 + NegBin(α, β) members."""
+    """Expected numbers of sample classes of size one and two when a class of the population has 1 + NegBin(α, β)
+    members."""
     unseen = (1 - fraction) * (1 - beta)
     seen = 1 - unseen
     none = (beta / seen) ** alpha

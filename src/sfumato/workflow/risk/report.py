@@ -1,7 +1,7 @@
 """The risk of a table as it stands: everything that can be told without a policy, as one typed object.
 
-No row leaves the machine: the object holds counts and shares; what it knows of single records is an array for the data holder
-(`records()`), which no page and no JSON shows.
+No row leaves the machine: the object holds counts and shares; what it knows of single records is an array for the data
+holder (`records()`), which no page and no JSON shows.
 
 >>> found = risk({"age": ["30", "30", "41"], "sex": ["f", "f", "m"], "illness": ["a", "b", "a"]}, qi=["age", "sex"])
 >>> found
@@ -17,8 +17,8 @@ The risk of a table in words, and the risk of its records as a file.
 
 Page
 ----
-The risk of a table as a page with pictures, and as a card for notebooks. Only counts and shares: no value of any person.
-"""
+The risk of a table as a page with pictures, and as a card for notebooks. Only counts and shares: no value of any
+person."""
 
 from __future__ import annotations
 
@@ -246,7 +246,9 @@ def risk(
     table = _table(data, qi, sensitive, read, engine, besides=(weights, population, person))
     looks = infer_column_roles(table)
     unit = named_columns(table, [person] if isinstance(person, str) else person or (), "person")
-    chosen = named_columns(table, qi, "qi") if qi else _guessed([look for look in looks if look.name not in unit], weights)
+    chosen = (
+        named_columns(table, qi, "qi") if qi else _guessed([look for look in looks if look.name not in unit], weights)
+    )
     secret = named_columns(table, sensitive, "sensitive") if sensitive is not None else _private(looks, chosen)
     classes = equivalence_classes_of([table.text(name).codes for name in chosen], rows=table.rows, weights=table.counts)
     around, notes = _population(table, chosen, classes, weights, fraction, population)
@@ -257,12 +259,14 @@ def risk(
     coded = {name: table.text(name).codes for name in chosen[:MOST_COMBINED]}
     whole = classes if len(coded) == len(chosen) else None
     return RiskReport(
-        table.records, chosen, qi is None, secret, looks, int(classes.counts.min()), len(classes), int((classes.counts == 1).sum()),
+        table.records, chosen, qi is None, secret, looks, int(classes.counts.min()), len(classes),
+        int((classes.counts == 1).sum()),
         size_bins(classes.counts), tuple(spread_of(table, classes, name) for name in secret),
         prosecutor(classes.counts, thresholds), journalist(classes.counts, estimated, thresholds),
         marketer(classes.counts, estimated),
         _individual(alone, classes), None if sampled is None else population_uniques(classes.counts, sampled),
-        combinations({look.name: table.text(look.name).codes for look in looks if _combined(look, table.records)}, largest,
+        combinations({look.name: table.text(look.name).codes for look in looks if _combined(look, table.records)},
+        largest,
                      weights=table.counts),
         special_uniques(coded, largest=largest, fraction=sampled or DIS_FRACTION, classes=whole) if largest else None,
         notes, classes.counts[classes.of], alone[classes.of],
@@ -283,7 +287,8 @@ def _table(
         return data if isinstance(data, Table) else read_as_suggested(data, read or {})[0]
     if not qi or any(given is not None for given in besides):
         raise DataError(
-            "on a cluster the quasi-identifiers are named, and weights, populations and people are not read", where="engine"
+            "on a cluster the quasi-identifiers are named, and weights, populations and people are not read",
+            where="engine",
         )
     from sfumato.engines.spark.engine import classes_of
 
@@ -310,7 +315,9 @@ def named_columns(table: Table, names: Sequence[str], what: str) -> tuple[str, .
 def _guessed(looks: Sequence[InferredColumn], weights: str | None) -> tuple[str, ...]:
     found = tuple(look.name for look in looks if look.role == "quasi-identifier" and look.name != weights)
     if not found:
-        raise DataError("no column looks like a quasi-identifier", hint="name those that an outsider may know, with --qi or qi=[…]")
+        raise DataError(
+            "no column looks like a quasi-identifier", hint="name those that an outsider may know, with --qi or qi=[…]"
+        )
     return found
 
 
@@ -319,18 +326,26 @@ def _private(looks: Sequence[InferredColumn], chosen: Sequence[str]) -> tuple[st
 
 
 def _population(
-    table: Table, chosen: Sequence[str], classes: EquivalenceClasses, weights: str | None, fraction: float | None, population: Any
+    table: Table,
+    chosen: Sequence[str],
+    classes: EquivalenceClasses,
+    weights: str | None,
+    fraction: float | None,
+    population: Any,
 ) -> tuple[FloatArray | None, tuple[str, ...]]:
     """How many people of the population look like each class, and what is to be said about it."""
     if sum(given is not None for given in (weights, fraction, population)) > 1:
-        raise DataError("the population is described twice", hint="give weights, or a fraction, or the population itself")
+        raise DataError(
+            "the population is described twice", hint="give weights, or a fraction, or the population itself"
+        )
     if population is not None:
         return _counted(table, chosen, classes, TableSource().read(population))
     if weights is not None:
         each = table.numbers(named_columns(table, [weights], "weights")[0])
         if not (each > 0).all():
             raise DataError(
-                f"weights of column '{weights}' are not all above zero", hint="a weight says how many people a record is"
+                f"weights of column '{weights}' are not all above zero",
+                hint="a weight says how many people a record is",
             )
         summed = np.bincount(classes.of, weights=each)
         return np.maximum(summed, classes.counts.astype(np.float64)), ()
@@ -338,10 +353,17 @@ def _population(
         if not 0 < fraction <= 1:
             raise DataError("the sampling fraction is a share", hint="above 0 and at most 1, for example 0.05")
         return classes.counts / fraction, ()
-    return None, ("nothing is said about the population: journalist and marketer are taken to know that everybody is in the table",)
+    return None, (
+        (
+            "nothing is said about the population: journalist and marketer are taken to know that everybody is in the"
+            " table"
+        ),
+    )
 
 
-def _counted(table: Table, chosen: Sequence[str], classes: EquivalenceClasses, whole: Table) -> tuple[FloatArray, tuple[str, ...]]:
+def _counted(
+    table: Table, chosen: Sequence[str], classes: EquivalenceClasses, whole: Table
+) -> tuple[FloatArray, tuple[str, ...]]:
     """The population at hand, counted; the sample is at least in it."""
     joint = []
     for name in named_columns(whole, chosen, "population"):
@@ -412,7 +434,10 @@ def sentences(found: RiskReport) -> Iterator[tuple[str, list[str]]]:
         "people who look alike" if found.people is None else "rows that look alike",
         [
             f"k = {found.k}: {found.rows:,} records in {found.classes:,} classes, {found.uniques:,} of them alone",
-            *(f"{each.column}: l = {each.l_distinct:g}, t = {each.t:.3g} in the worst class" for each in found.diversity),
+            *(
+                f"{each.column}: l = {each.l_distinct:g}, t = {each.t:.3g} in the worst class"
+                for each in found.diversity
+            ),
         ],
     )
     if found.people is not None:
@@ -429,10 +454,16 @@ def sentences(found: RiskReport) -> Iterator[tuple[str, list[str]]]:
         one = found.population
         yield "population", [f"about {one.uniques:,.0f} of {one.population:,} people are unique in it ({one.chosen})"]
     best = found.combinations.found[:_SHOWN]
-    yield "columns that identify", [f"{', '.join(each.columns)}: {each.separation:.4%} of pairs told apart" for each in best]
+    yield (
+        "columns that identify",
+        [f"{', '.join(each.columns)}: {each.separation:.4%} of pairs told apart" for each in best],
+    )
     if found.special is not None and found.special.records:
         counts = ", ".join(f"{count:,} of {size}" for size, count in found.special.by_size.items())
-        yield "special uniques", [f"{found.special.records:,} records are unique in few values (sets by size: {counts})"]
+        yield (
+            "special uniques",
+            [f"{found.special.records:,} records are unique in few values (sets by size: {counts})"],
+        )
     personal = [f"{each.name}: {kind_title(each)} (HIPAA {each.hipaa})" for each in found.columns if each.hipaa]
     if personal:
         yield "personal columns", personal
@@ -464,7 +495,9 @@ def records_text(found: RiskReport) -> bytes:
 
 
 _PAGE_SHOWN = 15
-_FOOTER = "Computed on this machine from counts; no row of the table is on this page. Keep it as safe as the table itself."
+_FOOTER = (
+    "Computed on this machine from counts; no row of the table is on this page. Keep it as safe as the table itself."
+)
 
 
 def render_risk(found: RiskReport) -> str:
@@ -499,10 +532,15 @@ def _headline(found: RiskReport) -> Headline:
         title = f"{found.uniques:,} of {found.rows:,} {found.word} stand alone"
     else:
         title = (
-            f"{'Everybody' if found.people is None else 'Every row'} looks like {found.k - 1:,} other{'s' if found.k > 2 else ''}"
+            f"{'Everybody' if found.people is None else 'Every row'} looks like {found.k - 1:,}"
+            f" other{'s' if found.k > 2 else ''}"
         )
     by = ", ".join(found.quasi_identifiers)
-    lead = f"Who knows {by} finds {_share(unique)} of the records with certainty." if found.uniques else f"To who knows {by}."
+    lead = (
+        f"Who knows {by} finds {_share(unique)} of the records with certainty."
+        if found.uniques
+        else f"To who knows {by}."
+    )
     figures = (
         (f"{found.k:,}", "smallest class (k)"),
         (_share(found.prosecutor.average), "found by who knows they are in it"),
@@ -518,7 +556,9 @@ def _share(value: float) -> str:
 
 def _classes(found: RiskReport) -> Markup:
     chosen = "Chosen by names and looks; say which they are with --qi." if found.guessed else "As they were given."
-    words = f"Quasi-identifiers: {', '.join(found.quasi_identifiers)}. {chosen} A record is as safe as its class is large."
+    words = (
+        f"Quasi-identifiers: {', '.join(found.quasi_identifiers)}. {chosen} A record is as safe as its class is large."
+    )
     return paragraph(words) + _sizes(found)
 
 
@@ -573,20 +613,30 @@ def _columns(found: RiskReport) -> Markup:
     listed = sorted({each.hipaa for each in found.columns if each.hipaa})
     words = "No column shows one of the eighteen kinds of HIPAA's safe harbor by its name or look."
     if listed:
-        words = "Kinds of HIPAA's safe harbor: " + "; ".join(f"{letter}, {SAFE_HARBOR[letter]}" for letter in listed) + "."
+        words = (
+            "Kinds of HIPAA's safe harbor: " + "; ".join(f"{letter}, {SAFE_HARBOR[letter]}" for letter in listed) + "."
+        )
     hint = "Names and looks only suggest a role; who knows what is for people to say."
     return paragraph(f"{words} {hint}") + table(("column", "seems to be", "because", "values", "missing", "kind"), rows)
 
 
 def _combinations(found: RiskReport) -> Markup:
     best = found.combinations.found[:_PAGE_SHOWN]
-    rows = [(", ".join(each.columns), f"{each.distinction:.4f}", f"{each.separation:.6f}", f"{each.uniques:,}") for each in best]
+    rows = [
+        (", ".join(each.columns), f"{each.distinction:.4f}", f"{each.separation:.6f}", f"{each.uniques:,}")
+        for each in best
+    ]
     words = (
-        "Distinction is the share of different tuples (1: everybody is unique), separation the share of pairs of records that the "
-        f"columns tell apart. The {len(best)} most identifying of {len(found.combinations.found):,} combinations."
+        "Distinction is the share of different tuples (1: everybody is unique), separation the share of pairs of"
+        f" records that the columns tell apart. The {len(best)} most identifying of {len(found.combinations.found):,}"
+        " combinations."
     )
     left = found.combinations.left_out
-    more = paragraph(f"Left out of larger combinations, because they separate least: {', '.join(left)}.") if left else Markup("")
+    more = (
+        paragraph(f"Left out of larger combinations, because they separate least: {', '.join(left)}.")
+        if left
+        else Markup("")
+    )
     alone = [
         (each.columns[0], each.distinction, f"{each.distinction:.2%}")
         for each in found.combinations.found
@@ -600,23 +650,27 @@ def _special(found: RiskReport) -> Markup:
     special = found.special
     assert special is not None
     counts = (
-        ", ".join(f"{count:,} with {size} column{'' if size == 1 else 's'}" for size, count in special.by_size.items()) or "none"
+        ", ".join(f"{count:,} with {size} column{'' if size == 1 else 's'}" for size, count in special.by_size.items())
+        or "none"
     )
     words = (
-        f"{special.records:,} records are unique already in at most three of their values (minimal sample uniques: {counts}). "
-        "They are the first that somebody finds. The columns they owe it to:"
+        f"{special.records:,} records are unique already in at most three of their values (minimal sample uniques:"
+        f" {counts}). They are the first that somebody finds. The columns they owe it to:"
     )
     ranked = sorted(special.contribution.items(), key=lambda pair: -pair[1])
     rows = [(name, share, f"{share:.1%}") for name, share in ranked if share]
-    return paragraph(words) + (bars(rows[:_PAGE_SHOWN], title="Columns of special uniques", fill=TERRA) if rows else Markup(""))
+    return paragraph(words) + (
+        bars(rows[:_PAGE_SHOWN], title="Columns of special uniques", fill=TERRA) if rows else Markup("")
+    )
 
 
 def _page_population(found: RiskReport) -> Markup:
     one = found.population
     assert one is not None
     words = (
-        f"The table is taken to hold {_share(one.fraction)} of {one.population:,} people. About {one.uniques:,.0f} of them "
-        f"({_share(one.share)}) are unique in the population, by the model that the rule of Dankar et al. chooses ({one.chosen})."
+        f"The table is taken to hold {_share(one.fraction)} of {one.population:,} people. About {one.uniques:,.0f} of"
+        f" them ({_share(one.share)}) are unique in the population, by the model that the rule of Dankar et al. chooses"
+        f" ({one.chosen})."
     )
     rows = [
         (
@@ -630,7 +684,10 @@ def _page_population(found: RiskReport) -> Markup:
 
 
 def _diversity(found: RiskReport) -> Markup:
-    words = "In the worst class: how many values there are, what they are worth (entropy), how far they are from everybody's."
+    words = (
+        "In the worst class: how many values there are, what they are worth (entropy), how far they are from"
+        " everybody's."
+    )
     rows = [
         (each.column, f"{each.l_distinct:g}", f"{each.l_entropy:.3g}", f"{each.t:.3g} ({each.distance})")
         for each in found.diversity

@@ -1,9 +1,10 @@
-"""Dealing: an anatomy of rows that lie on a cluster. They are dealt to buckets there, and only kinds of buckets come here.
+"""Dealing: an anatomy of rows that lie on a cluster. They are dealt to buckets there, and only kinds of buckets come
+here.
 
-The method decides by which column and into how many buckets (`methods.subtables.anatomy.most_buckets`), looking at what the buckets
-of a deal list; buckets that list the same are one. Who stands in which bucket stays on the cluster: the private trace is the secret
-of the run and what was decided, from which rows can be dealt again, and an audit with the original does so.
-"""
+The method decides by which column and into how many buckets (`methods.subtables.anatomy.most_buckets`), looking at what
+the buckets of a deal list; buckets that list the same are one. Who stands in which bucket stays on the cluster: the
+private trace is the secret of the run and what was decided, from which rows can be dealt again, and an audit with the
+original does so."""
 
 from __future__ import annotations
 
@@ -63,7 +64,9 @@ def publish_anatomy(
     return publication_of_draft(policy, chosen, release, draft, exhibit, seed=seed)
 
 
-def rederive_buckets(exhibit: ReleaseView, engine: SparkEngine, rows: RemoteRows, classes: NumberedClasses) -> ReleaseView:
+def rederive_buckets(
+    exhibit: ReleaseView, engine: SparkEngine, rows: RemoteRows, classes: NumberedClasses
+) -> ReleaseView:
     """The exhibit of a folder beside its source; with the private trace rows are dealt as they were, and compared."""
     exhibit = replace(exhibit, original=classes.table)
     assert exhibit.folder is not None
@@ -91,7 +94,9 @@ def _dealt(
     def deal(by: str, buckets: int, attempt: int) -> tuple[BucketedRows, AnatomyProvenance]:
         engine.progress(0.0, "dealing")
         dealt = engine.dealt(deck, by, sorted(hidden[by].labels), buckets, secret, attempt)
-        return dealt, AnatomyProvenance(secret=secret.content.hex(), by=by, buckets=buckets, attempt=attempt, lasting=True)
+        return dealt, AnatomyProvenance(
+            secret=secret.content.hex(), by=by, buckets=buckets, attempt=attempt, lasting=True
+        )
 
     def kept(by: str, buckets: int, attempt: int) -> tuple[BucketedRows, AnatomyProvenance] | None:
         known = expected_bucket_kinds(by, hidden[by], buckets)
@@ -112,7 +117,8 @@ def _dealt(
 
 
 def expected_bucket_kinds(by: str, text: TextColumn, buckets: int) -> Kinds:
-    """What the buckets of a deal list of the column it goes by, before it is dealt; nothing where there are very many values."""
+    """What the buckets of a deal list of the column it goes by, before it is dealt; nothing where there are very many
+    values."""
     if len(text.labels) > _MANY_VALUES:
         return {}
     values, code = sorted(text.labels), {label: code for code, label in enumerate(text.labels)}
@@ -137,7 +143,9 @@ def told_by(kinds: Kinds, hidden: Sequence[str]) -> Linkage:
     return Linkage(sizes * often, sizes, spread)
 
 
-def _compared(engine: SparkEngine, folder: Path, policy: Policy, dealt: BucketedRows, rows: RemoteRows) -> tuple[int, int]:
+def _compared(
+    engine: SparkEngine, folder: Path, policy: Policy, dealt: BucketedRows, rows: RemoteRows
+) -> tuple[int, int]:
     lists = {name: part_files(folder, part) for name, part in lists_of(policy).items()}
     return engine.misdealt(part_files(folder, "data"), lists, dealt, rows)
 

@@ -50,7 +50,8 @@ def class_columns(policy: Policy) -> list[str]:
 def draft_remote(
     engine: SparkEngine, parts: Mapping[str, tuple[Any, int]], release: Release, policy: Policy, chosen: Plan
 ) -> DraftFolder:
-    """The draft of a release folder with its rows, written where executors and this process both see it; frames with sizes."""
+    """The draft of a release folder with its rows, written where executors and this process both see it; frames with
+    sizes."""
     place = tempfile.TemporaryDirectory(prefix=DRAFT, dir=engine.staging)
     written: dict[str, int] = {}
     for name, (frame, records) in parts.items():
@@ -92,12 +93,25 @@ def match_to_provenance(found: Part, made: Part, behind: IntArray) -> tuple[Part
     rows = np.concatenate([place[theirs[order]][taken > 0], np.flatnonzero(over)])
     counts = np.concatenate([taken[taken > 0], over[over > 0]])
     trace = np.concatenate([behind[order][taken > 0], np.full(int((over > 0).sum()), -1, dtype=np.int64)])
-    del alike, mine, theirs, order, left, ends, before, taken, asked, over, place  # with many classes every array counts
+    del (
+        alike,
+        mine,
+        theirs,
+        order,
+        left,
+        ends,
+        before,
+        taken,
+        asked,
+        over,
+        place,
+    )  # with many classes every array counts
     return Part(encode_compactly(found.held.take(pa.array(rows))), counts, found.beside), trace
 
 
 def same_rows(one: Table, other: Table, names: Sequence[str]) -> IntArray:
-    """A number for every row of two tables, one below the other, the same for the same texts; a few columns at a time."""
+    """A number for every row of two tables, one below the other, the same for the same texts; a few columns at a
+    time."""
     alike = np.zeros(one.rows + other.rows, dtype=np.int64)
     for first in range(0, len(names), _AT_ONCE):
         columns = [_alike(one.text(name), other.text(name)) for name in names[first : first + _AT_ONCE]]

@@ -1,20 +1,23 @@
-"""Remembering where rows lie: a release of a ledger whose people stay on the cluster, judged together with all before it.
+"""Remembering where rows lie: a release of a ledger whose people stay on the cluster, judged together with all before
+it.
 
 ::
 
-    people files ─ join by key ─▶ rows beside their past ─▶ classes, each of one past ─▶ method ─▶ recode, write ─▶ draft folder
-                                                                                               └▶ people files ─▶ courses ─▶ certify
+    people files ─ join by key ─▶ rows beside their past ─▶ classes, each of one past ─▶ method ─▶ recode, write ─▶
+    draft folder
+                                                                                               └▶ people files ─▶
+                                                                                               courses ─▶ certify
 
-People are known again by a join on their key. What the driver gets are classes of which everybody went the same way through all
-releases so far, and courses of people who are absent now, each with a count (`history.persistent_classes`): the same method
-continues them,
-and the same audit judges joint classes over all releases.
+People are known again by a join on their key. What the driver gets are classes of which everybody went the same way
+through all releases so far, and courses of people who are absent now, each with a count (`history.persistent_classes`):
+the same method continues them, and the same audit judges joint classes over all releases.
 
 Invariants
-    I1  The audit does not take the driver's word for who is where: courses are counted again from the people files of all releases,
-        the new ones included, as they lie there; and every person of the new ones is looked up in the source, with the own class.
-    I2  Where a class goes to several groups, who is on which line is decided once, by a keyed order of keys. Of rows that are alike
-        in everything published it does not matter which is whose.
+    I1  The audit does not take the driver's word for who is where: courses are counted again from the people files of
+        all releases, the new ones included, as they lie there; and every person of the new ones is looked up in the
+        source, with the own class.
+    I2  Where a class goes to several groups, who is on which line is decided once, by a keyed order of keys. Of rows
+        that are alike in everything published it does not matter which is whose.
     I3  What lines say was published is what is counted in the folder, as often.
 """
 
@@ -127,7 +130,9 @@ def _classes(engine: SparkEngine, rows: RemoteRows, policy: Policy, again: bool)
     classes = engine.classes(rows, [*class_columns(policy), *([PAST] if again else [])])
     if not isinstance(classes, NumberedClasses):
         what = "the classes do not fit on the driver, and a ledger compares all of them with the past"
-        raise PolicyError(f"this cannot run with --engine spark: {what}", hint="give the driver more memory, or coarsen columns")
+        raise PolicyError(
+            f"this cannot run with --engine spark: {what}", hint="give the driver more memory, or coarsen columns"
+        )
     return classes
 
 
@@ -155,7 +160,8 @@ def _seated(
     people: PersonFilesDraft,
     secret: RunSecret,
 ) -> int:
-    """Writes who is on which line; by how many people what was written differs from the source and from the release (I1, I2)."""
+    """Writes who is on which line; by how many people what was written differs from the source and from the release
+    (I1, I2)."""
     part, trace = release.parts["data"], np.asarray(release.trace.rows["data"])
     there = np.flatnonzero(trace >= 0)
     mine, often = trace[there], np.asarray(part.counts)[there]
@@ -183,7 +189,8 @@ def _apart(found: pa.Table, identity: IntArray, often: IntArray) -> int:
 
 
 def history_until(book: Ledger, folder: Path, exhibit: ReleaseView, engine: FileEngine) -> History:
-    """The releases up to the one in a folder, which its ledger counts; the folder says itself what it publishes (I3)."""
+    """The releases up to the one in a folder, which its ledger counts; the folder says itself what it publishes
+    (I3)."""
     chronicle = book.chronicle(folder)
     newest, people = chronicle[-1]
     if exhibit.counted:

@@ -1,15 +1,17 @@
-"""Cluster: the same flow where rows stay on an engine. Classes with counts come to the method, its grouping goes back to the rows,
-and what was written is counted where it lies and judged by the same audit.
+"""Cluster: the same flow where rows stay on an engine. Classes with counts come to the method, its grouping goes back
+to the rows, and what was written is counted where it lies and judged by the same audit.
 
 ::
 
-    source ─ rows ─▶ classes ─▶ method ─▶ counted release ─▶ recode, write ─▶ draft folder ─▶ count ─▶ Exhibit ─▶ certify
+    source ─ rows ─▶ classes ─▶ method ─▶ counted release ─▶ recode, write ─▶ draft folder ─▶ count ─▶ Exhibit ─▶
+    certify
 
 Invariants
-    I1  The trace is a grouping: which class stands behind which published tuple, how often. It is laid beside what was counted in
-        the files, so that whatever the cluster did differently is a row that nobody stands behind.
-    I2  What has not been made for classes gets rows (`needs_rows`), up to a number of them, and then is an ordinary local release;
-        whatever else meets classes and was not made for them finds them *not judged*, and nothing is published.
+    I1  The trace is a grouping: which class stands behind which published tuple, how often. It is laid beside what was
+        counted in the files, so that whatever the cluster did differently is a row that nobody stands behind.
+    I2  What has not been made for classes gets rows (`needs_rows`), up to a number of them, and then is an ordinary
+        local release; whatever else meets classes and was not made for them finds them *not judged*, and nothing is
+        published.
     I3  The source is the same at the end as at the beginning.
 """
 
@@ -75,9 +77,14 @@ def needs_rows(policy: Policy, method: Method, remembering: bool = False) -> str
         return f"{joint[0]} speaks of several releases, which are compared record by record"
     if remembering and (reason := needs_records(policy, is_plain_recoding(method.form))):
         return reason
-    several = policy.sensitive if method.form.buckets and not method.form.joins_columns and len(policy.sensitive) > 1 else ()
+    several = (
+        policy.sensitive if method.form.buckets and not method.form.joins_columns and len(policy.sensitive) > 1 else ()
+    )
     if not all(is_part_file(f"{name}/part-00000.parquet") for name in several):
-        return "the values of a hidden column get a folder of its name, and one of the names has more than letters and digits"
+        return (
+            "the values of a hidden column get a folder of its name, and one of the names has more than letters and"
+            " digits"
+        )
     return ""
 
 
@@ -132,7 +139,9 @@ def publish_on(
     classes = spark.classes(rows, class_columns(policy))
     if not isinstance(classes, NumberedClasses):
         return _by_regions(spark, rows, classes, policy, chosen, secret, seed)
-    release = chosen.method.run(Task(policy, classes.table, Randomness(seed), jobs or chosen.method.usual_jobs(), progress))
+    release = chosen.method.run(
+        Task(policy, classes.table, Randomness(seed), jobs or chosen.method.usual_jobs(), progress)
+    )
     release = marked(replace(release, notes=(*release.notes, NOTE)), seed)
     behind, part = np.asarray(release.trace.rows["data"]), release.parts["data"]
     release_memory()
@@ -197,14 +206,17 @@ def collect_rows(engine: SparkEngine, rows: RemoteRows, policy: Policy, reason: 
     size = engine.size(rows)
     if size > MOST_ROWS:
         what = f"{reason}, and {size:,} rows are more than the {MOST_ROWS:,} that are brought to the driver"
-        raise PolicyError(f"this cannot run with --engine spark: {what}", hint="use a method on classes, or change the policy")
+        raise PolicyError(
+            f"this cannot run with --engine spark: {what}", hint="use a method on classes, or change the policy"
+        )
     found = engine.collect(rows, list(dict.fromkeys(wanted)))
     rows.require_unchanged()  # I3
     return found
 
 
 def compare_with_source(exhibit: ReleaseView, engine: Any, original: Any) -> ReleaseView:
-    """The exhibit of a folder beside the classes of its source; what stands beside classes is compared on the cluster."""
+    """The exhibit of a folder beside the classes of its source; what stands beside classes is compared on the
+    cluster."""
     spark = as_engine(engine)
     rows = spark.rows(exhibit.policy, original)
     if exhibit.form.replaces:
@@ -232,7 +244,8 @@ def compare_with_rows(exhibit: ReleaseView) -> ReleaseView:
     if part is None or not part.beside or exhibit.folder is None or not exhibit.private:
         return exhibit
     return replace(
-        exhibit, strangers=HERE.beyond(part_files(exhibit.folder, "data"), exhibit.original.frame, _as_is(exhibit.policy))
+        exhibit,
+        strangers=HERE.beyond(part_files(exhibit.folder, "data"), exhibit.original.frame, _as_is(exhibit.policy)),
     )
 
 
@@ -241,7 +254,8 @@ def _as_is(policy: Policy) -> list[str]:
 
 
 def _strangers(engine: SparkEngine, rows: RemoteRows, draft: DraftFolder, policy: Policy, part: Part) -> int | None:
-    """Rows that show something beside their classes that no record of the source has; none asked when all is in classes."""
+    """Rows that show something beside their classes that no record of the source has; none asked when all is in
+    classes."""
     if not part.beside:
         return None
     return engine.strangers([draft.folder / name for name in draft.rows], rows, _as_is(policy))

@@ -1,27 +1,31 @@
-"""Regions of a table whose classes do not fit on the driver: cut from counts, solved where they lie, audited there as well.
+"""Regions of a table whose classes do not fit on the driver: cut from counts, solved where they lie, audited there as
+well.
 
-Mondrian solves each region by itself and so comes to what it would with all classes at hand; methods that look at neighbours get
-all regions of a bin as one.
+Mondrian solves each region by itself and so comes to what it would with all classes at hand; methods that look at
+neighbours get all regions of a bin as one.
 
 Invariants
-    I1  Nothing is collected that grows with the data before it is published: values of columns, histograms of regions, sums.
-    I2  The audit of who stands where does not take the method's word: on the cluster every share is compared with the values of its
-        class, every class with what was taken from it, and the written rows with the shares.
+    I1  Nothing is collected that grows with the data before it is published: values of columns, histograms of regions,
+        sums.
+    I2  The audit of who stands where does not take the method's word: on the cluster every share is compared with the
+        values of its class, every class with what was taken from it, and the written rows with the shares.
 
 
 Regions
 -------
 Regions: the top of a multidimensional cut, found from counts alone, for tables whose classes do not fit in one place.
 
-A region is a node of the tree that mondrian (`partitioning`) cuts: the column that saves most is divided into the children of its
-node, or at the median of a range, and children that are not safe by themselves stay together. What decides that are sums per leaf
-of one column: histograms are enough to cut as mondrian would with all classes at hand. Each region is a recoding problem of its
-own, any method solves it, and groups never cross regions; small regions are solved by one task together (`bin_regions`).
+A region is a node of the tree that mondrian (`partitioning`) cuts: the column that saves most is divided into the
+children of its node, or at the median of a range, and children that are not safe by themselves stay together. What
+decides that are sums per leaf of one column: histograms are enough to cut as mondrian would with all classes at hand.
+Each region is a recoding problem of its own, any method solves it, and groups never cross regions; small regions are
+solved by one task together (`bin_regions`).
 
-Guarantee: every region satisfies every claim, so each of the problems has a solution without suppression (monotone models).
-Mondrian in regions is mondrian (where the objective is the loss), so nothing is lost by them.
+Guarantee: every region satisfies every claim, so each of the problems has a solution without suppression (monotone
+models). Mondrian in regions is mondrian (where the objective is the loss), so nothing is lost by them.
 
-Departures: claims that compare groups with the whole release are not for regions, because a region does not know the whole.
+Departures: claims that compare groups with the whole release are not for regions, because a region does not know the
+whole.
 
 Cost: per round one histogram of every open region and column, whatever the size of the table.
 """
@@ -115,7 +119,8 @@ def best_cut(
     requirements: Sequence[Requirement],
     labels: Mapping[str, tuple[str, ...]],
 ) -> tuple[int, IntArray] | None:
-    """The column that saves most and the part of each of its leaves that occur; None where no cut leaves parts that all hold."""
+    """The column that saves most and the part of each of its leaves that occur; None where no cut leaves parts that all
+    hold."""
     best: tuple[int, IntArray] | None = None
     most = 0.0
     for column, (tally, domain) in enumerate(zip(tallies, domains, strict=True)):
@@ -128,7 +133,8 @@ def best_cut(
 
 
 def _proposals(tally: ColumnTally, domain: Generalization) -> Iterator[IntArray]:
-    """The child that each leaf falls into: of the node around all of them, or of a range cut before or after its median."""
+    """The child that each leaf falls into: of the node around all of them, or of a range cut before or after its
+    median."""
     if len(tally.code) < 2:
         return
     one = np.zeros(len(tally.code), dtype=np.int64)
@@ -142,8 +148,8 @@ def _proposals(tally: ColumnTally, domain: Generalization) -> Iterator[IntArray]
 def _safe_parts(
     tally: ColumnTally, child: IntArray, requirements: Sequence[Requirement], labels: Mapping[str, tuple[str, ...]]
 ) -> IntArray | None:
-    """Parts made of the children so that they are safe, two or more; those that are not safe stay together, if need be with the
-    smallest one that is."""
+    """Parts made of the children so that they are safe, two or more; those that are not safe stay together, if need be
+    with the smallest one that is."""
     of = np.unique(child, return_inverse=True)[1].astype(np.int64)
     unsafe = ~_hold(tally, of, requirements, labels)
     fine = int((~unsafe).sum())
@@ -229,10 +235,14 @@ def cut_regions(engine: SparkEngine, policy: Policy, method: Method, classes: Re
     """Regions of at most so many classes where claims allow it, from counts of the cluster (I1)."""
     if reason := unfit_for_regions(policy, method):
         what = f"the classes do not fit on the driver, and {reason}"
-        raise PolicyError(f"this cannot run with --engine spark: {what}", hint="give the driver more memory, or coarsen columns")
+        raise PolicyError(
+            f"this cannot run with --engine spark: {what}", hint="give the driver more memory, or coarsen columns"
+        )
     texts = {name: tuple(_values(classes, name)) for name in policy.quasi_identifiers}
     domains = {name: generalization_of(policy, name, list(texts[name])) for name in policy.quasi_identifiers}
-    leaves = tuple(Leaves(name, texts[name], encode(domain, texts[name], column=name)) for name, domain in domains.items())
+    leaves = tuple(
+        Leaves(name, texts[name], encode(domain, texts[name], column=name)) for name, domain in domains.items()
+    )
     requirements = stated_requirements(policy)
     hidden = list(dict.fromkeys(name for one in requirements for name in one.hide))
     cuts: list[RegionCut] = []
@@ -244,7 +254,9 @@ def cut_regions(engine: SparkEngine, policy: Policy, method: Method, classes: Re
         records = records or _checked(tallies[0], requirements, _labels(found, hidden))
         ground = (tuple(domains.values()), requirements, _labels(found, hidden))
         waiting = [
-            large for region in waiting for large in _cut(region, tallies[region], cuts, sizes, engine.region_classes, ground)
+            large
+            for region in waiting
+            for large in _cut(region, tallies[region], cuts, sizes, engine.region_classes, ground)
         ]
     return Regions(classes, leaves, domains, tuple(cuts), sizes, bin_regions(sizes, engine.region_classes), records)
 
@@ -301,7 +313,9 @@ def _tallies(found: pa.Table, region: int, columns: int, hidden: Sequence[str]) 
     return made
 
 
-def _checked(tallies: list[ColumnTally], requirements: Sequence[Requirement], labels: Mapping[str, tuple[str, ...]]) -> int:
+def _checked(
+    tallies: list[ColumnTally], requirements: Sequence[Requirement], labels: Mapping[str, tuple[str, ...]]
+) -> int:
     """The number of records; refuses a table of which not even one group of all would hold."""
     first = tallies[0]
     size = np.array([int(first.records.sum())])
@@ -354,7 +368,9 @@ def misplaced(domains: Mapping[str, Generalization], recoded: Sequence[str]) -> 
         for batch in batches:
             wrong = np.zeros(batch.num_rows, dtype=np.bool_)
             for place, name in enumerate(recoded):
-                label, value = (as_text(pa.chunked_array([batch.column(each)]), name) for each in (f"{LABEL}{place}", name))
+                label, value = (
+                    as_text(pa.chunked_array([batch.column(each)]), name) for each in (f"{LABEL}{place}", name)
+                )
                 wrong |= ~allowed_labels(label, value, domains[name], bounded=False).pairs(label.codes, value.codes)
             taken = batch.column(LAST).to_numpy() - batch.column(FIRST).to_numpy()
             yield pa.RecordBatch.from_pydict({"wrong": [int(taken[wrong].sum())]})

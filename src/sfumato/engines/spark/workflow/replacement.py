@@ -1,8 +1,7 @@
 """Drawing: new values for records that lie on a cluster, where no rule ties records to each other.
 
-Of the source only how often kept values stand together is looked at, where it lies; new values are made there, share by share
-(`methods.remote_shares`), and what was written is judged where it lies, file by file.
-"""
+Of the source only how often kept values stand together is looked at, where it lies; new values are made there, share by
+share (`methods.remote_shares`), and what was written is judged where it lies, file by file."""
 
 from __future__ import annotations
 
@@ -41,15 +40,23 @@ _LOOKED_AT = 1_000
 
 def drawable(engine: SparkEngine, rows: RemoteRows, policy: Policy) -> Drawable | str:
     """What new values are made with; or why rows must be brought although no rule says so."""
-    count = engine.missing(rows, [name for name in replacements_of(policy) if not replaces_missing(policy.columns[name].domain)])
+    count = engine.missing(
+        rows, [name for name in replacements_of(policy) if not replaces_missing(policy.columns[name].domain)]
+    )
     if count:
         return f"{count} records lack values that stay missing where they were"
     make = IndependentDraws(policy, records=engine.records(rows))
     if not make.records:
         raise DataError("the data has no rows")
     try:
-        facts = {atom: make.fact(atom, _classes(engine, rows, [c.name for c in columns_of(atom)])) for atom in make.facts}
-        weighed = _classes(engine, rows, make.weighing) if make.weighing else Table(pa.table({}), counts=np.array([make.records]))
+        facts = {
+            atom: make.fact(atom, _classes(engine, rows, [c.name for c in columns_of(atom)])) for atom in make.facts
+        }
+        weighed = (
+            _classes(engine, rows, make.weighing)
+            if make.weighing
+            else Table(pa.table({}), counts=np.array([make.records]))
+        )
         make = replace(make, constants=facts)
         counted = pa.table({name: weighed.frame.column(name) for name in make.weighing} | {COUNT: weighed.counts})
         parts, said = make.planned(engine.some(rows, make.mentioned, _LOOKED_AT), counted)
@@ -78,7 +85,13 @@ def _classes(engine: SparkEngine, rows: RemoteRows, names: Sequence[str]) -> Tab
 
 
 def publish_replacement(
-    engine: SparkEngine, rows: RemoteRows, policy: Policy, chosen: Plan, drawable: Drawable, secret: RunSecret, seed: int | None
+    engine: SparkEngine,
+    rows: RemoteRows,
+    policy: Policy,
+    chosen: Plan,
+    drawable: Drawable,
+    secret: RunSecret,
+    seed: int | None,
 ) -> Publication:
     """Make and certify a table with new values of distant rows."""
     make = replace(drawable.make, secret=secret.content)
@@ -92,7 +105,9 @@ def publish_replacement(
     return publication_of_draft(policy, chosen, release, draft, exhibit, seed=seed)
 
 
-def compare_replacement(exhibit: ReleaseView, engine: SparkEngine, rows: RemoteRows, records: int | None = None) -> ReleaseView:
+def compare_replacement(
+    exhibit: ReleaseView, engine: SparkEngine, rows: RemoteRows, records: int | None = None
+) -> ReleaseView:
     """The exhibit of a folder beside its source, with which kept columns are compared where they lie."""
     assert exhibit.folder is not None
     many = engine.records(rows) if records is None else records

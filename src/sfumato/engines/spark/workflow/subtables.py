@@ -1,11 +1,14 @@
-"""Splitting: sub-tables of rows that lie on a cluster. Which columns stand together is chosen from classes; rows never come here.
+"""Splitting: sub-tables of rows that lie on a cluster. Which columns stand together is chosen from classes; rows never
+come here.
 
-A table without buckets is some columns of all records, in an order of its own. A table with buckets is dealt like an anatomy, with
-a secret of its own: who stands in which bucket of one table says nothing about the others. The private trace is the secret of the
-run and into how many buckets each table was dealt, from which an audit with the original deals the rows once more.
+A table without buckets is some columns of all records, in an order of its own. A table with buckets is dealt like an
+anatomy, with a secret of its own: who stands in which bucket of one table says nothing about the others. The private
+trace is the secret of the run and into how many buckets each table was dealt, from which an audit with the original
+deals the rows once more.
 
 Invariants
-    I1  Every table has keys of its own for its order, its deal and its bucket numbers: nothing but shared columns links two tables.
+    I1  Every table has keys of its own for its order, its deal and its bucket numbers: nothing but shared columns links
+        two tables.
     I2  Every column that is published makes classes, those of no role too: tables are joined by whatever they share.
 """
 
@@ -55,11 +58,15 @@ def publish_subtables(
     classes = engine.classes(rows, choose_subtables(policy))
     if not isinstance(classes, NumberedClasses):
         hint = "publish fewer columns, coarsen them, or give the driver more memory (SparkEngine(most_classes=…))"
-        raise DataError("sub-tables are chosen and judged by classes of records, and they do not fit on the driver", hint=hint)
+        raise DataError(
+            "sub-tables are chosen and judged by classes of records, and they do not fit on the driver", hint=hint
+        )
     engine.progress(0.1, "choosing the tables")
     tables, data = chosen.method.tables_of(policy, classes.table)
     made = {
-        f"table-{place + 1}": _made(engine, rows, classes.table, table, f"table-{place + 1}", data.asked, policy, secret)
+        f"table-{place + 1}": _made(
+            engine, rows, classes.table, table, f"table-{place + 1}", data.asked, policy, secret
+        )
         for place, table in enumerate(tables)
     }
     deals = {part: one.deal for part, one in made.items() if one.deal is not None}
@@ -83,7 +90,9 @@ def publish_subtables(
     return publication_of_draft(policy, chosen, release, draft, exhibit, seed=seed)
 
 
-def rederive_subtables(exhibit: ReleaseView, engine: SparkEngine, rows: RemoteRows, classes: NumberedClasses) -> ReleaseView:
+def rederive_subtables(
+    exhibit: ReleaseView, engine: SparkEngine, rows: RemoteRows, classes: NumberedClasses
+) -> ReleaseView:
     """The exhibit of a folder beside its source; with the private trace rows are dealt as they were, and compared."""
     exhibit = replace(exhibit, original=classes.table)
     assert exhibit.folder is not None

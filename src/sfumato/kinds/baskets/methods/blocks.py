@@ -1,30 +1,33 @@
-"""`blocks`: set-valued records in disjoint blocks of alike ones, each published as one row of its block, by secret draw.
+"""`blocks`: set-valued records in disjoint blocks of alike ones, each published as one row of its block, by secret
+draw.
 
 Guarantee
-    Whoever knows all item sets, this program and the release finds the row of a person with probability exactly 1/g, g the
-    size of the block; whoever also knows the rows of m others of the block, with 1/(g − m); matches of other blocks tell nothing.
-    `insiders: m` makes blocks of at least k + m. Labels: as long as they are independent of items and of each other, no label of a
-    person is believed with more than 1/l by whoever also knows the law of labels and the rule that hides them (`hiding`).
+    Whoever knows all item sets, this program and the release finds the row of a person with probability exactly 1/g, g
+    the size of the block; whoever also knows the rows of m others of the block, with 1/(g − m); matches of other blocks
+    tell nothing. `insiders: m` makes blocks of at least k + m. Labels: as long as they are independent of items and of
+    each other, no label of a person is believed with more than 1/l by whoever also knows the law of labels and the rule
+    that hides them (`hiding`).
 Proof
     Blocks and the items of all rows are functions of the set of item sets of each block, the same for all orders of its
-    records (I1). The records are laid on the rows of their block by a permutation drawn uniformly and independently of every other
-    block (I2). Labels are given to rows by that permutation; when they are exchangeable within the block, the release is as likely
-    under each of the g! permutations. So the posterior is the prior: uniform on S_g, and uniform on what is left of it when m
-    matches are known. Blocks are independent, so other blocks tell nothing. ∎
+    records (I1). The records are laid on the rows of their block by a permutation drawn uniformly and independently of
+    every other block (I2). Labels are given to rows by that permutation; when they are exchangeable within the block,
+    the release is as likely under each of the g! permutations. So the posterior is the prior: uniform on S_g, and
+    uniform on what is left of it when m matches are known. Blocks are independent, so other blocks tell nothing. ∎
 Beside items
-    Quasi-identifiers are columns that an outsider may know, too. Blocks are then cut from items and these columns together
-    (`baskets.known_columns`), and every row of a block shows the same cell in them: the smallest one around the values of its
-    records. The proof is the same with "items and known columns" for "items": k over both. Whoever knows the columns and at most
-    m items (km-anonymity) knows less.
+    Quasi-identifiers are columns that an outsider may know, too. Blocks are then cut from items and these columns
+    together (`baskets.known_columns`), and every row of a block shows the same cell in them: the smallest one around
+    the values of its records. The proof is the same with "items and known columns" for "items": k over both. Whoever
+    knows the columns and at most m items (km-anonymity) knows less.
 Again
-    With a ledger whoever was published stays in the own block, with the same labels shown (`staying`); several releases say no
-    more than the first.
+    With a ledger whoever was published stays in the own block, with the same labels shown (`staying`); several releases
+    say no more than the first.
 Paper
-    [multitype ch. 3] publishes on a ring. There the true matching has a winding number: the offsets of a perfect matching sum to a
-    multiple of n, at k = 2 there are two matchings in all, and one known match gives everybody's. See `nonreciprocal`.
+    [multitype ch. 3] publishes on a ring. There the true matching has a winding number: the offsets of a perfect
+    matching sum to a multiple of n, at k = 2 there are two matchings in all, and one known match gives everybody's. See
+    `nonreciprocal`.
 Invariants
-    I1  Blocks and rows look at items and known columns only; rows of a block at how many of its records have each item, and at the
-        range of their values.
+    I1  Blocks and rows look at items and known columns only; rows of a block at how many of its records have each item,
+        and at the range of their values.
     I2  Within each block the records are permuted uniformly, blocks independently.
     I3  Which labels are hidden depends on the labels of the block, their law and chance, never on whose they are.
     I4  Blocks are numbered and rows ordered by chance.
@@ -38,34 +41,38 @@ Block labels
 ------------
 The labels of all blocks, hidden where the rule of their column and size says so.
 
-A claim that bounds shares hides by `hiding`, whose law of labels is their shares in the data. A claim that only counts different
-labels hides the blocks that show too few: what such a block holds is then any label of the data.
+A claim that bounds shares hides by `hiding`, whose law of labels is their shares in the data. A claim that only counts
+different labels hides the blocks that show too few: what such a block holds is then any label of the data.
 
 Invariants
-    I1  Chance comes from the cryptographic source; whether a block that fits is hidden is drawn for each block by itself.
+    I1  Chance comes from the cryptographic source; whether a block that fits is hidden is drawn for each block by
+        itself.
 
 
 Block rows
 ----------
 What the rows of a block show: the vote of its members in every row, or their items dealt evenly over the rows.
 
-vote    every row shows the items that most members have: for whoever looks at records. On sparse data hardly any item has a
+vote    every row shows the items that most members have: for whoever looks at records. On sparse data hardly any item
+        has a
 majority.
-dealt   every item stands in exactly as many rows as members have it: for whoever counts. Single items are counted exactly, none is
-        lost; what stands together in a row is chance beyond what the block says, so a row is nobody's basket.
+dealt   every item stands in exactly as many rows as members have it: for whoever counts. Single items are counted
+        exactly, none is lost; what stands together in a row is chance beyond what the block says, so a row is nobody's
+        basket.
 
 Invariants
     I1  Both are functions of how many members have each item: nothing in a row depends on which member it is given to.
-    I2  Every member fits every row of its block: both contain what all members have, differ in doubtful items only, and in no more
-        than the threshold.
+    I2  Every member fits every row of its block: both contain what all members have, differ in doubtful items only, and
+        in no more than the threshold.
 
 
 Forecast
 --------
-What blocks will be good for, told before any is made: error rate, empty baskets and items kept, for both things rows may show.
+What blocks will be good for, told before any is made: error rate, empty baskets and items kept, for both things rows
+may show.
 
-The records are put into Gray order; a few pieces of it, evenly spread, are made into blocks as the whole will be, and what their
-rows would show is measured on them. So a forecast of a million records looks at some ten thousand.
+The records are put into Gray order; a few pieces of it, evenly spread, are made into blocks as the whole will be, and
+what their rows would show is measured on them. So a forecast of a million records looks at some ten thousand.
 
 Invariants
     I1  Looks at items only, and draws nothing: the advice is part of the public program.
@@ -77,12 +84,15 @@ Invariants
 
 Staying
 -------
-Who stands with whom when set-valued records are published again: at home, among strangers without labels, or for the first time.
+Who stands with whom when set-valued records are published again: at home, among strangers without labels, or for the
+first time.
 
 Invariants
-    I1  Whoever was never published stands only with others who were not; these blocks promise what those of a first release do.
-    I2  Whoever was published stands in the own home when all of it is there, with labels shown and hidden as before; else with
-        others whose home is broken, and no label is shown (`baskets.block_history` says why nothing is learned).
+    I1  Whoever was never published stands only with others who were not; these blocks promise what those of a first
+        release do.
+    I2  Whoever was published stands in the own home when all of it is there, with labels shown and hidden as before;
+        else with others whose home is broken, and no label is shown (`baskets.block_history` says why nothing is
+        learned).
     I3  Which of these it is depends on who is there, never on labels.
 """
 
@@ -145,15 +155,23 @@ class BasketBlocking(Method):
     )
     labels: Rule = Field(
         default="sparing",
-        description="whole: suppress all labels of a block in which one is too frequent; sparing: only the copies of that one "
-        "(without insiders)",
+        description=(
+            "whole: suppress all labels of a block in which one is too frequent; sparing: only the copies of that one "
+            "(without insiders)"
+        ),
     )
     correlated: Literal["refused", "accepted"] = Field(
         default="refused",
-        description="whether labels that follow from items beyond 1/l are refused, or accepted for independent labels only",
+        description=(
+            "whether labels that follow from items beyond 1/l are refused, or accepted for independent labels only"
+        ),
     )
-    insiders: int = Field(default=0, ge=0, description="number of other members of a block whose rows the adversary may know")
-    spread: int = Field(default=2, ge=1, description="block size as a multiple of l; larger blocks suppress fewer labels")
+    insiders: int = Field(
+        default=0, ge=0, description="number of other members of a block whose rows the adversary may know"
+    )
+    spread: int = Field(
+        default=2, ge=1, description="block size as a multiple of l; larger blocks suppress fewer labels"
+    )
     balance: float | None = Field(
         default=None,
         ge=0,
@@ -210,7 +228,9 @@ class BasketBlocking(Method):
         lines = [f"blocks: at least {size} alike records each, {size - self.insiders} candidates for everybody{beside}"]
         if needs.about_labels:
             rule = "whole" if self.insiders else self.labels
-            lines.append(f"labels: hidden ({rule}) so that none is believed above 1 in {needs.diversity:g}, rule known or not")
+            lines.append(
+                f"labels: hidden ({rule}) so that none is believed above 1 in {needs.diversity:g}, rule known or not"
+            )
         if known := known_columns(policy):
             lines.append(f"known beside the items: {', '.join(known)}; all rows of a block show the same cell in them")
         return lines if data is None else [*lines, *self._foreseen(policy, data, size)]
@@ -219,7 +239,10 @@ class BasketBlocking(Method):
         if not isinstance(data, Baskets):
             return []
         seen = forecast(data.sets, size, items_with_known_columns(policy, data))
-        return [*seen.sentences(), f"rows will show: {self._shows(seen)}" + (f" ({seen.reason})" if self.items == "auto" else "")]
+        return [
+            *seen.sentences(),
+            f"rows will show: {self._shows(seen)}" + (f" ({seen.reason})" if self.items == "auto" else ""),
+        ]
 
     def _shows(self, seen: Forecast) -> Shows:
         return seen.advice if self.items == "auto" else self.items
@@ -250,7 +273,14 @@ class BasketBlocking(Method):
         return self._release(task, seated, rows, behind, seated.with_homes(hidden, company, behind), shows, rule)
 
     def _release(
-        self, task: Task, seated: BlockAssignment, rows: Rows, behind: IntArray, hidden: HiddenLabels, shows: Shows, rule: Rule
+        self,
+        task: Task,
+        seated: BlockAssignment,
+        rows: Rows,
+        behind: IntArray,
+        hidden: HiddenLabels,
+        shows: Shows,
+        rule: Rule,
     ) -> Release:
         baskets: Baskets = task.data
         blocks = seated.blocks
@@ -284,7 +314,8 @@ def _require_columns(baskets: Baskets, policy: Policy) -> None:
 
 
 def _matched(blocks: Partition, keys: NDArray[np.int64]) -> IntArray:
-    """The record behind each place: within every block its records in the order of their keys, a uniform permutation."""
+    """The record behind each place: within every block its records in the order of their keys, a uniform
+    permutation."""
     by_key = np.lexsort((keys, blocks.block))
     behind: IntArray = blocks.order[by_key]
     return behind
@@ -300,10 +331,15 @@ def _notes(insiders: int, shows: Shows, hidden: HiddenLabels) -> tuple[str, ...]
     beside = f"at most {insiders} matches of a block" if insiders else "nobody's match in the same block"
     notes = [
         f"outsiders may know the items and quasi-identifiers of everybody and how the release was made, and {beside}",
-        "one record is one person; what is promised about labels holds for labels that are independent of items and of each other",
+        (
+            "one record is one person; what is promised about labels holds for labels that are independent of items and"
+            " of each other"
+        ),
     ]
     if shows == "dealt":
-        notes.append("rows are for counting: the items of a block are dealt to its rows, and no row is anybody's basket")
+        notes.append(
+            "rows are for counting: the items of a block are dealt to its rows, and no row is anybody's basket"
+        )
     notes += [f"{int(at.sum())} of {len(at)} labels of '{name}' are withheld" for name, at in hidden.places.items()]
     return tuple(notes)
 
@@ -314,7 +350,8 @@ def _notes(insiders: int, shows: Shows, hidden: HiddenLabels) -> tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class HiddenLabels:
-    """Per column: places whose label is hidden, chances by size of block, the l of the rule, and sizes with the rule *sparing*."""
+    """Per column: places whose label is hidden, chances by size of block, the l of the rule, and sizes with the rule
+    *sparing*."""
 
     places: Mapping[str, NDArray[np.bool_]] = field(default_factory=dict)
     chances: Mapping[str, Mapping[int, float]] = field(default_factory=dict)
@@ -377,7 +414,9 @@ def _require_possible(name: str, codes: IntArray, values: int, wanted: Wanted, i
         raise Infeasible(what, where="protect", hint=f"ask for at most l = {values - insiders}")
     if np.bincount(codes).max() * wanted.share > len(codes) * (1 + 1e-12):
         what = f"one label of column '{name}' is more frequent than l = {wanted.share:g} allows"
-        raise Infeasible(what, where="protect", hint="lower l: who knows the shares of labels already guesses above 1/l")
+        raise Infeasible(
+            what, where="protect", hint="lower l: who knows the shares of labels already guesses above 1/l"
+        )
 
 
 def _by_share(
@@ -458,7 +497,9 @@ def _dealt(sets: Sets, members: NDArray[np.int32]) -> Rows:
     rows = np.ascontiguousarray(members, dtype=np.int32)
     base_starts, base, doubt_starts, doubt, threshold = deal(sets.starts, sets.items, rows, sets.width)
     again = _each(members)
-    return Rows(Sets(base_starts, base, sets.width), Sets(doubt_starts, doubt, sets.width).take(again), threshold[again])
+    return Rows(
+        Sets(base_starts, base, sets.width), Sets(doubt_starts, doubt, sets.width).take(again), threshold[again]
+    )
 
 
 def _each(members: NDArray[np.int32]) -> IntArray:
@@ -484,7 +525,10 @@ class ExpectedQuality:
     kept: float
 
     def __str__(self) -> str:
-        return f"error rate {self.error_rate:.3f}, {self.empty:.1%} of the baskets empty, {self.kept:.0%} of the items shown"
+        return (
+            f"error rate {self.error_rate:.3f}, {self.empty:.1%} of the baskets empty, {self.kept:.0%} of the items"
+            " shown"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -559,9 +603,13 @@ class EarlierBlocks:
 
     def sentences(self, size: int) -> list[str]:
         """What will happen, for `check`."""
-        told = [f"{sum(map(len, self.homes))} record(s) stay in their {len(self.homes)} block(s); {len(self.fresh)} are new"]
+        told = [
+            f"{sum(map(len, self.homes))} record(s) stay in their {len(self.homes)} block(s); {len(self.fresh)} are new"
+        ]
         if 0 < len(self.fresh) < size:
-            told.append(f"{len(self.fresh)} new record(s) are too few for a block of {size} and wait for the next release")
+            told.append(
+                f"{len(self.fresh)} new record(s) are too few for a block of {size} and wait for the next release"
+            )
         if len(self.strays):
             told.append(f"{len(self.strays)} record(s) stood beside people who left: they are published without labels")
         return told
@@ -575,7 +623,9 @@ def earlier_blocks_of(policy: Policy, history: History | None, baskets: Baskets)
     require_overlap_with_history(policy, history, keys)
     _require_unchanged(policy, history, keys, baskets)
     place = {key: record for record, key in enumerate(keys)}
-    whole = tuple(np.sort([place[key] for key in people]).astype(np.int64) for _, people in homes.intact(frozenset(keys)))
+    whole = tuple(
+        np.sort([place[key] for key in people]).astype(np.int64) for _, people in homes.intact(frozenset(keys))
+    )
     known = np.array([key in homes.seat for key in keys], dtype=np.bool_)  # I3
     at_home = np.zeros(len(keys), dtype=np.bool_)
     if whole:
@@ -583,7 +633,9 @@ def earlier_blocks_of(policy: Policy, history: History | None, baskets: Baskets)
     strays = np.flatnonzero(known & ~at_home)
     if len(strays) and policy.series.leaving == "refuse":
         what = f"{len(strays)} record(s) stood beside people who are no longer there"
-        raise Infeasible(what, where="series.leaving", hint="say 'series: {leaving: withhold}' to publish them without labels")
+        raise Infeasible(
+            what, where="series.leaving", hint="say 'series: {leaving: withhold}' to publish them without labels"
+        )
     told = {
         name: np.array([key in homes.seat and homes.seat[key].shown.get(name, False) for key in keys], dtype=np.bool_)
         for name in policy.published
@@ -592,7 +644,8 @@ def earlier_blocks_of(policy: Policy, history: History | None, baskets: Baskets)
 
 
 def _require_unchanged(policy: Policy, history: History, keys: Sequence[str], baskets: Baskets) -> None:
-    """Refuse labels that are not what was published: what was hidden then and what is shown now would speak together."""
+    """Refuse labels that are not what was published: what was hidden then and what is shown now would speak
+    together."""
     for name in policy.published:
         changed: set[str] = set()
         now = dict(zip(keys, baskets.labels[name].tolist(), strict=True)) if name in baskets.labels else {}
@@ -636,7 +689,9 @@ def require_assigned_blocks(company: EarlierBlocks, size: int) -> None:
     short = min(map(len, company.homes), default=size)
     if short < size:
         what = f"earlier releases have blocks of {short} records, and {size} are asked for"
-        raise Infeasible(what, where="protect", hint="ask for no more than was promised before; blocks stay what they are")
+        raise Infeasible(
+            what, where="protect", hint="ask for no more than was promised before; blocks stay what they are"
+        )
 
 
 def assign_to_blocks(company: EarlierBlocks, known: Sets, size: int, jobs: int) -> BlockAssignment:
@@ -660,8 +715,12 @@ def require_few_withheld(policy: Policy, withheld: int, records: int) -> None:
     """Refuse when more records than the policy allows would have to wait."""
     limit = policy.utility.suppress_at_most
     if limit is not None and withheld > limit * records + 1e-9:
-        what = f"{withheld} of {records} records are too few for a block of their own, and the policy allows {limit:.3%}"
-        raise Infeasible(what, where="utility.suppress_at_most", hint="publish when more people have come, or allow more")
+        what = (
+            f"{withheld} of {records} records are too few for a block of their own, and the policy allows {limit:.3%}"
+        )
+        raise Infeasible(
+            what, where="utility.suppress_at_most", hint="publish when more people have come, or allow more"
+        )
 
 
 def _parted(records: IntArray, known: Sets, size: int, jobs: int) -> Partition:
@@ -674,5 +733,6 @@ def _parted(records: IntArray, known: Sets, size: int, jobs: int) -> Partition:
 def _joined(parts: Sequence[Partition]) -> Partition:
     sizes = np.concatenate([part.sizes for part in parts])
     return Partition(
-        np.concatenate([part.order for part in parts]), np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)]).astype(np.int64)
+        np.concatenate([part.order for part in parts]),
+        np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)]).astype(np.int64),
     )

@@ -1,30 +1,33 @@
 """Which labels of a block are not shown, so that neither what is shown nor that something is hidden gives a label away.
 
-A block *breaks* when one of its labels stands more often than `most` times, the share that l allows. The labels of a block that
-breaks cannot be shown; but if only such blocks were hidden, hiding would say that some label is frequent there.
+A block *breaks* when one of its labels stands more often than `most` times, the share that l allows. The labels of a
+block that breaks cannot be shown; but if only such blocks were hidden, hiding would say that some label is frequent
+there.
 
 Guarantee
-    Labels are drawn independently from a law that the outsider knows, with the rule; then no label of a person has a posterior
-    above 1/l, in any block, shown or hidden. With `insiders` m the same holds for whoever knows the labels of m others of the
-    block.
+    Labels are drawn independently from a law that the outsider knows, with the rule; then no label of a person has a
+    posterior above 1/l, in any block, shown or hidden. With `insiders` m the same holds for whoever knows the labels of
+    m others of the block.
 Rules
     whole    (R1)  all labels of a block that breaks are hidden, and those of any other block with the chance q. Then
-                   P(v | hidden) = (P(v, breaks) + q P(v, fits)) / (P(breaks) + q P(fits)), and q is the least chance that keeps
-                   all of these at 1/l or below. q = 1 hides everything and leaves P(v) ≤ 1/l, so there is one.
-    sparing  (R2)  where one label v alone stands too often, c times, only its copies are hidden, if the outsider, who sees c hidden
-                   labels and the others S, still believes v no more than 1/l: v is then one of the labels not in S, with weights
-                   p_v^c, and a person has it with c/g of that. The test looks at S and c alone, never at v, so that it was passed
-                   tells nothing more. Blocks that fail it are hidden whole, and q is counted for those. Without insiders only: a
-                   person whose own label is hidden knows v.
+                   P(v | hidden) = (P(v, breaks) + q P(v, fits)) / (P(breaks) + q P(fits)), and q is the least chance
+                   that keeps all of these at 1/l or below. q = 1 hides everything and leaves P(v) ≤ 1/l, so there is
+                   one.
+    sparing  (R2)  where one label v alone stands too often, c times, only its copies are hidden, if the outsider, who
+                   sees c hidden labels and the others S, still believes v no more than 1/l: v is then one of the labels
+                   not in S, with weights p_v^c, and a person has it with c/g of that. The test looks at S and c alone,
+                   never at v, so that it was passed tells nothing more. Blocks that fail it are hidden whole, and q is
+                   counted for those. Without insiders only: a person whose own label is hidden knows v.
 Why
-    A shown block has each label at most `most` ≤ (g − m)/l times, and its rows are permuted uniformly. For hidden ones see above.
-    An outsider who knows less believes a mean of such posteriors.
+    A shown block has each label at most `most` ≤ (g − m)/l times, and its rows are permuted uniformly. For hidden ones
+    see above. An outsider who knows less believes a mean of such posteriors.
 Invariants
-    I1  The test of `sparing` counts only the `_TOP` most frequent labels among those that v may be, so that the chance of passing
-        it can be summed exactly; leaving candidates out makes the test stricter.
-    I2  With several insiders q = l · max p: then even a block that surely breaks under what they know is believed at 1/l.
-    I3  `sparing` is taken only where some q keeps the blocks that are hidden whole at 1/l, and where it hides fewer labels: taking
-        blocks out of those hidden whole may leave a frequent label behind even at q = 1.
+    I1  The test of `sparing` counts only the `_TOP` most frequent labels among those that v may be, so that the chance
+        of passing it can be summed exactly; leaving candidates out makes the test stricter.
+    I2  With several insiders q = l · max p: then even a block that surely breaks under what they know is believed at
+        1/l.
+    I3  `sparing` is taken only where some q keeps the blocks that are hidden whole at 1/l, and where it hides fewer
+        labels: taking blocks out of those hidden whole may leave a frequent label behind even at q = 1.
 Cost
     Products of short power series: labels x size², and 2^_TOP of them for `sparing`.
 
@@ -60,7 +63,9 @@ class LabelHidingRule:
     rule: Rule = "whole"
 
     @classmethod
-    def of(cls, shares: NDArray[np.float64], size: int, l: float, rule: Rule = "whole", insiders: int = 0) -> LabelHidingRule:
+    def of(
+        cls, shares: NDArray[np.float64], size: int, l: float, rule: Rule = "whole", insiders: int = 0
+    ) -> LabelHidingRule:
         """The rule with the least chance that keeps every posterior at 1/l."""
         most = int(np.floor((size - insiders) / l + _SAFE))
         if insiders > 1:
@@ -76,11 +81,14 @@ class LabelHidingRule:
         return cls(shares, size, l, most, chance)
 
     def spares(self, shown: NDArray[np.int64], hidden: int) -> bool:
-        """Whether `hidden` copies of one label may be hidden beside the labels shown, of which there is one at least (I1)."""
+        """Whether `hidden` copies of one label may be hidden beside the labels shown, of which there is one at least
+        (I1)."""
         open_ = np.ones(len(self.shares), dtype=bool)
         open_[shown] = False
         return (
-            self.rule == "sparing" and len(shown) > 0 and _passes(self.shares, _top(self.shares), open_, hidden, self.size, self.l)
+            self.rule == "sparing"
+            and len(shown) > 0
+            and _passes(self.shares, _top(self.shares), open_, hidden, self.size, self.l)
         )
 
 
@@ -99,7 +107,8 @@ def _passes(
 
 
 def _weighed(shares: NDArray[np.float64], fits: NDArray[np.float64], spared: _Spared, l: float) -> tuple[float, float]:
-    """The least chance, and the share of labels that is hidden with it; no share is less than all when no chance is enough."""
+    """The least chance, and the share of labels that is hidden with it; no share is less than all when no chance is
+    enough."""
     broken = np.maximum(shares - fits - spared.each, 0.0)
     all_broken = max(1.0 - float(fits.sum()) - spared.total, 0.0)
     chance = _least_chance(broken, all_broken, fits, l)
@@ -110,7 +119,8 @@ def _weighed(shares: NDArray[np.float64], fits: NDArray[np.float64], spared: _Sp
 
 
 def _least_chance(broken: NDArray[np.float64], all_broken: float, fits: NDArray[np.float64], l: float) -> float:
-    """The least q with broken_v + q fits_v ≤ (P(broken) + q P(fits)) / l for all v; beyond the top `broken` is a bound."""
+    """The least q with broken_v + q fits_v ≤ (P(broken) + q P(fits)) / l for all v; beyond the top `broken` is a
+    bound."""
     excess = broken - all_broken / l
     room = fits.sum() / l - fits
     over = excess > 0
@@ -151,7 +161,8 @@ def _poisson(rate: float, count: int) -> float:
 
 
 def _counts(rate: float, most: int, size: int) -> NDArray[np.float64]:
-    """The Poisson chances of 0 … most, as a power series up to `size`; conditioned on the sum they are the multinomial ones."""
+    """The Poisson chances of 0 … most, as a power series up to `size`; conditioned on the sum they are the multinomial
+    ones."""
     series = np.zeros(size + 1)
     if most < 0:
         return series
@@ -188,7 +199,8 @@ def _expected(mine: NDArray[np.float64], others: NDArray[np.float64], size: int)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Spared:
-    """The blocks of which only one label is hidden: P(label of a person is v, so), for v of the top, and P(so) over all labels."""
+    """The blocks of which only one label is hidden: P(label of a person is v, so), for v of the top, and P(so) over all
+    labels."""
 
     each: NDArray[np.float64]
     total: float = 0.0
@@ -230,8 +242,11 @@ def _subsets(top: NDArray[np.int64]) -> Iterator[tuple[int, ...]]:
         yield from combinations(top.tolist(), number)
 
 
-def _rare(rates: NDArray[np.float64], rare: list[int], most: int, size: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The product of all rare labels' series, and for each count c the same with one of them standing c times instead."""
+def _rare(
+    rates: NDArray[np.float64], rare: list[int], most: int, size: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The product of all rare labels' series, and for each count c the same with one of them standing c times
+    instead."""
     series = [_counts(rates[place], most, size) for place in rare]
     single = np.zeros((size + 1, size + 1))
     for place, others in _all_but_one(series, size):

@@ -1,12 +1,14 @@
-"""`nonreciprocal`: set-valued records on a ring, each published as itself or one of its next neighbours, by secret draw.
+"""`nonreciprocal`: set-valued records on a ring, each published as itself or one of its next neighbours, by secret
+draw.
 
 Guarantee
-    k-anonymity: the true row of a person is each of k compatible rows with probability exactly 1/k, for an outsider who knows all
-    item sets and this program, *and nobody's match*. l-diversity: with `labels: guarded` no label, shown or withheld, is guessed
-    with a chance above 1/l by such an outsider who also knows the shares of labels, as long as labels are independent of items and
-    of each other. Nothing is promised beside insiders: the offsets of a perfect matching on a ring add up to a multiple of n (its
-    winding number), so one known match tells about all others. At k = 2 there are two matchings in all, and whoever knows one row
-    knows everybody's; at k = 4 the best guess with the winding number is about 0.4. `blocks` has no such number and is the default.
+    k-anonymity: the true row of a person is each of k compatible rows with probability exactly 1/k, for an outsider who
+    knows all item sets and this program, *and nobody's match*. l-diversity: with `labels: guarded` no label, shown or
+    withheld, is guessed with a chance above 1/l by such an outsider who also knows the shares of labels, as long as
+    labels are independent of items and of each other. Nothing is promised beside insiders: the offsets of a perfect
+    matching on a ring add up to a multiple of n (its winding number), so one known match tells about all others. At k =
+    2 there are two matchings in all, and whoever knows one row knows everybody's; at k = 4 the best guess with the
+    winding number is about 0.4. `blocks` has no such number and is the default.
 Paper
     [multitype ch. 3].
 Invariants
@@ -16,11 +18,11 @@ Invariants
     I4  Published rows are shuffled.
 Departures
     The thesis' greedy l-diversification does not hold what it says and is not offered. Labels are withheld instead
-    (`labels: guarded`; `labels_to_suppress` bounds no share, because that a label is withheld hints at one shown nearby,
-    and serves claims
-    that count different labels only), or, under a weaker threat model, rings are arranged by label (`labels: shift`). Where labels
-    are protected, a little bit error rate is spent on showing items as often as records have them (`balance`): such a release is
-    made for counting, and a plain majority drops what a third of each group has from all of them.
+    (`labels: guarded`; `labels_to_suppress` bounds no share, because that a label is withheld hints at one shown
+    nearby, and serves claims that count different labels only), or, under a weaker threat model, rings are arranged by
+    label (`labels: shift`). Where labels are protected, a little bit error rate is spent on showing items as often as
+    records have them (`balance`): such a release is made for counting, and a plain majority drops what a third of each
+    group has from all of them.
 Cost
     A million records at k = 16 in minutes; memory O(records x k).
 
@@ -35,8 +37,8 @@ Guarantee
 Paper
     [multitype 3.5, 3.6.2, Algorithm 1, Theorem 3.6.1].
 Departures
-    The closed walk returns to its own start; a walk that stops at any free record (Goel, Kapralov, Khanna) finds matchings
-    of the same kind several times faster and is the default.
+    The closed walk returns to its own start; a walk that stops at any free record (Goel, Kapralov, Khanna) finds
+    matchings of the same kind several times faster and is the default.
 
 >>> from sfumato.kinds.baskets.methods.nonreciprocal import ring_targets as targets
 >>> from sfumato.core.randomness import Randomness
@@ -50,9 +52,9 @@ Shifts
 l-diversity without withholding: rings on which any l neighbours have different labels, each turned by a secret amount.
 
 Guarantee
-    Every person has l candidates with l different labels, for every possible turn. Against an outsider who does *not* re-run
-    the arrangement, each candidate is equally likely. Against one who does, nothing is promised: the arrangement looks at the
-    labels, so only the true turn reproduces it (`sfumato attack re-execution`).
+    Every person has l candidates with l different labels, for every possible turn. Against an outsider who does *not*
+    re-run the arrangement, each candidate is equally likely. Against one who does, nothing is promised: the arrangement
+    looks at the labels, so only the true turn reproduces it (`sfumato attack re-execution`).
 Departures
     Not in the thesis; offered because nothing is withheld. Choose it only when outsiders cannot know all item sets.
 Cost
@@ -64,20 +66,20 @@ Withholding
 Withholding labels on a ring until nobody's candidates show one label too often.
 
 Guarantee
-    Among the `degree` candidates of every person no label is shown more than `most` times. Each candidate is the true one
-    with probability 1/degree, so with most = degree / l no *shown* label is somebody's with probability above 1/l.
+    Among the `degree` candidates of every person no label is shown more than `most` times. Each candidate is the true
+    one with probability 1/degree, so with most = degree / l no *shown* label is somebody's with probability above 1/l.
 Paper
-    Takes the place of [multitype Algorithm 2], which does not give l-diversity: it compares labels under the identity, but
-    what is published are the labels under the assignment that is drawn.
+    Takes the place of [multitype Algorithm 2], which does not give l-diversity: it compares labels under the identity,
+    but what is published are the labels under the assignment that is drawn.
 Invariants
-    I1  The result depends on the ring, the labels as published, and a random place to begin, never on who has which label.
+    I1  The result depends on the ring, the labels as published, and a random place to begin, never on who has which
+        label.
     I2  Any `degree` positions in a row show a label at most `most` times.
 Departures
-    An outsider who knows the rule of `labels_to_suppress` takes a withheld label for one of those kept within reach before
-    it; such a
-    guess about a *person* is diluted by the other candidates, but its chance is not bounded by 1/l.
-    `labels_to_suppress_guarded` counts that
-    chance and bounds it, for labels that are independent of items and of each other; it needs a degree above l.
+    An outsider who knows the rule of `labels_to_suppress` takes a withheld label for one of those kept within reach
+    before it; such a guess about a *person* is diluted by the other candidates, but its chance is not bounded by 1/l.
+    `labels_to_suppress_guarded` counts that chance and bounds it, for labels that are independent of items and of each
+    other; it needs a degree above l.
 Cost
     One sort of the labels.
 
@@ -89,21 +91,22 @@ Orders
 ------
 The orders by name: each a function from the sets and the degree of the ring to an order of the records.
 
-All of them look at items only. An order that looks at labels can be re-run by an outsider and gives the assignment away.
+All of them look at items only. An order that looks at labels can be re-run by an outsider and gives the assignment
+away.
 
 
 Window
 ------
 The window order: records on a ring so that every k in a row are alike, which is what the error rate depends on.
 
-A tour only asks that neighbours are alike. The error of a ring of degree k is decided inside windows of k records, so this
-order minimizes the dissimilarities within all windows. It starts from the best of a few Gray orders, then moves records and
-short blocks and reverses stretches, within overlapping pieces of the ring.
+A tour only asks that neighbours are alike. The error of a ring of degree k is decided inside windows of k records, so
+this order minimizes the dissimilarities within all windows. It starts from the best of a few Gray orders, then moves
+records and short blocks and reverses stretches, within overlapping pieces of the ring.
 
 Departures
     Takes the place of the Gray-TSP order [multitype 3.6.1]; looks at items only, never at labels. The dissimilarity is
-    Hamming distance over the sum of sizes: the error rate divides by the size of a record, and on baskets of very different
-    sizes this lowers it more than plain distances or distances over single sizes do.
+    Hamming distance over the sum of sizes: the error rate divides by the size of a record, and on baskets of very
+    different sizes this lowers it more than plain distances or distances over single sizes do.
 Cost
     O(piece) per record looked at; memory O(piece²) whatever the number of records.
 
@@ -115,10 +118,11 @@ The ring: each record may be published as itself or as one of its k − 1 succes
 Paper
     [multitype 3.2]: ring generalization gives a k-regular all-assignments graph.
 Notation
-    positions on the ring are 0 … n − 1; ``order[p]`` is the record at position p; publishing position q has the preimages
-    q − k + 1 … q.
+    positions on the ring are 0 … n − 1; ``order[p]`` is the record at position p; publishing position q has the
+    preimages q − k + 1 … q.
 Invariants
-    I1  Every row of `ring_targets` and of `ring_members` holds k different positions, and every position stands in k rows:
+    I1  Every row of `ring_targets` and of `ring_members` holds k different positions, and every position stands in k
+        rows:
     k-regular.
 
 >>> ring_targets(5, 2).tolist()
@@ -163,7 +167,9 @@ def assignments(targets: NDArray[np.int32], walk: Walk, randomness: Randomness) 
     return assignments_and_steps(targets, walk, randomness)[0]
 
 
-def assignments_and_steps(targets: NDArray[np.int32], walk: Walk, randomness: Randomness) -> tuple[NDArray[np.int32], int]:
+def assignments_and_steps(
+    targets: NDArray[np.int32], walk: Walk, randomness: Randomness
+) -> tuple[NDArray[np.int32], int]:
     """The assignments with the number of steps all walks took together."""
     from sfumato.core.kernels.chacha import key_words, open_stream
     from sfumato.kinds.baskets.methods.kernels import rings
@@ -197,7 +203,8 @@ class Rings:
 
 
 def arrange_rings(order: IntArray, labels: NDArray[np.int64], different: int, size: int) -> Rings:
-    """Rings of about `size` neighbours of `order`, rearranged so that any `different` in a row differ in their labels."""
+    """Rings of about `size` neighbours of `order`, rearranged so that any `different` in a row differ in their
+    labels."""
     arranged: list[NDArray[np.int64]] = []
     pool: NDArray[np.int64] = np.empty(0, dtype=np.int64)
     for piece in np.array_split(order, max(1, len(order) // size)):
@@ -225,14 +232,17 @@ def _absorbed(
 
 
 def space_labels(rows: NDArray[np.int64], labels: NDArray[np.int64], different: int) -> NDArray[np.int64] | None:
-    """The rows on a ring, near their order, any `different` in a row with different labels; ``None`` where that fails."""
+    """The rows on a ring, near their order, any `different` in a row with different labels; ``None`` where that
+    fails."""
     if len(rows) < different:
         return None
     placed, late = _in_line(rows, labels, different)
     while placed and _clash(placed, labels, different):
         late.append(placed.pop())
     for row in late:
-        gaps = (gap for gap in range(len(placed), -1, -1) if _may_stand(placed, gap, int(labels[row]), labels, different))
+        gaps = (
+            gap for gap in range(len(placed), -1, -1) if _may_stand(placed, gap, int(labels[row]), labels, different)
+        )
         gap = next(gaps, None)
         if gap is None:
             return None
@@ -263,7 +273,9 @@ def _in_line(rows: NDArray[np.int64], labels: NDArray[np.int64], different: int)
     return placed, list(waiting)
 
 
-def _next(waiting: deque[int], labels: NDArray[np.int64], recent: set[int], left: Counter[int], different: int) -> int | None:
+def _next(
+    waiting: deque[int], labels: NDArray[np.int64], recent: set[int], left: Counter[int], different: int
+) -> int | None:
     """The first waiting row whose label is not recent; first of all one whose label would otherwise run out of room."""
     pressing = {label for label, count in left.items() if count * different >= len(waiting) and count > 0} - recent
     for row in waiting:
@@ -273,7 +285,8 @@ def _next(waiting: deque[int], labels: NDArray[np.int64], recent: set[int], left
 
 
 def _may_stand(placed: list[int], gap: int, label: int, labels: NDArray[np.int64], different: int) -> bool:
-    """Whether a row with this label may be put before place `gap` of the ring; putting it there only moves others apart."""
+    """Whether a row with this label may be put before place `gap` of the ring; putting it there only moves others
+    apart."""
     reach = min(different - 1, len(placed))
     around = [placed[(gap + step) % len(placed)] for step in range(-reach, reach)]
     return all(int(labels[row]) != label for row in around)
@@ -303,8 +316,11 @@ def labels_to_suppress(published: NDArray[np.int64], degree: int, most: int, sta
     return hidden
 
 
-def labels_to_suppress_guarded(published: NDArray[np.int64], degree: int, bound: float, start: int) -> NDArray[np.bool_]:
-    """Which positions must not show their label so that a guess with full knowledge of this rule is right at most bound/degree."""
+def labels_to_suppress_guarded(
+    published: NDArray[np.int64], degree: int, bound: float, start: int
+) -> NDArray[np.bool_]:
+    """Which positions must not show their label so that a guess with full knowledge of this rule is right at most
+    bound/degree."""
     from sfumato.kinds.baskets.methods.kernels.rings import guard
 
     share = np.bincount(published) / len(published)
@@ -313,7 +329,8 @@ def labels_to_suppress_guarded(published: NDArray[np.int64], degree: int, bound:
 
 
 def _crowded(places: NDArray[np.int64], count: int, degree: int, most: int) -> NDArray[np.bool_]:
-    """For one label, standing at these places of the ring: keep a place when the `most`-th kept one before it is far enough."""
+    """For one label, standing at these places of the ring: keep a place when the `most`-th kept one before it is far
+    enough."""
     hidden = np.zeros(len(places), dtype=bool)
     kept: list[int] = []
     for index in np.argsort(places):
@@ -354,7 +371,8 @@ _TOURS_UP_TO = 200_000
 
 @dataclass(frozen=True, slots=True)
 class RingEffort:
-    """How hard to search: records per piece, sweeps over the ring, alternations, passes, block lengths, neighbours tried."""
+    """How hard to search: records per piece, sweeps over the ring, alternations, passes, block lengths, neighbours
+    tried."""
 
     piece: int
     sweeps: int = 2
@@ -382,7 +400,8 @@ def window_order(sets: Sets, k: int, effort: RingEffort | None = None) -> IntArr
 
 
 def start_order(sets: Sets, k: int) -> IntArray:
-    """The Gray order with columns as they come or by entropy, or a short tour on either: the one with the least error."""
+    """The Gray order with columns as they come or by entropy, or a short tour on either: the one with the least
+    error."""
     by_entropy = entropy_columns(sets)
     orders = [gray_order(sets), gray_order(sets, by_entropy)]
     if len(sets) <= _TOURS_UP_TO:
@@ -460,12 +479,13 @@ _HINT = "that one was withheld hints at a label that is shown nearby, and that h
 _NO_HINT = "with that hint no label is guessed with a chance above 1/l, as long as labels are independent of each other"
 
 _ALL_KNOWN = (
-    "outsiders may know the items of everybody and how the release was made, but nobody's match: on a ring one known match "
-    "tells about others (at k = 2 about all), because the offsets of all matches add up to a multiple of the number of records"
+    "outsiders may know the items of everybody and how the release was made, but nobody's match: on a ring one known"
+    " match tells about others (at k = 2 about all), because the offsets of all matches add up to a multiple of the"
+    " number of records"
 )
 _FEW_KNOWN = (
-    "outsiders must not know the items of everybody, nor anybody's match: rings are arranged by label, so whoever makes them again "
-    "from all items reads off every label, and one known match gives those of the whole ring"
+    "outsiders must not know the items of everybody, nor anybody's match: rings are arranged by label, so whoever makes"
+    " them again from all items reads off every label, and one known match gives those of the whole ring"
 )
 
 
@@ -495,8 +515,11 @@ class Nonreciprocal(Method):
     walk: Walk = Field(default="truncated", description="how assignments are drawn: truncated, closed or backtracking")
     labels: Literal["withhold", "guarded", "shift"] = Field(
         default="guarded",
-        description="guarded: withhold labels so that knowing the rule does not help, with at least 2l candidates; withhold: those "
-        "that would be too frequent (for claims that count different labels); or arrange rings by label (weaker)",
+        description=(
+            "guarded: withhold labels so that knowing the rule does not help, with at least 2l candidates; withhold:"
+            " those that would be too frequent (for claims that count different labels); or arrange rings by label"
+            " (weaker)"
+        ),
     )
     spread: int = Field(
         default=1, ge=1, description="candidates per record as a multiple of l; more candidates suppress fewer labels"
@@ -516,12 +539,18 @@ class Nonreciprocal(Method):
             if claim.model.needs_sensitive and not claim.hide:
                 return f"{claim.model.name} needs a label: give a column the role 'sensitive'"
             if self.labels == "withhold" and claim.model.needs_sensitive and not claim.model.demand().counts_values:
-                return "that a label is withheld is a hint at one shown nearby that nothing bounds; take labels: guarded, or blocks"
+                return (
+                    "that a label is withheld is a hint at one shown nearby that nothing bounds; take labels: guarded,"
+                    " or blocks"
+                )
             if claim.given:
                 return f"on a ring items are what is known, and not '{claim.given[0]}'; take 'blocks'"
         wrong = [name for name, column in policy.columns.items() if column.role in ("quasi-identifier", "replaced")]
         if wrong:
-            return f"column '{wrong[0]}' is an identifier, sensitive or other on a ring; 'blocks' has known columns beside items"
+            return (
+                f"column '{wrong[0]}' is an identifier, sensitive or other on a ring; 'blocks' has known columns beside"
+                " items"
+            )
         if any(name in OWN for name in policy.published):
             return f"the names {', '.join(OWN)} are taken by the release"
         hidden = {name for claim in policy.claims for name in claim.hide}
@@ -541,9 +570,14 @@ class Nonreciprocal(Method):
         degree = self._degree(needs)
         lines = [f"ring: {degree} candidates for every record, in {self.order} order"]
         if needs.about_labels and self.labels == "guarded":
-            lines.append(f"labels: withheld so that no guess is right more often than 1 in {needs.diversity:g}, rule known or not")
+            lines.append(
+                f"labels: withheld so that no guess is right more often than 1 in {needs.diversity:g}, rule known"
+                " or not"
+            )
         if needs.about_labels and self.labels == "withhold":
-            lines.append(f"labels: withheld until none stands more than {needs.most(degree)} times among {degree} candidates")
+            lines.append(
+                f"labels: withheld until none stands more than {needs.most(degree)} times among {degree} candidates"
+            )
         return lines
 
     def run(self, task: Task) -> Release:
@@ -552,7 +586,11 @@ class Nonreciprocal(Method):
         hide = tuple(dict.fromkeys(name for claim in task.policy.claims for name in claim.hide))
         _check_labels(baskets, task.policy, hide, needs, excess=1.0 if self.labels == "guarded" else 2.0)
         try:
-            drawn = self._shifted(task, needs, hide[0]) if self.labels == "shift" and hide else self._ringed(task, needs, hide)
+            drawn = (
+                self._shifted(task, needs, hide[0])
+                if self.labels == "shift" and hide
+                else self._ringed(task, needs, hide)
+            )
         except NotFound:
             if "labels" in self.model_fields_set or len(hide) != 1:
                 raise
@@ -562,7 +600,8 @@ class Nonreciprocal(Method):
         return _release(task, drawn, self.allowance(needs), (known, _HINT if self.labels == "withhold" else _NO_HINT))
 
     def _arranged_by_label(self, task: Task) -> Release:
-        """Rings arranged by label, where the policy leaves `labels` open and no label can be withheld: published as what it is.
+        """Rings arranged by label, where the policy leaves `labels` open and no label can be withheld: published as
+        what it is.
 
         The release names the weaker adversary in its notes and the arrangement in its policy.
         """
@@ -585,7 +624,10 @@ class Nonreciprocal(Method):
             if degree > len(task.data):
                 break
         what = f"no ring shows {needs.different} different labels to everybody"
-        hint = "lower l, ask for 'kind: frequency', which bounds the chance of a guess, or for 'labels: shift', which trusts more"
+        hint = (
+            "lower l, ask for 'kind: frequency', which bounds the chance of a guess, or for 'labels: shift', which"
+            " trusts more"
+        )
         raise NotFound(what, where="protect", hint=hint)
 
     def _degree(self, needs: RingRequirements) -> int:
@@ -625,7 +667,9 @@ class Nonreciprocal(Method):
         return DrawnAssignment(rings.order[np.stack(places)], 0, {})
 
 
-def _check_labels(baskets: Baskets, policy: Policy, hide: tuple[str, ...], needs: RingRequirements, excess: float) -> None:
+def _check_labels(
+    baskets: Baskets, policy: Policy, hide: tuple[str, ...], needs: RingRequirements, excess: float
+) -> None:
     """The labels are there, and none is more than `excess` times as frequent as l allows."""
     for name in (name for name in policy.published if name not in baskets.labels):
         what, where = f"the records have no column '{name}'", policy.document.where("columns", name)

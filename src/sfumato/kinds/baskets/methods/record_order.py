@@ -1,14 +1,15 @@
 """Records cut into disjoint blocks of alike ones: what an outsider is left with is the own block.
 
-The records are put into the best of a few Gray orders and cut into blocks of (almost) equal size; then records of different
-blocks trade places within pieces of the order as long as the blocks become more alike.
+The records are put into the best of a few Gray orders and cut into blocks of (almost) equal size; then records of
+different blocks trade places within pieces of the order as long as the blocks become more alike.
 
 Paper
-    Takes the place of the ring [multitype 3.2, 3.6]. A ring's windows of length k are k ways to cut the same order into blocks, and
-    its error rate is the mean over them (k divides n); so the best cut of the order is never worse than the ring.
+    Takes the place of the ring [multitype 3.2, 3.6]. A ring's windows of length k are k ways to cut the same order into
+    blocks, and its error rate is the mean over them (k divides n); so the best cut of the order is never worse than the
+    ring.
 Invariants
-    I1  Looks at items only, never at labels, and draws nothing: whoever knows all item sets can cut the same blocks, and whoever
-        does not learns nothing from how they were cut.
+    I1  Looks at items only, never at labels, and draws nothing: whoever knows all item sets can cut the same blocks,
+        and whoever does not learns nothing from how they were cut.
     I2  Every block has at least `size` records.
 Cost
     O(piece) per record looked at; pieces of a sweep are independent and run on `jobs` threads.
@@ -23,8 +24,8 @@ Paper
 Notation
     near[j] ~ H(r_j, r_{j+1}) along the Gray order, [smallest, largest] ~ [m, M].
 Departures
-    Eq. 3.1 leaves H(r_0, r_1) open: it is 0. A cut into pieces of m … M records may not exist (400 records, [300, 350]);
-    then the fewest pieces of nearly equal size are used.
+    Eq. 3.1 leaves H(r_0, r_1) open: it is 0. A cut into pieces of m … M records may not exist (400 records, [300,
+    350]); then the fewest pieces of nearly equal size are used.
 Cost
     Cutting O((M − m) n); each piece O(M²) distances.
 
@@ -39,14 +40,14 @@ Gray
 Records in the order of the Gray code of their characteristic vectors.
 
 Two records are compared at the first column where they differ; an even number of common items before it puts the record
-without that item first, an odd number the record with it. So the order is a lexicographic one on the item lists, with the
-direction alternating from entry to entry, and no bit string is ever built.
+without that item first, an odd number the record with it. So the order is a lexicographic one on the item lists, with
+the direction alternating from entry to entry, and no bit string is ever built.
 
 Paper
     [multitype 3.6.1, Table 3.5].
 Departures
-    The thesis takes the columns as they come. `entropy_columns` puts the columns that split the records most evenly first,
-    which costs nothing and lowers the error on dense data.
+    The thesis takes the columns as they come. `entropy_columns` puts the columns that split the records most evenly
+    first, which costs nothing and lowers the error on dense data.
 Cost
     A sort of the records per depth, over those records only that still tie.
 
@@ -114,7 +115,8 @@ class Partition:
 
 @dataclass(frozen=True, slots=True)
 class BlockEffort:
-    """How hard to search: records per piece, sweeps over the order, exchanges looked at per record, neighbours tried."""
+    """How hard to search: records per piece, sweeps over the order, exchanges looked at per record, neighbours
+    tried."""
 
     piece: int
     sweeps: int = 2
@@ -124,7 +126,8 @@ class BlockEffort:
 
     @classmethod
     def for_size(cls, count: int, size: int) -> BlockEffort:
-        """Thorough on thousands of records, brisk on a million; small blocks trade more often, so their pieces are smaller."""
+        """Thorough on thousands of records, brisk on a million; small blocks trade more often, so their pieces are
+        smaller."""
         if count <= 10_000:
             return cls(piece=4096 if size >= 8 else 2048, steps=300, passes=20, nearest=32)
         return cls(piece=800) if count <= 200_000 else cls(piece=384, sweeps=1, steps=60, passes=4, nearest=12)
@@ -167,7 +170,8 @@ def _each(improve: Callable[[tuple[int, int]], IntArray], pieces: list[tuple[int
 
 
 def start_order(sets: Sets, starts: IntArray) -> IntArray:
-    """The Gray order with columns as they come or by entropy, or a short tour on either: the one whose blocks err least."""
+    """The Gray order with columns as they come or by entropy, or a short tour on either: the one whose blocks err
+    least."""
     by_entropy = entropy_columns(sets)
     orders = [gray_order(sets), gray_order(sets, by_entropy)]
     if len(sets) <= _TOURS_UP_TO:
@@ -301,10 +305,13 @@ def _ranked(sets: Sets, columns: NDArray[np.int64]) -> Sets:
 
 
 def _key(ranked: Sets, rows: IntArray, sizes: NDArray[np.int64], depth: int) -> NDArray[np.int64]:
-    """The item at this depth, ascending at odd and descending at even depths; a record that has ended counts as past the end."""
+    """The item at this depth, ascending at odd and descending at even depths; a record that has ended counts as past
+    the end."""
     place = ranked.starts[rows] + depth
     ended = sizes[rows] <= depth
-    item = np.where(ended, ranked.width, ranked.items[np.minimum(place, len(ranked.items) - 1)] if len(ranked.items) else 0)
+    item = np.where(
+        ended, ranked.width, ranked.items[np.minimum(place, len(ranked.items) - 1)] if len(ranked.items) else 0
+    )
     return np.asarray(item if depth % 2 else ranked.width - item, dtype=np.int64)
 
 

@@ -8,9 +8,10 @@ Balance
 -------
 Balancing the vote: which majority decisions are turned round so that items are shown as often as records have them.
 
-A majority drops an item that a third of each group has, from every group: each bit is as right as it can be, and every count
-is wrong in the same direction. Decisions are therefore turned round where that is cheapest, in the groups that are most evenly
-divided about an item, until the item is shown in as many rows as records have it or the allowance is spent.
+A majority drops an item that a third of each group has, from every group: each bit is as right as it can be, and every
+count is wrong in the same direction. Decisions are therefore turned round where that is cheapest, in the groups that
+are most evenly divided about an item, until the item is shown in as many rows as records have it or the allowance is
+spent.
 
 Invariants
     I1  Only items in doubt are turned round, so every preimage still lies within the doubtful items.
@@ -63,14 +64,19 @@ class Votes:
 
 
 def vote(sets: Sets, preimages: NDArray[np.int32], balance: float = 0.0) -> Votes:
-    """The published form of each row of `preimages` (record numbers); `balance` is the bit error rate spent on true counts."""
+    """The published form of each row of `preimages` (record numbers); `balance` is the bit error rate spent on true
+    counts."""
     from sfumato.kinds.baskets.methods.kernels.blocks import vote as count_votes
 
     rows = np.ascontiguousarray(preimages, dtype=np.int32)
     rates = turning_rates(sets, rows, balance) if balance > 0 else np.zeros((0, 0), dtype=np.float32)
-    base_starts, base, doubt_starts, doubt, threshold, distance = count_votes(sets.starts, sets.items, rows, sets.width, rates)
+    base_starts, base, doubt_starts, doubt, threshold, distance = count_votes(
+        sets.starts, sets.items, rows, sets.width, rates
+    )
     width = sets.width
-    return Votes(Sets(base_starts, base, width), Sets(doubt_starts, doubt, width), threshold, distance.reshape(rows.shape))
+    return Votes(
+        Sets(base_starts, base, width), Sets(doubt_starts, doubt, width), threshold, distance.reshape(rows.shape)
+    )
 
 
 def expected_error_rate(sets: Sets, preimages: NDArray[np.int32], votes: Votes) -> float:
@@ -83,7 +89,8 @@ def expected_error_rate(sets: Sets, preimages: NDArray[np.int32], votes: Votes) 
 
 
 def turning_rates(sets: Sets, preimages: NDArray[np.int32], allowance: float) -> NDArray[np.float32]:
-    """Items x cells: the share of the groups in this cell whose decision is turned round (cells as in `kernels.blocks`)."""
+    """Items x cells: the share of the groups in this cell whose decision is turned round (cells as in
+    `kernels.blocks`)."""
     from sfumato.kinds.baskets.methods.kernels.blocks import cells
 
     groups, cost = cells(sets.starts, sets.items, preimages, sets.width)  # I2
@@ -151,7 +158,8 @@ class RingRequirements:
         return self.diversity > 1 or self.different > 1
 
     def degree(self, spread: int) -> int:
-        """Candidates per record: a multiple of l, at least `spread` times l, and twice that where labels must be *shown*."""
+        """Candidates per record: a multiple of l, at least `spread` times l, and twice that where labels must be
+        *shown*."""
         unit = max(1, math.ceil(self.diversity))
         wanted = max(self.candidates, spread * unit, 2 * self.different)
         return math.ceil(wanted / unit) * unit

@@ -1,9 +1,9 @@
 """Search for a planted path in a graph: depth first, with degree intervals and a budget of wrong ties.
 
 Notation
-    A node fits level i when its degree lies in [low[i], high[i]]. Its errors are the earlier levels j where the tie between
-    the two nodes differs from `ties[j, i]`; a path may collect at most `budget` of them. The step from level i − 1 to i
-    follows an edge, so that tie is never an error.
+    A node fits level i when its degree lies in [low[i], high[i]]. Its errors are the earlier levels j where the tie
+    between the two nodes differs from `ties[j, i]`; a path may collect at most `budget` of them. The step from level i
+    − 1 to i follows an edge, so that tie is never an error.
 
 Cost
     Counted in `steps`, nodes looked at; the search gives up at `limit`. The plain twin enumerates by recursion.
@@ -14,12 +14,13 @@ Beam growth
 Grow partial guesses of where planted accounts sit, one account at a time, keeping the likeliest.
 
 Notation
-    A guess is a row of nodes, one for each account placed so far. `pair[t, s]` is the log-likelihood ratio of a pair that was
-    planted tied (t = 1) or not, and is seen joined (s = 1) or not. `by_degree[d]` is the ratio of a node of degree d for
-    the account being placed.
+    A guess is a row of nodes, one for each account placed so far. `pair[t, s]` is the log-likelihood ratio of a pair
+    that was planted tied (t = 1) or not, and is seen joined (s = 1) or not. `by_degree[d]` is the ratio of a node of
+    degree d for the account being placed.
 
 Cost
-    guesses × neighbours of their anchors × accounts placed; memory 4 · keep candidates. The plain twin is a double loop.
+    guesses × neighbours of their anchors × accounts placed; memory 4 · keep candidates. The plain twin is a double
+    loop.
 """
 
 from __future__ import annotations
@@ -46,9 +47,16 @@ def has_edge(starts: IntArray, neighbours: CodeArray, u: int, v: int) -> bool:
 
 @jit
 def _errors(
-    starts: IntArray, neighbours: CodeArray, ties: NDArray[np.bool_], path: IntArray, level: int, node: int, allowed: int
+    starts: IntArray,
+    neighbours: CodeArray,
+    ties: NDArray[np.bool_],
+    path: IntArray,
+    level: int,
+    node: int,
+    allowed: int,
 ) -> int:
-    """Wrong ties of `node` to the levels before its predecessor, or −1 when it stands on the path or exceeds `allowed`."""
+    """Wrong ties of `node` to the levels before its predecessor, or −1 when it stands on the path or exceeds
+    `allowed`."""
     wrong = 0
     for earlier in range(level):
         if path[earlier] == node:
@@ -135,7 +143,9 @@ def plain_walk_search(
 
 
 @jit
-def _gain(starts: IntArray, neighbours: CodeArray, guess: CodeArray, node: int, tied: NDArray[np.bool_], pair: FloatArray) -> float:
+def _gain(
+    starts: IntArray, neighbours: CodeArray, guess: CodeArray, node: int, tied: NDArray[np.bool_], pair: FloatArray
+) -> float:
     """What the ties of `node` to the guess add; minus infinity when it is already in it."""
     total = 0.0
     for place in range(len(guess)):

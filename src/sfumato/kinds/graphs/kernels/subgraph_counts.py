@@ -4,8 +4,8 @@ Notation
     Nodes are first renumbered by ascending degree, so every node has few later neighbours; `later` lists only those.
 
 Cost
-    Triangles and four-cycles O(h·√h) at worst, far less on social graphs; four-cliques one more such factor. Memory O(N + h).
-    Every kernel has a plain twin (`plain_*`) on dense matrices.
+    Triangles and four-cycles O(h·√h) at worst, far less on social graphs; four-cliques one more such factor. Memory O(N
+    + h). Every kernel has a plain twin (`plain_*`) on dense matrices.
 
 
 Shared neighbours
@@ -16,7 +16,8 @@ When people have hundreds of neighbours, walking along neighbour lists is slower
 adjacency matrix, 64 people at a time.
 
 Cost
-    N²/2 · N/64 word operations and N²/8 bytes; `pays_off` says when that is the better deal. The plain twin multiplies matrices.
+    N²/2 · N/64 word operations and N²/8 bytes; `pays_off` says when that is the better deal. The plain twin multiplies
+    matrices.
 
 
 Changed edges
@@ -26,10 +27,12 @@ What a few lost and gained edges change in the numbers of small patterns: only t
 Edges are taken away and put in one by one. An edge u-v that comes brings, with N(·) the neighbours at that moment,
 
     triangles   |N(u) ∩ N(v)|
-    paths       u-v in the middle: |N(u)| · |N(v)| less the triangles; at an end: one for every further step beyond u or v
+    paths       u-v in the middle: |N(u)| · |N(v)| less the triangles; at an end: one for every further step beyond u or
+                v
     squares     ties between N(u) and N(v)
     paws        it closes a triangle that has a third tie somewhere, or hangs on a triangle of u or of v
-    diamonds    it is the diagonal of two common neighbours, or a side beside a diagonal from u or v to a common neighbour
+    diamonds    it is the diagonal of two common neighbours, or a side beside a diagonal from u or v to a common
+                neighbour
     cliques     ties among common neighbours
 
 and one that goes takes the same away.
@@ -39,8 +42,8 @@ Invariants
     I2  Marks are wiped after every edge: 1 for N(v), 2 for N(u).
 
 Cost
-    For every edge the neighbours of the neighbours of its end with fewer of them (`rings`: of both ends); a copy of the graph.
-    The plain twin counts the patterns of the whole graph before and after.
+    For every edge the neighbours of the neighbours of its end with fewer of them (`rings`: of both ends); a copy of the
+    graph. The plain twin counts the patterns of the whole graph before and after.
 """
 
 from __future__ import annotations
@@ -89,7 +92,8 @@ def _later(starts: IntArray, neighbours: CodeArray) -> IntArray:
 
 @jit
 def triangles(starts: IntArray, neighbours: CodeArray) -> tuple[IntArray, IntArray]:
-    """Triangles at every node, and at every edge (in the slot of its earlier end); call on the output of `by_degree`."""
+    """Triangles at every node, and at every edge (in the slot of its earlier end); call on the output of
+    `by_degree`."""
     nodes = len(starts) - 1
     begin = _later(starts, neighbours)
     at_node = np.zeros(nodes, dtype=np.int64)
@@ -213,7 +217,8 @@ _MEMORY = 1 << 28
 
 
 def pays_off(degrees: IntArray) -> bool:
-    """Whether rows of bits beat neighbour lists: compare words to intersect with list steps (each about four times dearer)."""
+    """Whether rows of bits beat neighbour lists: compare words to intersect with list steps (each about four times
+    dearer)."""
     nodes = len(degrees)
     words = nodes * nodes / 2 * (nodes / 64 + 2)
     steps = float((degrees.astype(np.float64) ** 2).sum()) / 2
@@ -281,7 +286,9 @@ Marks = NDArray[np.uint8]
 
 
 @jit
-def _roomy(starts: IntArray, neighbours: CodeArray, low: IntArray, high: IntArray, lost: int) -> tuple[IntArray, CodeArray]:
+def _roomy(
+    starts: IntArray, neighbours: CodeArray, low: IntArray, high: IntArray, lost: int
+) -> tuple[IntArray, CodeArray]:
     """Where every node's list begins when there is room for what it gains, and the lists."""
     nodes = len(starts) - 1
     more = np.zeros(nodes, dtype=np.int64)
@@ -337,7 +344,9 @@ def _met(begin: IntArray, size: IntArray, lists: CodeArray, node: int, marks: Ma
 
 
 @jit
-def changed_walks(starts: IntArray, neighbours: CodeArray, low: IntArray, high: IntArray, lost: int) -> tuple[int, int, int]:
+def changed_walks(
+    starts: IntArray, neighbours: CodeArray, low: IntArray, high: IntArray, lost: int
+) -> tuple[int, int, int]:
     """How many triangles, paths and squares are more when the first `lost` pairs have gone and the others have come."""
     begin, lists = _roomy(starts, neighbours, low, high, lost)
     size, marks = starts[1:] - starts[:-1], np.zeros(len(starts), dtype=np.uint8)
@@ -370,7 +379,9 @@ def changed_walks(starts: IntArray, neighbours: CodeArray, low: IntArray, high: 
 
 
 @jit
-def changed_rings(starts: IntArray, neighbours: CodeArray, low: IntArray, high: IntArray, lost: int) -> tuple[int, int, int]:
+def changed_rings(
+    starts: IntArray, neighbours: CodeArray, low: IntArray, high: IntArray, lost: int
+) -> tuple[int, int, int]:
     """The same for paws, diamonds and cliques."""
     begin, lists = _roomy(starts, neighbours, low, high, lost)
     size, marks = starts[1:] - starts[:-1], np.zeros(len(starts), dtype=np.uint8)
@@ -407,7 +418,8 @@ def changed_rings(starts: IntArray, neighbours: CodeArray, low: IntArray, high: 
 
 
 def plain_changed(starts: IntArray, neighbours: CodeArray, low: IntArray, high: IntArray, lost: int) -> tuple[int, ...]:
-    """Triangles, paths, squares, paws, diamonds and cliques after all changes less those before, from whole matrices."""
+    """Triangles, paths, squares, paws, diamonds and cliques after all changes less those before, from whole
+    matrices."""
     before = dense(starts, neighbours)
     after = before.copy()
     after[low, high] = after[high, low] = np.arange(len(low)) >= lost

@@ -1,23 +1,26 @@
-"""k-degree anonymity by adding edges: every original edge stays, and as few new ones as possible make every degree common.
+"""k-degree anonymity by adding edges: every original edge stays, and as few new ones as possible make every degree
+common.
 
 Guarantee
     Everybody shares the published number of ties with at least k − 1 others, and every original edge is published. The
-    certificate says how many edges were added and how many any graph of this kind must add at least; where both agree the
-    release is the best possible. Nothing more is promised: who knows friends of a person, ties among them, or planted accounts
-    before publication (see `structural-attack`) may recognize people, because all original edges are there to be recognized.
-    Added edges are not marked, but whoever can guess which ties are natural may guess some of them.
+    certificate says how many edges were added and how many any graph of this kind must add at least; where both agree
+    the release is the best possible. Nothing more is promised: who knows friends of a person, ties among them, or
+    planted accounts before publication (see `structural-attack`) may recognize people, because all original edges are
+    there to be recognized. Added edges are not marked, but whoever can guess which ties are natural may guess some of
+    them.
 
 Paper
     [obfuscation §3.4], after Liu and Terzi.
 
 Invariants
-    I1  Names are new, who is raised among equals is drawn, and partners are mixed (`methods.degree_anonymity`): running the method
-        again on the published graph repeats none of its choices.
+    I1  Names are new, who is raised among equals is drawn, and partners are mixed (`methods.degree_anonymity`): running
+        the method again on the published graph repeats none of its choices.
     I2  The manifest tells the number of added edges and its bound, on purpose: figures about the whole graph.
 
 Departures
-    [obfuscation §3.4] describes the problem and reports no figures for it. The optimum is proven by the solver up to `exact_up_to`
-    people; beyond, a bound by counting (`methods.degree_anonymity`) says how far from the optimum a release may be.
+    [obfuscation §3.4] describes the problem and reports no figures for it. The optimum is proven by the solver up to
+    `exact_up_to` people; beyond, a bound by counting (`methods.degree_anonymity`) says how far from the optimum a
+    release may be.
 
 Cost
     O(D·k²) for D different degrees, O(L²) for L people who are raised, and sorting the edges.
@@ -28,10 +31,10 @@ Additions
 The edges to add: from the cheapest degree sequence, for small graphs by the solver, and then mixed.
 
 Invariants
-    I1  `least` is a lower bound for every k-degree anonymous graph that keeps all edges; `proof` says whether counting or the
-        solver stands behind it.
-    I2  Mixing exchanges ends of added edges and changes nobody's number of ties. Who is joined to whom is then a matter of chance,
-        not of an order in which somebody was served.
+    I1  `least` is a lower bound for every k-degree anonymous graph that keeps all edges; `proof` says whether counting
+        or the solver stands behind it.
+    I2  Mixing exchanges ends of added edges and changes nobody's number of ties. Who is joined to whom is then a matter
+        of chance, not of an order in which somebody was served.
 
 
 Bound
@@ -39,16 +42,16 @@ Bound
 How many edges every k-degree anonymous supergraph must add at least, by counting alone.
 
 Guarantee
-    Two arguments, the larger figure counts.
-    *All people.* Each added edge raises two degrees by one, and the degrees rise by `sequence.least_rise` at least.
-    *Hubs.* Let S be the m people with the largest published degrees D[0] … D[m − 1]. In the end at most m(m − 1)/2 pairs
-    inside S are joined, so at least ΣD[:m] − m(m − 1)/2 published edges touch S. At most C of them are original, where C is
-    the largest number of original edges that any m people touch; the others were added. ΣD[:m] is at least what
-    `sequence.prefix_rises` says.
+    Two arguments, the larger figure counts. *All people.* Each added edge raises two degrees by one, and the degrees
+    rise by `sequence.least_rise` at least. *Hubs.* Let S be the m people with the largest published degrees D[0] … D[m
+    − 1]. In the end at most m(m − 1)/2 pairs inside S are joined, so at least ΣD[:m] − m(m − 1)/2 published edges touch
+    S. At most C of them are original, where C is the largest number of original edges that any m people touch; the
+    others were added. ΣD[:m] is at least what `sequence.prefix_rises` says.
 
 Invariants
-    I1  C is bounded from above: for any set H and 0 ≤ λ ≤ 1 let an edge inside H count 1 − λ for itself and λ for each end that
-        is chosen, any other edge 1 for each end. That is at least what the choice touches; the m largest sums bound C.
+    I1  C is bounded from above: for any set H and 0 ≤ λ ≤ 1 let an edge inside H count 1 − λ for itself and λ for each
+        end that is chosen, any other edge 1 for each end. That is at least what the choice touches; the m largest sums
+        bound C.
 
 Cost
     O(D·k²) as the sequence, and O(N) for each of at most `_SIZES` sizes m.
@@ -66,8 +69,9 @@ Paper
     [obfuscation §3.4]
 
 Departures
-    The paper gives every person a column for each neighbour, which its authors found very hard to solve. Here a variable says
-    whether a pair becomes an edge, and another whether a person gets a degree: the same solutions without their many names.
+    The paper gives every person a column for each neighbour, which its authors found very hard to solve. Here a
+    variable says whether a pair becomes an edge, and another whether a person gets a degree: the same solutions without
+    their many names.
 
 Notation
     x(u, v)   pair u, v, not joined so far, becomes an edge.
@@ -82,15 +86,18 @@ Notation
 
 Realisation
 -----------
-Edges that give everybody the number of ties a plan asks for, beside those that exist; the plan grows where it cannot be met.
+Edges that give everybody the number of ties a plan asks for, beside those that exist; the plan grows where it cannot be
+met.
 
-Whoever lacks most ties is served first, by those who lack most among the people not yet joined to him. What is left is stuck: then
-edges are exchanged, people of crowded degrees take one more tie each, and at last whole degrees are raised together.
+Whoever lacks most ties is served first, by those who lack most among the people not yet joined to him. What is left is
+stuck: then edges are exchanged, people of crowded degrees take one more tie each, and at last whole degrees are raised
+together.
 
 Invariants
     I1  Every degree of the plan is shared by nobody or by at least k people, at any time.
     I2  Only pairs that are joined neither in the graph nor by an added edge become added edges.
-    I3  It ends: whenever somebody lacks a tie the plan is raised, and with everybody joined to everybody nobody lacks one.
+    I3  It ends: whenever somebody lacks a tie the plan is raised, and with everybody joined to everybody nobody lacks
+        one.
 
 Cost
     O(L²) for L people who lack ties, O(N) for each of those who are stuck.
@@ -98,7 +105,8 @@ Cost
 
 Sequence
 --------
-The cheapest k-anonymous degree sequence above a given one: who has to be raised to which number of ties, edges left aside.
+The cheapest k-anonymous degree sequence above a given one: who has to be raised to which number of ties, edges left
+aside.
 
 Paper
     [obfuscation §3.4] states the problem; the dynamic program goes back to Liu and Terzi, whom it cites.
@@ -108,11 +116,12 @@ Notation
     f(i)   least total rise that makes the first i people k-anonymous by themselves.
 
 Invariants
-    I1  Groups are runs of consecutive people raised to the degree of the first. Whatever k-anonymous sequence is at least d
-        person by person, its descending order is at least d place by place, and sorting does not change its sum.
+    I1  Groups are runs of consecutive people raised to the degree of the first. Whatever k-anonymous sequence is at
+        least d person by person, its descending order is at least d place by place, and sorting does not change its
+        sum.
     I2  Runs of k … 2k − 1 suffice: a longer run splits into two, and the second is raised less.
-    I3  Of people with the same degree 5k are enough: a run from above reaches at most 2k − 1 of them, a run downwards begins with
-        at most 2k − 1, and the more than k in the middle stay as they are, however many more join them.
+    I3  Of people with the same degree 5k are enough: a run from above reaches at most 2k − 1 of them, a run downwards
+        begins with at most 2k − 1, and the more than k in the middle stay as they are, however many more join them.
 
 Cost
     O(D·k²) for D different degrees, whatever the number of people (I3), in vector operations of length k.
@@ -146,9 +155,14 @@ from sfumato.release.method import Method, Task
 from sfumato.release.release import Part, Release
 
 UNCOVERED = (
-    "an outsider knows of a person's ties only their number; who knows friends of a person, ties among them, or planted accounts "
-    "may recognize people, because every original edge is published",
-    "added edges are not marked, but are not made to look natural: an outsider who can tell which ties are likely may guess some",
+    (
+        "an outsider knows of a person's ties only their number; who knows friends of a person, ties among them, or"
+        " planted accounts may recognize people, because every original edge is published"
+    ),
+    (
+        "added edges are not marked, but are not made to look natural: an outsider who can tell which ties are likely"
+        " may guess some"
+    ),
 )
 
 
@@ -229,7 +243,9 @@ def _feasible(policy: Policy, graph: Graph) -> int:
     k = max(claim.model.demand().candidates for claim in policy.claims)
     if graph.nodes < k:
         what = f"no degree can be shared by {k} people in a graph of {graph.nodes}"
-        raise Infeasible(what, where=policy.document.where("protect"), hint=f"ask for k of at most {graph.nodes}, or add people")
+        raise Infeasible(
+            what, where=policy.document.where("protect"), hint=f"ask for k of at most {graph.nodes}, or add people"
+        )
     return k
 
 
@@ -290,7 +306,9 @@ def _solved(graph: Graph, k: int, known: Additions, randomness: Randomness, effo
     guess = set(zip(np.minimum(one, other).tolist(), np.maximum(one, other).tolist(), strict=True))
     seed = randomness.child("solver seed").integer(1 << 31)
     shuffled = graph.relabelled(names)
-    pairs, least = add_fewest_edges(shuffled, k, most=known.size, least=known.least, seed=seed, effort=effort, known=guess)
+    pairs, least = add_fewest_edges(
+        shuffled, k, most=known.size, least=known.least, seed=seed, effort=effort, known=guess
+    )
     proof: Literal["counting", "solver"] = "solver" if least > known.least else "counting"
     if pairs is None:
         return Additions(known.low, known.high, least, proof)  # I1
@@ -299,7 +317,8 @@ def _solved(graph: Graph, k: int, known: Additions, randomness: Randomness, effo
 
 
 def mixed(graph: Graph, low: IntArray, high: IntArray, randomness: Randomness) -> tuple[IntArray, IntArray]:
-    """Other edges with the same degrees: in every round pairs of added edges exchange ends where that gives new pairs of people."""
+    """Other edges with the same degrees: in every round pairs of added edges exchange ends where that gives new pairs
+    of people."""
     codes = np.sort(low * graph.nodes + high)
     for _ in range(_ROUNDS if len(codes) > 1 else 0):
         codes = _exchanged(graph, codes[randomness.permutation(len(codes))], randomness)
@@ -315,7 +334,9 @@ def _exchanged(graph: Graph, codes: IntArray, randomness: Randomness) -> IntArra
     c, d = np.where(turned, d, c), np.where(turned, c, d)
     fresh = np.stack([_coded(graph, a, d), _coded(graph, c, b)])  # I2
     proper = (a != d) & (c != b) & ~graph.has_edges(a, d) & ~graph.has_edges(c, b)
-    proper &= ~contained_in_sorted(codes_sorted := np.sort(codes), fresh[0]) & ~contained_in_sorted(codes_sorted, fresh[1])
+    proper &= ~contained_in_sorted(codes_sorted := np.sort(codes), fresh[0]) & ~contained_in_sorted(
+        codes_sorted, fresh[1]
+    )
     values, times = np.unique(fresh, return_counts=True)
     proper &= (times[np.searchsorted(values, fresh)] == 1).all(axis=0)  # no pair of people is wanted twice
     first, second = np.where(proper, fresh[0], codes[:half]), np.where(proper, fresh[1], codes[half : 2 * half])
@@ -350,7 +371,8 @@ def _touching(graph: Graph, order: IntArray, m: int, goal: int) -> int:
 
 
 def most_touched(graph: Graph, hubs: IntArray) -> int:
-    """At least as many edges as any choice of as many people as `hubs` touches; sharp when the hubs are the best choice."""
+    """At least as many edges as any choice of as many people as `hubs` touches; sharp when the hubs are the best
+    choice."""
     m = len(hubs)
     chosen = np.zeros(graph.nodes, dtype=bool)
     chosen[hubs] = True
@@ -376,7 +398,8 @@ Pairs = list[tuple[int, int]]
 def add_fewest_edges(
     graph: Graph, k: int, *, most: int, least: int, seed: int, effort: float, known: Collection[tuple[int, int]] = ()
 ) -> tuple[Pairs | None, int]:
-    """The best edges found, if any, and how many are needed at least; `known` is an answer of `most` edges to begin with."""
+    """The best edges found, if any, and how many are needed at least; `known` is an answer of `most` edges to begin
+    with."""
     model = SolverModel()
     low, high = np.triu_indices(graph.nodes, 1)
     free = ~graph.has_edges(low, high)
@@ -501,12 +524,15 @@ class DegreeRealisation:
                         near[other] = progress = True
 
     def _lift(self, stuck: int) -> None:
-        """Raise the cheapest whole degree, or k people of a very crowded one, that somebody who can help `stuck` belongs to.
+        """Raise the cheapest whole degree, or k people of a very crowded one, that somebody who can help `stuck`
+        belongs to.
 
-        Ties have two ends: an odd number of missing ones is made even where a degree can be raised by an odd number of people.
-        """
+        Ties have two ends: an odd number of missing ones is made even where a degree can be raised by an odd number of
+        people."""
         free = np.flatnonzero(~self._near(stuck) & (self.plan < self.graph.nodes - 1))
-        degrees = np.unique(self.plan[free])  # I3: never empty, two people who lack a tie and are not joined have been joined
+        degrees = np.unique(
+            self.plan[free]
+        )  # I3: never empty, two people who lack a tie and are not joined have been joined
         crowd = self.people[degrees]
         few = self.k + (self.lacking.sum() + self.k) % 2
         moved = np.where((crowd >= self.k + few) & (self.people[degrees + 1] == 0), few, crowd)  # I1
@@ -587,7 +613,9 @@ def prefix_increases(degrees: IntArray, k: int, most: int) -> IntArray:
     rises = np.zeros(most + 1, dtype=np.int64)
     for m in range(1, most + 1):
         begins = np.arange(max(0, m - 2 * k + 1), min(m, len(degrees) - k + 1))
-        rises[m] = (cost[begins] + (m - begins) * top[begins] - (sums[m] - sums[begins])).min()  # the last run may go on after m
+        rises[m] = (
+            cost[begins] + (m - begins) * top[begins] - (sums[m] - sums[begins])
+        ).min()  # the last run may go on after m
     return rises
 
 

@@ -1,20 +1,20 @@
 """Random edge perturbation: every pair of people flips with a small probability, and everybody gets a new name.
 
 Guarantee
-    Each pair is protected by randomized response with ε = ln((1 − μ)/μ). Where the policy names a structural attack, μ is the
-    smallest flip under which the bounds of `models.structural_attack` hold, or the policy's own μ when that is enough. With
-    `keep_edges` an edge is lost with probability q and as many appear elsewhere: only attacks along paths are bounded. No ε is
-    stated for one tie: an edge in the release is almost surely an edge in the original, and the chance of a new edge, which is
-    published, is computed from the number of edges.
-    With a ledger the bounds are about all publications together: μ is raised until they hold, or nothing is published. New names
-    are drawn every time.
+    Each pair is protected by randomized response with ε = ln((1 − μ)/μ). Where the policy names a structural attack, μ
+    is the smallest flip under which the bounds of `models.structural_attack` hold, or the policy's own μ when that is
+    enough. With `keep_edges` an edge is lost with probability q and as many appear elsewhere: only attacks along paths
+    are bounded. No ε is stated for one tie: an edge in the release is almost surely an edge in the original, and the
+    chance of a new edge, which is published, is computed from the number of edges. With a ledger the bounds are about
+    all publications together: μ is raised until they hold, or nothing is published. New names are drawn every time.
 
 Paper
     [multitype §4.2, §4.4.5]
 
 Invariants
-    I1  Nothing in the manifest depends on the edges: μ is a function of the number of people and of earlier flips. The exception is
-        `add` under `keep_edges`, two digits of which tell the number of edges; no promise about one tie stands beside it.
+    I1  Nothing in the manifest depends on the edges: μ is a function of the number of people and of earlier flips. The
+        exception is `add` under `keep_edges`, two digits of which tell the number of edges; no promise about one tie
+        stands beside it.
     I2  The output is not larger than `at_most`; what would be larger is refused before anything is drawn.
 
 Cost
@@ -25,41 +25,44 @@ Prediction
 ----------
 What a flip will do to a graph, told before anything is drawn: size of the output and standard error of every figure.
 
-The variance of every recovered figure is a sum of pattern counts of the original (`graphs.subgraph_counts`), which the data
-holder has; so the standard error is known in advance, exactly.
+The variance of every recovered figure is a sum of pattern counts of the original (`graphs.subgraph_counts`), which the
+data holder has; so the standard error is known in advance, exactly.
 
 
 Curve
 -----
 The operating curve of a flip: what each μ protects and what it leaves, told before anything is drawn.
 
-For every μ: the bound on finding planted accounts (`models.structural_attack`), the chance that the best connected people are
-found by their number of ties, how often people ten ties apart are told apart by it (`models.degree_attack`), the edge-level ε of
-randomized response, the edges to publish, and the standard errors of what can be recovered.
+For every μ: the bound on finding planted accounts (`models.structural_attack`), the chance that the best connected
+people are found by their number of ties, how often people ten ties apart are told apart by it (`models.degree_attack`),
+the edge-level ε of randomized response, the edges to publish, and the standard errors of what can be recovered.
 
 Hubs
-    Who knows that somebody has d ties takes the published node whose number of ties is nearest to what d becomes on average.
-    Published numbers of ties are nearly normal with variance (N − 1) μ (1 − μ); the chance that nobody else is nearer is a product
-    over the degrees of all others, integrated over where the hub falls. Ties between the same people make published degrees
-    slightly dependent; that is left out.
+    Who knows that somebody has d ties takes the published node whose number of ties is nearest to what d becomes on
+    average. Published numbers of ties are nearly normal with variance (N − 1) μ (1 − μ); the chance that nobody else is
+    nearer is a product over the degrees of all others, integrated over where the hub falls. Ties between the same
+    people make published degrees slightly dependent; that is left out.
 The recommended point
-    The smallest μ at which hubs and planted accounts are found with at most one half, if its output may be published and the
-    number of edges, of triangles and the transitivity are still told within 20 %; else none, with what stands against it.
+    The smallest μ at which hubs and planted accounts are found with at most one half, if its output may be published
+    and the number of edges, of triangles and the transitivity are still told within 20 %; else none, with what stands
+    against it.
 
-Without a flip, who shares a number of ties with others is found with one in as many: ten hubs with seven different numbers of
-ties, which nobody outside the ten has, are found with 7/10.
+Without a flip, who shares a number of ties with others is found with one in as many: ten hubs with seven different
+numbers of ties, which nobody outside the ten has, are found with 7/10.
 
 >>> import networkx
 >>> club = Graph.from_networkx(networkx.karate_club_graph())
 >>> sorted(club.degrees.tolist())[-11:]
 [4, 5, 5, 5, 6, 6, 9, 10, 12, 16, 17]
->>> round(hub_chance(club.degrees, EdgeChannel.symmetric(0.0)), 9), hub_chance(club.degrees, EdgeChannel.symmetric(0.49)) < 0.2
+>>> round(hub_chance(club.degrees, EdgeChannel.symmetric(0.0)), 9), hub_chance(club.degrees,
+...     EdgeChannel.symmetric(0.49)) < 0.2
 (0.7, True)
 
 
 Curve picture
 -------------
-The operating curve of a flip as a picture: chances and relative errors over μ, with the recommended point; one SVG, no scripts.
+The operating curve of a flip as a picture: chances and relative errors over μ, with the recommended point; one SVG, no
+scripts.
 
 >>> "<svg" in picture([], None)
 True
@@ -94,9 +97,13 @@ from sfumato.release.method import Method, Task
 from sfumato.release.past_releases import History
 from sfumato.release.release import Part, Release
 
-UNCOVERED = "accounts that stand out by their number of ties to other people are not covered by any bound of structural-attack"
+UNCOVERED = (
+    "accounts that stand out by their number of ties to other people are not covered by any bound of structural-attack"
+)
 
-NO_EPSILON = "no epsilon is stated for one tie: the chance of a new tie is computed from the number of ties and published"
+NO_EPSILON = (
+    "no epsilon is stated for one tie: the chance of a new tie is computed from the number of ties and published"
+)
 
 
 class EdgePerturbation(Method):
@@ -108,7 +115,9 @@ class EdgePerturbation(Method):
     kinds: ClassVar[tuple[str, ...]] = ("graph",)
     remembers: ClassVar[bool] = True
 
-    mu: float | None = Field(default=None, gt=0, lt=0.5, description="flip probability of a pair; absent: derived from 'protect'")
+    mu: float | None = Field(
+        default=None, gt=0, lt=0.5, description="flip probability of a pair; absent: derived from 'protect'"
+    )
     keep_edges: bool = Field(
         default=False,
         description="true: remove edges with probability mu and add about as many; a weaker promise and a small output",
@@ -122,7 +131,9 @@ class EdgePerturbation(Method):
         if len(attacks) < len(policy.claims):
             return "random flips promise nothing about the published degrees"
         if self.keep_edges and any(attack.needs_new_ties for attack in attacks):
-            return "keeping the number of edges withstands only attacks along paths; say 'against: paths' to accept that"
+            return (
+                "keeping the number of edges withstands only attacks along paths; say 'against: paths' to accept that"
+            )
         return ""
 
     def enforces(self, claim: PrivacyRequirement, policy: Policy) -> bool:
@@ -140,7 +151,12 @@ class EdgePerturbation(Method):
         curve = operating_curve(graph)
         point, why = recommend_point(curve, self.at_most)
         advice = f"recommended: {why}" if point is not None else f"nothing is recommended: {why}"
-        return [*_dropped(graph), *predict_release(graph, self.flip(policy, graph), self.at_most), *curve_lines(curve), advice]
+        return [
+            *_dropped(graph),
+            *predict_release(graph, self.flip(policy, graph), self.at_most),
+            *curve_lines(curve),
+            advice,
+        ]
 
     def picture(self, policy: Policy) -> str:
         curve = operating_curve(policy.data.read())
@@ -154,7 +170,8 @@ class EdgePerturbation(Method):
         except SfumatoError:
             return ["the source cannot be read from here, so what earlier flips leave is not said"]
         return [
-            f"beside {len(history)} earlier flip(s) every pair will be flipped with {self.flip(policy, graph, history).delete:g}"
+            f"beside {len(history)} earlier flip(s) every pair will be flipped with"
+            f" {self.flip(policy, graph, history).delete:g}"
         ]
 
     def flip(self, policy: Policy, graph: Graph, history: History | None = None) -> EdgeChannel:
@@ -166,12 +183,16 @@ class EdgePerturbation(Method):
         needed = max((attack.needed_mu(nodes, before) for attack in attacks), default=0.0)
         if needed >= 0.5 and before:
             hint = "promise less; a first release with more noise than it needs leaves room for a second one"
-            raise Infeasible(f"{len(before)} earlier release(s) leave no flip below one half that keeps the promise", hint=hint)
+            raise Infeasible(
+                f"{len(before)} earlier release(s) leave no flip below one half that keeps the promise", hint=hint
+            )
         if needed >= 0.5:
             hint = "raise success_at_most, or bound only one kind of attack with 'against: ties' or 'against: paths'"
             raise Infeasible("no flip below one half withstands so few planted accounts that well", hint=hint)
         if self.mu is not None and self.mu < needed:
-            raise Infeasible(f"mu {self.mu:g} does not withstand the attack", hint=f"mu of at least {needed:g}, or leave mu out")
+            raise Infeasible(
+                f"mu {self.mu:g} does not withstand the attack", hint=f"mu of at least {needed:g}, or leave mu out"
+            )
         mu = self.mu if self.mu is not None else needed
         return _balanced(mu, graph) if self.keep_edges else EdgeChannel.symmetric(mu)
 
@@ -205,7 +226,10 @@ def _balanced(delete: float, graph: Graph) -> EdgeChannel:
 def _check_size(graph: Graph, flip: EdgeChannel, at_most: int) -> None:
     expected = flip.expected_edges(graph.pairs, graph.size)
     if expected > at_most:  # I2
-        hint = f"allow more with 'at_most', withstand less, or use keep_edges; mu up to {at_most / max(graph.pairs, 1):.1e} fits"
+        hint = (
+            "allow more with 'at_most', withstand less, or use keep_edges; mu up to"
+            f" {at_most / max(graph.pairs, 1):.1e} fits"
+        )
         raise Infeasible(f"about {expected:,.0f} edges would be published, more than {at_most:,}", hint=hint)
 
 
@@ -237,7 +261,10 @@ def predict_release(graph: Graph, flip: EdgeChannel, at_most: int) -> list[str]:
     if expected > at_most:
         said.append(f"warning: more than the {at_most:,} edges allowed; publishing will be refused")
     elif growth > EXPLODES:
-        said.append(f"warning: the output explodes; {1 - graph.size * (1 - flip.delete) / expected:.1%} of its edges will be noise")
+        said.append(
+            f"warning: the output explodes; {1 - graph.size * (1 - flip.delete) / expected:.1%} of its edges will be"
+            " noise"
+        )
     return said + [_figure(name, figure) for name, figure in predicted(graph, flip).items()]
 
 
@@ -296,7 +323,8 @@ def operating_curve(graph: Graph, flips: Sequence[float] = FLIPS, planted: int =
 def _point(graph: Graph, maps: object, flip: EdgeChannel, planted: int) -> OperatingPoint:
     figures = triad_figures(graph.nodes, maps, flip)
     errors = {
-        name: _relative(figures[name].standard_error, figures[name].estimate) for name in ("density", "triangles", "transitivity")
+        name: _relative(figures[name].standard_error, figures[name].estimate)
+        for name in ("density", "triangles", "transitivity")
     }
     average = figures["degrees"].estimate
     errors["degree_of_one_person"] = _relative(degree_error(graph.nodes, average, flip), average)
@@ -315,7 +343,8 @@ def _relative(error: float, value: float) -> float:
 
 
 def hub_chance(degrees: IntArray, flip: EdgeChannel) -> float:
-    """The mean chance that one of the best connected people is the node nearest to what their number of ties becomes."""
+    """The mean chance that one of the best connected people is the node nearest to what their number of ties
+    becomes."""
     values, counts = np.unique(degrees, return_counts=True)
     hubs = np.sort(degrees)[::-1][: min(_HUBS, len(degrees))]
     return float(np.mean([_found(float(hub), values, counts, flip, len(degrees)) for hub in hubs.tolist()]))
@@ -354,15 +383,30 @@ def recommend_point(curve: Sequence[OperatingPoint], at_most: int) -> tuple[Oper
             _why(best),
         )
     if not hidden:
-        return None, "no flip shown here hides both hubs and planted accounts; k-degree anonymity hides degrees without flipping"
+        return (
+            None,
+            (
+                "no flip shown here hides both hubs and planted accounts; k-degree anonymity hides degrees without"
+                " flipping"
+            ),
+        )
     if not fits:
         least = min(hidden, key=lambda point: point.mu)
         return (
             None,
-            f"hiding needs mu = {least.mu:g} and {least.edges:,.0f} edges; publish figures instead, or k-degree anonymity",
+            (
+                f"hiding needs mu = {least.mu:g} and {least.edges:,.0f} edges; publish figures instead, or k-degree"
+                " anonymity"
+            ),
         )
     best = min(fits, key=lambda point: point.mu)
-    return None, f"mu = {best.mu:g} hides, but leaves errors of {best.worst:.0%}; the graph is too small or too sparse for flips"
+    return (
+        None,
+        (
+            f"mu = {best.mu:g} hides, but leaves errors of {best.worst:.0%}; the graph is too small or too sparse for"
+            " flips"
+        ),
+    )
 
 
 def _why(best: OperatingPoint) -> str:
@@ -372,8 +416,14 @@ def _why(best: OperatingPoint) -> str:
 
 def curve_lines(curve: Sequence[OperatingPoint]) -> Iterator[str]:
     """The curve as lines of text."""
-    yield "curve: mu, planted accounts found at most, hubs found by degree, people ten ties apart told apart, edge-level epsilon,"
-    yield "curve: edges to publish, relative standard errors of the number of edges / of triangles / of one person's degree"
+    yield (
+        "curve: mu, planted accounts found at most, hubs found by degree, people ten ties apart told apart, edge-level"
+        " epsilon,"
+    )
+    yield (
+        "curve: edges to publish, relative standard errors of the number of edges / of triangles / of one person's"
+        " degree"
+    )
     for point in curve:
         errors = [point.errors[name] for name in ("density", "triangles", "degree_of_one_person")]
         told = " / ".join(f"{value:.1%}" if value < 10 else "drowned" for value in errors)
@@ -401,14 +451,23 @@ def picture(curve: Sequence[OperatingPoint], best: OperatingPoint | None) -> str
     parts = [_axes(curve)]
     if best is not None:
         x = _x(curve, best.mu)
-        parts.append(f'<line x1="{x:.1f}" x2="{x:.1f}" y1="{_TOP}" y2="{_HEIGHT - _BOTTOM}" stroke="#ecdc9a" stroke-width="6"/>')
-        parts.append(f'<text x="{x:.1f}" y="{_TOP - 8}" text-anchor="middle" fill="#8a6d00">recommended: {best.mu:g}</text>')
+        parts.append(
+            f'<line x1="{x:.1f}" x2="{x:.1f}" y1="{_TOP}" y2="{_HEIGHT - _BOTTOM}" stroke="#ecdc9a" stroke-width="6"/>'
+        )
+        parts.append(
+            f'<text x="{x:.1f}" y="{_TOP - 8}" text-anchor="middle" fill="#8a6d00">recommended: {best.mu:g}</text>'
+        )
     for index, (name, ink, dashes, value) in enumerate(_LINES):
         points = " ".join(f"{_x(curve, point.mu):.1f},{_y(value(point)):.1f}" for point in curve)
-        parts.append(f'<polyline fill="none" stroke="{ink}" stroke-width="2" stroke-dasharray="{dashes}" points="{points}"/>')
+        parts.append(
+            f'<polyline fill="none" stroke="{ink}" stroke-width="2" stroke-dasharray="{dashes}" points="{points}"/>'
+        )
         parts.append(f'<text x="{_WIDTH - _RIGHT + 18}" y="{_TOP + 14 + 20 * index}" fill="{ink}">{name}</text>')
     size = f'viewBox="0 0 {_WIDTH} {_HEIGHT}" font-family="sans-serif" font-size="12"'
-    return f'<svg xmlns="http://www.w3.org/2000/svg" {size}><rect width="100%" height="100%" fill="white"/>{"".join(parts)}</svg>\n'
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" {size}><rect width="100%" height="100%"'
+        f' fill="white"/>{"".join(parts)}</svg>\n'
+    )
 
 
 def _x(curve: Sequence[OperatingPoint], mu: float) -> float:

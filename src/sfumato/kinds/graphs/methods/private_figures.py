@@ -119,8 +119,10 @@ class PrivateFigures(Method):
         told = ", ".join(f"{name} {epsilon:.3g}" for name, epsilon in shares.items())
         return [
             f"epsilon shared out: {told}; it protects one tie, and a person with d ties at d times that",
-            f"errors on average: edges {laplace_error(1, shares['edges']):.3g}, "
-            f"one degree {laplace_error(2, shares['degrees']):.3g} before repair",
+            (
+                f"errors on average: edges {laplace_error(1, shares['edges']):.3g}, "
+                f"one degree {laplace_error(2, shares['degrees']):.3g} before repair"
+            ),
         ]
 
     def _shares(self, policy: Policy) -> dict[str, float]:
@@ -146,7 +148,10 @@ class PrivateFigures(Method):
             parts[EDGES] = Part(random_graph_of_degrees(degrees, task.randomness.child("graph")))  # I2
         spent = {f"epsilon_{name}": epsilon for name, epsilon in shares.items()}
         form = NoisyFigures.model_validate({"nodes": graph.nodes, "drawn": self.graph} | spent)
-        note = "one tie alone is protected; a person with d ties at d times epsilon, and the number of people is taken for known"
+        note = (
+            "one tie alone is protected; a person with d ties at d times epsilon, and the number of people is taken for"
+            " known"
+        )
         return Release(form, parts, notes=(note,))
 
 
@@ -162,7 +167,8 @@ def _triangles(graph: Graph, epsilon: float, randomness: Randomness) -> int:
 
 
 def common_neighbours(graph: Graph) -> int:
-    """At least the largest number of common neighbours of two people; one more or fewer tie changes it by at most one (I1)."""
+    """At least the largest number of common neighbours of two people; one more or fewer tie changes it by at most one
+    (I1)."""
     if graph.nodes > _EXACT:
         return int(np.sort(graph.degrees)[-2]) if graph.nodes > 1 else 0
     from scipy.sparse import csr_matrix
@@ -221,7 +227,10 @@ class NodePrivateFigures(Method):
     kinds: ClassVar[tuple[str, ...]] = ("graph",)
 
     limit: int = Field(
-        default=32, ge=1, le=100_000, description="largest number of edges of one person that count; noise grows with it"
+        default=32,
+        ge=1,
+        le=100_000,
+        description="largest number of edges of one person that count; noise grows with it",
     )
     people: int | None = Field(default=None, ge=1, description="number of people; default: those that the source names")
     graph: bool = Field(default=False, description="true: also draw a random graph with the published degrees")
@@ -237,15 +246,23 @@ class NodePrivateFigures(Method):
     def describe(self, policy: Policy, data: Any = None) -> list[str]:
         shares = node_epsilon_shares(_epsilon(policy))
         told = [
-            f"at most {self.limit} ties of a person count; epsilon shared out: edges {shares['edges']:.3g}, "
-            f"degrees {shares['degrees']:.3g}",
-            f"errors on average: ties {laplace_error(sensitivity('edges', self.limit), shares['edges']):.3g}, people with "
-            f"at most so many ties {laplace_error(sensitivity('degrees', self.limit), shares['degrees']):.3g} before repair",
+            (
+                f"at most {self.limit} ties of a person count; epsilon shared out: edges {shares['edges']:.3g}, "
+                f"degrees {shares['degrees']:.3g}"
+            ),
+            (
+                f"errors on average: ties {laplace_error(sensitivity('edges', self.limit), shares['edges']):.3g},"
+                " people with at most so many ties"
+                f" {laplace_error(sensitivity('degrees', self.limit), shares['degrees']):.3g} before repair"
+            ),
         ]
         try:
             graph = policy.data.read()
         except SfumatoError as wrong:
-            return [*told, f"the source cannot be read from here, so nothing is said of ties beyond the limit: {wrong.what}"]
+            return [
+                *told,
+                f"the source cannot be read from here, so nothing is said of ties beyond the limit: {wrong.what}",
+            ]
         lost = graph.size - int(counted(graph, self.limit).sum())
         lost_words = f"{lost:,} of {graph.size:,} ties are beyond the limit and do not count"
         return [*told, f"{lost_words}; a limit chosen by looking at this is not covered by epsilon"]
@@ -271,7 +288,9 @@ class NodePrivateFigures(Method):
         spent = {f"epsilon_{name}": epsilon for name, epsilon in shares.items()}
         form = NoisyFigures.model_validate({"nodes": people, "limit": self.limit, "drawn": self.graph} | spent)  # I3
         known = "who the people are and how many is taken for known"
-        return Release(form, parts, notes=(f"at most {self.limit} ties of a person count, the others are left out", known))
+        return Release(
+            form, parts, notes=(f"at most {self.limit} ties of a person count, the others are left out", known)
+        )
 
 
 def _asked(claim: PrivacyRequirement) -> float | None:
@@ -326,9 +345,12 @@ def counted_degrees(graph: Graph, limit: int) -> IntArray:
 
 
 def noisy_figures(degrees: IntArray, people: int, limit: int, shares: Mapping[str, float]) -> tuple[int, IntArray]:
-    """The number of ties that count and those of people with at most so many, with noise: all that is ever looked at."""
+    """The number of ties that count and those of people with at most so many, with noise: all that is ever looked
+    at."""
     edges = laplace_mechanism([int(degrees.sum()) // 2], sensitivity("edges", limit), shares["edges"])[0]
-    below = laplace_mechanism(cumulative_degrees(degrees, people, limit).tolist(), sensitivity("degrees", limit), shares["degrees"])
+    below = laplace_mechanism(
+        cumulative_degrees(degrees, people, limit).tolist(), sensitivity("degrees", limit), shares["degrees"]
+    )
     return edges, np.array(below, dtype=np.int64)
 
 
@@ -349,7 +371,8 @@ def cumulative_degrees(degrees: IntArray, people: int, limit: int) -> IntArray:
 
 
 def spread_of(noisy: IntArray, people: int) -> IntArray:
-    """How many people have 0, 1 … limit ties, from noisy numbers of those with at most so many: ascending again, and within bounds.
+    """How many people have 0, 1 … limit ties, from noisy numbers of those with at most so many: ascending again, and
+    within bounds.
 
     >>> spread_of(np.array([2, 1, 7]), 6).tolist()
     [2, 0, 4, 0]
@@ -365,7 +388,12 @@ def spread_of(noisy: IntArray, people: int) -> IntArray:
 def laplace_mechanism(values: Sequence[int], sensitivity: int, epsilon: float) -> list[int]:
     """Whole numbers with discrete Laplace noise, private at `epsilon` together."""
     try:
-        from opendp import domains, measurements, metrics, mod  # its prelude takes seconds: it brings all it can work with
+        from opendp import (
+            domains,
+            measurements,
+            metrics,
+            mod,
+        )  # its prelude takes seconds: it brings all it can work with
     except ImportError:
         raise Infeasible("the noise needs OpenDP", hint="pip install 'sfumato[privacy]'") from None
     mod.enable_features("contrib")
@@ -408,7 +436,8 @@ def laplace_error(sensitivity: int, epsilon: float) -> float:
 
 
 def ladder_error(first: int, most: int, epsilon: float) -> float:
-    """The mean distance of what a ladder tells from the count, exactly but for rungs that carry less than 1e-16 of the weight."""
+    """The mean distance of what a ladder tells from the count, exactly but for rungs that carry less than 1e-16 of the
+    weight."""
     rungs = int(np.ceil(80 / epsilon)) + max(most - first, 0) + 2
     width = np.maximum(np.minimum(first + np.arange(rungs), most), 1).astype(np.float64)
     inside = np.concatenate([[0.0], np.cumsum(np.minimum(first + np.arange(rungs), most))[:-1]])

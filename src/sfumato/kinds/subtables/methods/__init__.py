@@ -2,8 +2,9 @@
 
 Sub-tables: several tables out of one, so that each privacy rule is kept although every value is exact.
 
-Rules say "whoever knows these columns must not learn that one". A set of columns that breaks no rule may stand in one table; a
-column that would is hidden behind buckets. The theory (rules, normal form, join trees, estimates) is the room `decomposition`.
+Rules say "whoever knows these columns must not learn that one". A set of columns that breaks no rule may stand in one
+table; a column that would is hidden behind buckets. The theory (rules, normal form, join trees, estimates) is the room
+`decomposition`.
 
 ======================  ==========================================================================================
 `guardian`              split off whatever breaks a rule, give columns back where they help most (`guardian`)
@@ -13,6 +14,5 @@ column that would is hidden behind buckets. The theory (rules, normal form, join
 `multi-sensitive`       the same for several sensitive columns at once (`buckets`)
 ======================  ==========================================================================================
 
-Begin with `subtable_method` (from rules to shuffled, guarded tables), then `buckets` (who shares a bucket) and `guardian`
-(what is lost).
-"""
+Begin with `subtable_method` (from rules to shuffled, guarded tables), then `buckets` (who shares a bucket) and
+`guardian` (what is lost)."""

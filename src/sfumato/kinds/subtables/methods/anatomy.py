@@ -1,7 +1,7 @@
 """`anatomy`: quasi-identifiers stay exact, sensitive values go to a second table, and only a bucket links the two.
 
-Guarantee: whoever finds a person's row learns the values of its bucket, which satisfy the claims. Presence and everything
-else in the row is not hidden, so claims on the number of candidates (k-anonymity) are refused.
+Guarantee: whoever finds a person's row learns the values of its bucket, which satisfy the claims. Presence and
+everything else in the row is not hidden, so claims on the number of candidates (k-anonymity) are refused.
 
 Paper: Xiao and Tao (2006), as used in [versatile §6].
 
@@ -9,7 +9,8 @@ Invariants
     I1  Eligibility first: when one bucket of all records breaks a claim no bucketization can keep it (monotone models).
     I2  Buckets look at hidden values and at chance only (see `buckets`), and their numbers are a random permutation.
     I3  Rows of both tables are in an order that tells nothing: shuffled, or sorted by what is published.
-    I4  Buckets never cross history classes (`constrain.constraints`), so joint classes over all releases keep every claim.
+    I4  Buckets never cross history classes (`constrain.constraints`), so joint classes over all releases keep every
+        claim.
 """
 
 from __future__ import annotations
@@ -61,7 +62,10 @@ class Anatomy(Method):
             return f"the values of '{unnameable[0]}' get a file of that name, which no file can have"
         for claim in policy.claims:
             if not self.enforces(claim, policy):
-                return f"anatomy publishes quasi-identifiers exactly and hides only sensitive columns, so it cannot keep {claim}"
+                return (
+                    "anatomy publishes quasi-identifiers exactly and hides only sensitive columns, so it cannot keep"
+                    f" {claim}"
+                )
         return refusal_of_people(policy)
 
     def enforces(self, claim: PrivacyRequirement, policy: Policy) -> bool:
@@ -125,7 +129,9 @@ def _dealt(task: Task, hidden: dict[str, TextColumn]) -> IntArray:
         return everyone
 
     def holds(bucket: IntArray) -> BoolArray:
-        verdict: BoolArray = np.logical_and.reduce([claim.model.satisfied(_linkage(bucket, claim, hidden)) for claim in claims])
+        verdict: BoolArray = np.logical_and.reduce(
+            [claim.model.satisfied(_linkage(bucket, claim, hidden)) for claim in claims]
+        )
         return verdict
 
     numbers = range(len(everyone) // max(_least_rows(claim.model) for claim in claims), 1, -1)
@@ -136,13 +142,14 @@ def _dealt(task: Task, hidden: dict[str, TextColumn]) -> IntArray:
 
 
 def most_buckets(
-    claims: Sequence[PrivacyRequirement], hidden: Mapping[str, TextColumn], deal: Callable[[str, int, int], Dealt | None]
+    claims: Sequence[PrivacyRequirement],
+    hidden: Mapping[str, TextColumn],
+    deal: Callable[[str, int, int], Dealt | None],
 ) -> Dealt | None:
     """As many buckets as are kept: start from what the levels ask for, and take fewer until a deal is good.
 
-    `deal` gets the column to deal by, a number of buckets and the number of the attempt, and returns nothing when a claim fails.
-    Nothing is returned when only one bucket of all records is left, which keeps every claim.
-    """
+    `deal` gets the column to deal by, a number of buckets and the number of the attempt, and returns nothing when a
+    claim fails. Nothing is returned when only one bucket of all records is left, which keeps every claim."""
     together = [(claim, _linkage(_everyone(hidden), claim, hidden)) for claim in claims]
     failing = [(claim, seen) for claim, seen in together if not claim.model.satisfied(seen).all()]
     if failing:  # I1
@@ -186,5 +193,9 @@ def _counts(bucket: IntArray, text: TextColumn) -> pa.Table:
     counted = ValueDistribution.count(bucket, text.codes, int(bucket.max()) + 1, text.labels)
     labels = np.array(text.labels, dtype=object)[counted.value]
     order = np.lexsort((labels.astype(str), counted.kind()))
-    columns = {"bucket": counted.kind()[order] + 1, "value": pa.array(labels[order], pa.string()), "count": counted.weight[order]}
+    columns = {
+        "bucket": counted.kind()[order] + 1,
+        "value": pa.array(labels[order], pa.string()),
+        "count": counted.weight[order],
+    }
     return pa.table(columns)

@@ -23,8 +23,8 @@ Invariants
     I3  Bucket numbers are a random permutation: they tell neither the order of the deal nor the order of the rows.
 
 Departures
-    The classical algorithm draws repeatedly from the l largest values with a heap and then places a residue of fewer than l
-    rows; dealing sorted rows in turn needs neither and keeps the same guarantee.
+    The classical algorithm draws repeatedly from the l largest values with a heap and then places a residue of fewer
+    than l rows; dealing sorted rows in turn needs neither and keeps the same guarantee.
 
 Cost
     Linear in n: two passes of a radix sort, one permutation.
@@ -46,23 +46,25 @@ Guarantee
     Every bucket satisfies every model, and so does every mixture of buckets (the models are monotone).
 
 Invariants
-    I1  The number of buckets starts where the largest level puts it and falls until all models hold; one bucket of everybody is
-        the last resort, and was checked before.
+    I1  The number of buckets starts where the largest level puts it and falls until all models hold; one bucket of
+        everybody is the last resort, and was checked before.
 
 
 People apart
 ------------
 People in buckets: rows trade places until nobody has too large a part of a bucket.
 
-Rows with the same hidden values trade places, so every bucket keeps its values, and whatever claims ask of values stays true.
+Rows with the same hidden values trade places, so every bucket keeps its values, and whatever claims ask of values stays
+true.
 
 Notation
     n, f    rows of a bucket, and how many of its listed values are one value
-    M       rows of a bucket that could be one person's: with the given values of a row of the person, and no more than there are
+    M       rows of a bucket that could be one person's: with the given values of a row of the person, and no more than
+            there are
 
-Guarantee: f + M ≤ n in every bucket, so nobody certainly has a value; where a share is asked for, a value is had by one of M rows
-with at most that: 1 − C(n−f, M) / C(n, M). In sub-tables that is enough where a table's buckets may be dealt anew without another
-table telling (`subtables.guardian_normal_form`); other schemas are not made.
+Guarantee: f + M ≤ n in every bucket, so nobody certainly has a value; where a share is asked for, a value is had by one
+of M rows with at most that: 1 − C(n−f, M) / C(n, M). In sub-tables that is enough where a table's buckets may be dealt
+anew without another table telling (`subtables.guardian_normal_form`); other schemas are not made.
 
 Invariants
     I1  Who trades with whom is drawn by chance among equals.
@@ -73,28 +75,30 @@ Joint buckets
 Buckets for several hidden columns at once: each stays diverse even for whoever knows all the others.
 
 Guarantee
-    In every bucket, among the rows that agree on all hidden columns but one, no value of that one has a share above 1/l. Rows
-    that fit into no such bucket are the residue (bucket −1); their hidden values must not be published.
+    In every bucket, among the rows that agree on all hidden columns but one, no value of that one has a share above
+    1/l. Rows that fit into no such bucket are the residue (bucket −1); their hidden values must not be published.
 
 Paper
     [versatile App. B, Alg. 3] (multi-SA publishing by integer programming), the baseline users compare with.
 
 Notation
-    A class is a combination of hidden values with its count; a line is a set of classes that differ in one column only. A
-    composition x (how many of each class) is *fit* when l·x_c ≤ Σ of x over the line, for every class c and every line through c.
+    A class is a combination of hidden values with its count; a line is a set of classes that differ in one column only.
+    A composition x (how many of each class) is *fit* when l·x_c ≤ Σ of x over the line, for every class c and every
+    line through c.
 
 Invariants
-    I1  Sums of fit compositions are fit, so one program finds the largest publishable part and nothing in the residue is fit.
+    I1  Sums of fit compositions are fit, so one program finds the largest publishable part and nothing in the residue
+        is fit.
     I2  The publishable part is cut into small fit buckets only so that what remains is fit again.
 
 Departures
-    The program runs over classes with counts, not over tuples. The printed algorithm makes one bucket of everything that is
-    publishable (by I1 its loop runs once). Cutting that up (I2) into grids is ours, makes a much stronger method, and is
-    asked for with `grids`. With one hidden column both reduce to ordinary bucketization.
+    The program runs over classes with counts, not over tuples. The printed algorithm makes one bucket of everything
+    that is publishable (by I1 its loop runs once). Cutting that up (I2) into grids is ours, makes a much stronger
+    method, and is asked for with `grids`. With one hidden column both reduce to ordinary bucketization.
 
 Cost
-    One integer program with a variable per class; then at most `grids` grids, each a few passes over the classes. What is
-    not cut by then stays one bucket.
+    One integer program with a variable per class; then at most `grids` grids, each a few passes over the classes. What
+    is not cut by then stays one bucket.
 """
 
 from __future__ import annotations
@@ -156,7 +160,8 @@ def spread_rows(codes: Codes, buckets: int, randomness: Randomness) -> IntArray:
 
 
 def bucket_contents(counts: IntArray, buckets: int) -> tuple[IntArray, IntArray]:
-    """What a deal of values with these counts comes to, without dealing: kinds of buckets × rows of each value, buckets per kind.
+    """What a deal of values with these counts comes to, without dealing: kinds of buckets × rows of each value, buckets
+    per kind.
 
     Place i goes to bucket i mod B (I1), so what a bucket gets changes only where a value begins or ends.
 
@@ -213,9 +218,12 @@ def least_rows(model: Model) -> int:
 def buckets_for(
     models: Sequence[Model], name: str, text: TextColumn, randomness: Randomness, apart: PersonBuckets | None = None
 ) -> IntArray:
-    """A bucket for every row of the hidden column `name`; where rows are people's, with nobody in too large a part of one."""
+    """A bucket for every row of the hidden column `name`; where rows are people's, with nobody in too large a part of
+    one."""
     ranks = np.argsort(np.argsort(np.array(text.labels, dtype=str), kind="stable"), kind="stable")
-    codes = ranks[text.codes]  # neighbours in the deal are neighbours in meaning, and nothing depends on the order of the data
+    codes = ranks[
+        text.codes
+    ]  # neighbours in the deal are neighbours in meaning, and nothing depends on the order of the data
     for attempt, buckets in enumerate(bucket_numbers(models, len(codes))):
         dealt = spread_rows(codes, buckets, randomness.child(attempt))
         seen = Linkage.of_groups(dealt, {name: (text.codes, text.labels)})
@@ -279,7 +287,11 @@ def person_bucket_requirement(
     for claim in claims:
         known = [name for name in claim.given if name in shown]
         alike = equivalence_classes_of([table.text(name).codes for name in known], rows=table.rows).of
-        found += [PersonBucketRequirement(alike, name, claim.model.demand().largest_share) for name in claim.hide if name in hidden]
+        found += [
+            PersonBucketRequirement(alike, name, claim.model.demand().largest_share)
+            for name in claim.hide
+            if name in hidden
+        ]
     return found
 
 
@@ -305,8 +317,11 @@ class PersonBuckets:
             verdict |= buckets_disclosing_value(rows, frequent, most, asked.share)
         return verdict
 
-    def searched(self, holds: Callable[[IntArray], BoolArray], numbers: Iterable[int], randomness: Randomness) -> IntArray | None:
-        """Buckets of a small table, found by exchanging any two rows as long as no more buckets break something; or nothing.
+    def searched(
+        self, holds: Callable[[IntArray], BoolArray], numbers: Iterable[int], randomness: Randomness
+    ) -> IntArray | None:
+        """Buckets of a small table, found by exchanging any two rows as long as no more buckets break something; or
+        nothing.
 
         `holds` says for every bucket whether its values keep the claims, `numbers` how many buckets to try.
         """
@@ -351,9 +366,13 @@ class PersonBuckets:
 
 
 def require_persons_apart(policy: Policy, table: Table, tables: Sequence[SubTable]) -> None:
-    """Refuses a column that is published apart from what is known while somebody has too many rows, or too many people a value."""
+    """Refuses a column that is published apart from what is known while somebody has too many rows, or too many people
+    a value."""
     assert policy.person is not None
-    sides = [(one.visible, one.guarded) if one.visible or len(one.guarded) > 1 else (one.columns, frozenset()) for one in tables]
+    sides = [
+        (one.visible, one.guarded) if one.visible or len(one.guarded) > 1 else (one.columns, frozenset())
+        for one in tables
+    ]
     person = persons_of_rows(table, policy.person.unit)
     for claim in policy.claims:
         for name in claim.hide if not claim.composite else ():
@@ -362,12 +381,16 @@ def require_persons_apart(policy: Policy, table: Table, tables: Sequence[SubTabl
 
 
 def _require_alone(text: TextColumn, person: IntArray, share: float) -> None:
-    """All rows are one bucket: nobody has a value too surely, and no value is had by more than a share of the people."""
+    """All rows are one bucket: nobody has a value too surely, and no value is had by more than a share of the
+    people."""
     once = equivalence_classes_of([person, text.codes]).first
     having = int(np.bincount(text.codes[once]).max(initial=0))
     most = int(np.bincount(person).max(initial=1))
     rows, frequent, mine = (np.array([number]) for number in (len(person), int(text.counts().max(initial=0)), most))
-    if buckets_disclosing_value(rows, frequent, mine, share).any() or having > share * (int(person.max(initial=-1)) + 1) + 1e-9:
+    if (
+        buckets_disclosing_value(rows, frequent, mine, share).any()
+        or having > share * (int(person.max(initial=-1)) + 1) + 1e-9
+    ):
         raise person_share_error()
 
 
@@ -388,7 +411,8 @@ _ANCHORS = 24
 
 @dataclass(frozen=True, slots=True)
 class Lattice:
-    """The classes of hidden combinations and their lines as a sparse matrix: line sums minus l times the class, per class."""
+    """The classes of hidden combinations and their lines as a sparse matrix: line sums minus l times the class, per
+    class."""
 
     counts: IntArray
     excess: Any
@@ -400,7 +424,9 @@ class Lattice:
         size = len(counts)
         blocks = []
         for place, level in enumerate(levels):
-            line = equivalence_classes_of([codes for other, codes in enumerate(columns) if other != place], rows=size).of
+            line = equivalence_classes_of(
+                [codes for other, codes in enumerate(columns) if other != place], rows=size
+            ).of
             member = sparse.csr_array((np.ones(size), (np.arange(size), line)))
             blocks.append(member @ member.T - level * sparse.eye_array(size))
         return cls(counts, sparse.vstack(blocks).tocsr())
@@ -429,7 +455,9 @@ class Lattice:
         return min(by_count, int(by_line.min(initial=by_count)))
 
 
-def joint_buckets(columns: Sequence[IntArray], levels: Sequence[float], randomness: Randomness, grids: int = 0) -> IntArray:
+def joint_buckets(
+    columns: Sequence[IntArray], levels: Sequence[float], randomness: Randomness, grids: int = 0
+) -> IntArray:
     """A bucket per row, −1 for the residue."""
     if len(columns) == 1 and largest_l(columns[0]) >= levels[0]:
         return bucketize(columns[0], int(np.ceil(levels[0])), randomness)
@@ -439,7 +467,9 @@ def joint_buckets(columns: Sequence[IntArray], levels: Sequence[float], randomne
     return _deal(classes.of, _compositions(lattice, distinct, levels, grids), randomness)
 
 
-def _compositions(lattice: Lattice, columns: Sequence[IntArray], levels: Sequence[float], grids: int) -> list[tuple[IntArray, int]]:
+def _compositions(
+    lattice: Lattice, columns: Sequence[IntArray], levels: Sequence[float], grids: int
+) -> list[tuple[IntArray, int]]:
     """Fit compositions with how often each is used; together the largest publishable part."""
     left = lattice.largest()  # I1
     made: list[tuple[IntArray, int]] = []
@@ -456,8 +486,11 @@ def _volume(columns: Sequence[IntArray]) -> float:
     return float(np.prod([codes.max() + 1.0 for codes in columns]))
 
 
-def _best_grid(lattice: Lattice, columns: Sequence[IntArray], levels: Sequence[float], left: IntArray) -> tuple[IntArray, int]:
-    """The grid (l values of every column, all their combinations) that can be cut off most often, tried around frequent classes."""
+def _best_grid(
+    lattice: Lattice, columns: Sequence[IntArray], levels: Sequence[float], left: IntArray
+) -> tuple[IntArray, int]:
+    """The grid (l values of every column, all their combinations) that can be cut off most often, tried around frequent
+    classes."""
     dense = np.zeros([int(codes.max()) + 1 for codes in columns], dtype=np.int64)
     dense[tuple(columns)] = left
     best, most = np.zeros_like(left), 0

@@ -7,9 +7,9 @@ Multi sensitive
 ---------------
 `multi-sensitive`: one table in which every hidden column is protected from whoever knows all other columns.
 
-Guarantee: stronger than the rules ask (every hidden column is hidden from everything else), which costs utility.
-Paper: [versatile App. B], a baseline. The algorithm stands in ``_joint_buckets.py``.
-Departures: rows that fit into no bucket keep their visible columns and have their hidden values withheld (bucket ``*``).
+Guarantee: stronger than the rules ask (every hidden column is hidden from everything else), which costs utility. Paper:
+[versatile App. B], a baseline. The algorithm stands in ``_joint_buckets.py``. Departures: rows that fit into no bucket
+keep their visible columns and have their hidden values withheld (bucket ``*``).
 
 
 Single attribute
@@ -64,7 +64,9 @@ class UtilityAware(SubTableMethod):
             said.append(f"table {place + 1}: {shown}{hidden}")
         return said
 
-    def decompose(self, units: Sequence[str], rules: Sequence[PrivacyRule], guardable: set[str], data: Hidden) -> list[SubTable]:
+    def decompose(
+        self, units: Sequence[str], rules: Sequence[PrivacyRule], guardable: set[str], data: Hidden
+    ) -> list[SubTable]:
         return utility_aware(units, rules, guardable)
 
 
@@ -89,9 +91,14 @@ class MultiSensitive(SubTableMethod):
         return _kept_by_different_values(claim.model) and super().enforces(claim, policy)
 
     def rows_for(self, policy: Policy) -> str:
-        return "rows are dealt to buckets by several hidden columns at once, and some have theirs withheld, which is done on rows"
+        return (
+            "rows are dealt to buckets by several hidden columns at once, and some have theirs withheld, which is done"
+            " on rows"
+        )
 
-    def decompose(self, units: Sequence[str], rules: Sequence[PrivacyRule], guardable: set[str], data: Hidden) -> list[SubTable]:
+    def decompose(
+        self, units: Sequence[str], rules: Sequence[PrivacyRule], guardable: set[str], data: Hidden
+    ) -> list[SubTable]:
         hidden = {each.hidden for each in rules}
         if tied := hidden - guardable:
             what = f"outside knowledge ties {join_names(tied)} to other columns of the same table"
@@ -102,7 +109,10 @@ class MultiSensitive(SubTableMethod):
         hidden = {name for claim in policy.claims for name in claim.hide}
         known = sorted(name for claim in policy.claims for name in claim.given if name in hidden)
         if policy.person is not None and known:
-            return f"'{known[0]}' is hidden in the buckets of the one table and known to somebody: use utility-aware or guardian"
+            return (
+                f"'{known[0]}' is hidden in the buckets of the one table and known to somebody: use utility-aware or"
+                " guardian"
+            )
         return super().refusal_of_people(policy)
 
     def buckets(self, hidden: Sequence[str], data: Hidden, task: Task, people: PersonBuckets | None = None) -> IntArray:
@@ -155,5 +165,7 @@ class SingleAttribute(SubTableMethod):
     name: ClassVar[str] = "single-attribute"
     paper: ClassVar[str] = "versatile §1.3"
 
-    def decompose(self, units: Sequence[str], rules: Sequence[PrivacyRule], guardable: set[str], data: Hidden) -> list[SubTable]:
+    def decompose(
+        self, units: Sequence[str], rules: Sequence[PrivacyRule], guardable: set[str], data: Hidden
+    ) -> list[SubTable]:
         return [SubTable(frozenset({unit})) for unit in units]

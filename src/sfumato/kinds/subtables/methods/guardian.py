@@ -8,7 +8,8 @@ Guardian search
 Guardian decomposition: split off whatever breaks a rule, then greedily give columns back where they help most.
 
 Guarantee
-    The tables are in Guardian Normal Form for the given rules, decomposable, and together hold every column. Always ends.
+    The tables are in Guardian Normal Form for the given rules, decomposable, and together hold every column. Always
+    ends.
 
 Paper
     [versatile Alg. 1] (GD).
@@ -18,23 +19,23 @@ Invariants
     I2  No column is ever lost: a column is taken out of all tables only to be put at once into a new one.
 
 Why it ends
-    A step takes a rule Q → S that is not kept, so S is not settled (I1). It takes S out of every table. That breaks no rule about
-    another column: an unreachable column stays unreachable, and a guardian still holds its column, still cuts, and hides it from
-    the columns that are left. Then S gets a new table with S guarded. S occurs nowhere else, so the new table guards *every*
-    rule that hides S, whatever else is put into it, and S becomes settled. The columns of Q join the new table one by one, each
-    only if all settled rules are still kept; with none of them S is published alone, which connects nothing. So every step
-    settles one more hidden column, and there are no more steps than hidden columns. The second phase only adds columns
-    to tables, at most (columns × tables) times.
+    A step takes a rule Q → S that is not kept, so S is not settled (I1). It takes S out of every table. That breaks no
+    rule about another column: an unreachable column stays unreachable, and a guardian still holds its column, still
+    cuts, and hides it from the columns that are left. Then S gets a new table with S guarded. S occurs nowhere else, so
+    the new table guards *every* rule that hides S, whatever else is put into it, and S becomes settled. The columns of
+    Q join the new table one by one, each only if all settled rules are still kept; with none of them S is published
+    alone, which connects nothing. So every step settles one more hidden column, and there are no more steps than hidden
+    columns. The second phase only adds columns to tables, at most (columns × tables) times.
 
 Departures
-    As printed, steps may undo each other for ever (A → B and B → A): here a column of Q that would undo an earlier step is left
-    out of the new table. Step 1 tries every hidden column as the one guarded in the whole table and keeps the best. The second
-    phase stops when no insertion lowers the divergence, and considers only insertions after which the schema is
-    decomposable, without which the divergence has no closed form.
+    As printed, steps may undo each other for ever (A → B and B → A): here a column of Q that would undo an earlier step
+    is left out of the new table. Step 1 tries every hidden column as the one guarded in the whole table and keeps the
+    best. The second phase stops when no insertion lowers the divergence, and considers only insertions after which the
+    schema is decomposable, without which the divergence has no closed form.
 
 Cost
-    With c hidden columns and m columns, at most c·m insertions, each of which scores at most c·m schemas; scores remember every
-    column set they have seen, so a round costs about m passes over the class counts.
+    With c hidden columns and m columns, at most c·m insertions, each of which scores at most c·m schemas; scores
+    remember every column set they have seen, so a round costs about m passes over the class counts.
 
 
 Divergence
@@ -42,8 +43,8 @@ Divergence
 The divergence a schema can be expected to have, from class counts alone, before anything is dealt into buckets.
 
 Guarantee
-    Exact for tables without hidden columns. For a bucketized table the expectation over the random deal, up to O(1/n) terms; the
-    divergence reported with a release is measured on what was published.
+    Exact for tables without hidden columns. For a bucketized table the expectation over the random deal, up to O(1/n)
+    terms; the divergence reported with a release is measured on what was published.
 
 Paper
     [versatile Eq. 3]: D(p‖p̃) = Σ p log(p/p̃) with p̃ the maximum-likelihood estimate.
@@ -85,10 +86,15 @@ class Guardian(SubTableMethod):
 
     def refusal_of_inner(self, policy: Policy) -> str:
         if self.inner != "anatomy":
-            return "its tables share columns, which must stay exact; generalization would make them disagree (use utility-aware)"
+            return (
+                "its tables share columns, which must stay exact; generalization would make them disagree (use"
+                " utility-aware)"
+            )
         return ""
 
-    def decompose(self, units: Sequence[str], rules: Sequence[PrivacyRule], guardable: set[str], data: Hidden) -> list[SubTable]:
+    def decompose(
+        self, units: Sequence[str], rules: Sequence[PrivacyRule], guardable: set[str], data: Hidden
+    ) -> list[SubTable]:
         members = data.members
         columns = {name: data.table.text(name).codes.astype(np.int64) for inner in members.values() for name in inner}
         sizes = {each.hidden: bucket_size(data.asked(each.hidden)) for each in rules}
@@ -128,7 +134,9 @@ def _split(tables: list[SubTable], rules: Sequence[PrivacyRule], may_guard: Coll
         tables.append(_new_table(tables, broken, held, broken.hide if broken.hidden in may_guard else frozenset()))
 
 
-def _new_table(tables: list[SubTable], broken: PrivacyRule, held: Sequence[PrivacyRule], guard: frozenset[str]) -> SubTable:
+def _new_table(
+    tables: list[SubTable], broken: PrivacyRule, held: Sequence[PrivacyRule], guard: frozenset[str]
+) -> SubTable:
     """S with as many columns of Q as the rules held so far allow."""
     chosen = guarded_table(broken.hide, guard, held)
     for column in sorted(broken.given):
@@ -138,7 +146,9 @@ def _new_table(tables: list[SubTable], broken: PrivacyRule, held: Sequence[Priva
     return chosen
 
 
-def _enriched(tables: list[SubTable], columns: Sequence[str], rules: Sequence[PrivacyRule], score: Score) -> list[SubTable]:
+def _enriched(
+    tables: list[SubTable], columns: Sequence[str], rules: Sequence[PrivacyRule], score: Score
+) -> list[SubTable]:
     reached = score(tables)
     while True:
         options = [(score(wider), wider) for wider in _insertions(tables, columns, rules)]
@@ -185,8 +195,11 @@ class ExpectedDivergence:
         members: Mapping[str, Sequence[str]],
         counts: IntArray | None = None,
     ) -> None:
-        """`sizes`: bucket size of each column that may be hidden; `members`: columns of each unit; `counts`: records per row."""
-        self._units = {name: equivalence_classes_of([columns[one] for one in inner]).of for name, inner in members.items()}
+        """`sizes`: bucket size of each column that may be hidden; `members`: columns of each unit; `counts`: records
+        per row."""
+        self._units = {
+            name: equivalence_classes_of([columns[one] for one in inner]).of for name, inner in members.items()
+        }
         whole = equivalence_classes_of(list(self._units.values()), weights=counts)
         self._units = {name: codes[whole.first] for name, codes in self._units.items()}
         self._weight = whole.counts.astype(np.float64)
@@ -217,7 +230,9 @@ class ExpectedDivergence:
     def _estimated(self, visible: frozenset[str], hidden: str) -> FloatArray:
         size, own = self._sizes[hidden], self._counts(frozenset({hidden}))
         here, both = self._counts(visible), self._counts(visible | {hidden})
-        estimate: FloatArray = both / size + (here - both) * ((size - 1) / size) * own / np.maximum(self._total - own, 1.0)
+        estimate: FloatArray = both / size + (here - both) * ((size - 1) / size) * own / np.maximum(
+            self._total - own, 1.0
+        )
         return estimate
 
     def _remembered(self, names: frozenset[str], hidden: str, compute: Callable[[], float]) -> float:

@@ -1,19 +1,24 @@
-"""Methods that publish several sub-tables: from a policy's rules to a schema, and from the schema to shuffled, guarded tables.
+"""Methods that publish several sub-tables: from a policy's rules to a schema, and from the schema to shuffled, guarded
+tables.
 
 Invariants
     I1  Eligibility first: every hidden column, published alone, satisfies what is asked about it.
-    I2  Every sub-table has its own random row order and its own bucket numbers; nothing but shared columns links two tables.
+    I2  Every sub-table has its own random row order and its own bucket numbers; nothing but shared columns links two
+        tables.
     I3  The order of a table of hidden values tells nothing: it is sorted by what it says.
     I4  Only columns the policy publishes leave.
-    I5  Buckets never cross history classes (`constrain.constraints`), so joint classes over all releases keep every claim.
-    I6  Where a person may stand in several rows, nobody has too large a part of a bucket (`people_apart`). In normal form, with
-        one hidden column in a table, buckets may be dealt anew without another table telling (`subtables.guardian_normal_form`).
+    I5  Buckets never cross history classes (`constrain.constraints`), so joint classes over all releases keep every
+        claim.
+    I6  Where a person may stand in several rows, nobody has too large a part of a bucket (`people_apart`). In normal
+        form, with one hidden column in a table, buckets may be dealt anew without another table telling
+        (`subtables.guardian_normal_form`).
 
 Departures
-    A rule that hides several columns together is kept by hiding one of them [versatile Cor. 3.1.1], where the model hides
-    combinations: the one that another rule hides anyway, else the one whose most frequent value is rarest. Where the model does
-    not, or no column is safe by itself, no table connects any of them with what is known; their joint distribution in the tables
-    that were made must satisfy the rule (`_hides_combination`), with the columns in common tables or else apart from each other.
+    A rule that hides several columns together is kept by hiding one of them [versatile Cor. 3.1.1], where the model
+    hides combinations: the one that another rule hides anyway, else the one whose most frequent value is rarest. Where
+    the model does not, or no column is safe by itself, no table connects any of them with what is known; their joint
+    distribution in the tables that were made must satisfy the rule (`_hides_combination`), with the columns in common
+    tables or else apart from each other.
 
 
 Coloring
@@ -31,12 +36,13 @@ Notation
 
 Invariants
     I1  The visible columns of a table are an independent set of the conflict graph.
-    I2  A guarded column has no arc to a visible column of its table. By I1 and I2 every rule with a left column in the table of its
-        right column S has S guarded there; tables share no column, so nothing else connects them.
+    I2  A guarded column has no arc to a visible column of its table. By I1 and I2 every rule with a left column in the
+        table of its right column S has S guarded there; tables share no column, so nothing else connects them.
 
 Departures
-    Every colour class is widened to a maximal independent set (a column without conflict may as well be visible) before the
-    largest is taken. A column tied to others by outside knowledge is a unit of several columns and is never guarded (`guardable`).
+    Every colour class is widened to a maximal independent set (a column without conflict may as well be visible) before
+    the largest is taken. A column tied to others by outside knowledge is a unit of several columns and is never guarded
+    (`guardable`).
 
 Cost
     O(m⁴) in the number of columns, independent of the number of records.
@@ -71,7 +77,16 @@ from sfumato.data.table import Table
 from sfumato.history.constrain.constraints import buckets_per_class, constrain_task
 from sfumato.kinds.subtables.form import SubTables
 from sfumato.kinds.subtables.guardian_normal_form import SubTable
-from sfumato.kinds.subtables.joint_estimate import BUCKET, COLUMN, COUNT, RESERVED, SENSITIVE, VALUE, WITHHELD, read_tables
+from sfumato.kinds.subtables.joint_estimate import (
+    BUCKET,
+    COLUMN,
+    COUNT,
+    RESERVED,
+    SENSITIVE,
+    VALUE,
+    WITHHELD,
+    read_tables,
+)
 from sfumato.kinds.subtables.methods.buckets import PersonBuckets, buckets_for, require_persons_apart
 from sfumato.kinds.tables.form import is_plain_recoding
 from sfumato.kinds.tables.methods.person_requirements import refusal_of_people
@@ -100,7 +115,9 @@ class Hidden:
 
     def of(self, rows: IntArray) -> Hidden:
         """The same about some of the records."""
-        return replace(self, table=Table(self.table.frame.take(pa.array(rows))), apart=np.zeros(len(rows), dtype=np.int64))
+        return replace(
+            self, table=Table(self.table.frame.take(pa.array(rows))), apart=np.zeros(len(rows), dtype=np.int64)
+        )
 
     def asked(self, column: str) -> list[Model]:
         return [by for by in guarantees(column, self.rules) if isinstance(by, Model)]
@@ -120,11 +137,11 @@ class Separation(NamedTuple):
 
 
 def one_sided(rules: Sequence[PrivacyRule], table: Table, *, combined: bool = True) -> Separation:
-    """Rules with one hidden column each that keep the given ones; `Infeasible` when a column is not safe by itself (I1).
+    """Rules with one hidden column each that keep the given ones; `Infeasible` when a column is not safe by itself
+    (I1).
 
-    A combination is kept by its best column; where there is none, by parting all its columns from what is known, and from each
-    other unless they may stand `combined` in one table.
-    """
+    A combination is kept by its best column; where there is none, by parting all its columns from what is known, and
+    from each other unless they may stand `combined` in one table."""
     anyway = {each.hidden for each in rules if len(each.hide) == 1}
 
     def ease(column: str) -> tuple[bool, int]:
@@ -180,10 +197,14 @@ class SubTableMethod(Method):
     on_classes: ClassVar[bool] = True
     hides_combinations: ClassVar[bool] = True
 
-    inner: str = Field(default="anatomy", description="method for a sub-table that protects a column: anatomy or a recoding method")
+    inner: str = Field(
+        default="anatomy", description="method for a sub-table that protects a column: anatomy or a recoding method"
+    )
 
     @abstractmethod
-    def decompose(self, units: Sequence[str], rules: Sequence[PrivacyRule], guardable: set[str], data: Hidden) -> list[SubTable]:
+    def decompose(
+        self, units: Sequence[str], rules: Sequence[PrivacyRule], guardable: set[str], data: Hidden
+    ) -> list[SubTable]:
         """Sub-tables over units of columns, for rules with one hidden unit each."""
 
     def refusal(self, policy: Policy) -> str:
@@ -206,7 +227,10 @@ class SubTableMethod(Method):
         if policy.person is None:
             return ""
         if policy.knows:
-            return "what outsiders know ('knows:') ties columns, and nobody counts people in several rows then; leave it out"
+            return (
+                "what outsiders know ('knows:') ties columns, and nobody counts people in several rows then; leave"
+                " it out"
+            )
         if self.inner != "anatomy":
             return "people in several rows are counted in buckets: use 'inner: anatomy'"
         return refusal_of_people(policy)
@@ -219,7 +243,13 @@ class SubTableMethod(Method):
 
     def enforces(self, claim: PrivacyRequirement, policy: Policy) -> bool:
         model = claim.model
-        return model.monotone and model.needs_sensitive and not model.bounds_candidates and bool(claim.hide) and bool(claim.given)
+        return (
+            model.monotone
+            and model.needs_sensitive
+            and not model.bounds_candidates
+            and bool(claim.hide)
+            and bool(claim.given)
+        )
 
     def finds_out(self) -> bool:
         """A star that takes the place of a hidden value in another table is one value less there."""
@@ -240,7 +270,9 @@ class SubTableMethod(Method):
         return self.reads if self.inner == "anatomy" else find("methods", Method, self.inner).reads
 
     def rows_for(self, policy: Policy) -> str:
-        return super().rows_for(policy) or ("" if self.inner == "anatomy" else f"{self.inner} inside sub-tables needs rows")
+        return super().rows_for(policy) or (
+            "" if self.inner == "anatomy" else f"{self.inner} inside sub-tables needs rows"
+        )
 
     def tables_of(
         self,
@@ -255,16 +287,18 @@ class SubTableMethod(Method):
 
         Without `guarded` no table hides a column behind buckets: hidden columns stand in tables of their own.
 
-        `combined` says whether columns of a combination that is parted from what is known may stand in one table. Whoever does not
-        say it does not look at what was made of them, and gets `Infeasible` where a combination must be parted.
-        """
+        `combined` says whether columns of a combination that is parted from what is known may stand in one table.
+        Whoever does not say it does not look at what was made of them, and gets `Infeasible` where a combination must
+        be parted."""
         rule_set = privacy_rules(policy)
         separation = one_sided(_binding(rule_set), table, combined=combined is not False)
         if separation.parted and combined is None:
             raise _unkept_combination(separation.parted[0])
         guardable = rule_set.guardable - {rule_set.unit[name] for name in separation.columns} if guarded else set[str]()
         together = np.zeros(table.rows, dtype=np.int64) if apart is None else apart
-        data = Hidden(table, rule_set.over_units(separation.rules), rule_set.members, together, tuple(separation.parted))
+        data = Hidden(
+            table, rule_set.over_units(separation.rules), rule_set.members, together, tuple(separation.parted)
+        )
         tables = self.decompose(list(rule_set.members), data.rules, guardable, data)
         if policy.person is not None:  # I6
             require_persons_apart(policy, table, tables)
@@ -294,7 +328,8 @@ class SubTableMethod(Method):
         raise _unkept_combination(unkept)
 
     def _without_buckets(self, task: Task, apart: IntArray, error: NotFound) -> Release:
-        """Tables that hide nothing behind buckets, where no buckets keep people apart; else what was said of the buckets."""
+        """Tables that hide nothing behind buckets, where no buckets keep people apart; else what was said of the
+        buckets."""
         try:
             return self._published(task, *self.tables_of(task.policy, task.data, apart, guarded=False))
         except Infeasible:
@@ -381,7 +416,10 @@ def _require_few_withheld(policy: Policy, withheld: int, records: int) -> None:
         raise NotFound(
             f"{withheld} of {records} records fit into no bucket, and the policy allows {limit:.3%}",
             where="utility.suppress_at_most",
-            hint="raise utility.suppress_at_most, lower the levels, or use utility-aware, which hides one column in each table",
+            hint=(
+                "raise utility.suppress_at_most, lower the levels, or use utility-aware, which hides one column in each"
+                " table"
+            ),
         )
 
 
@@ -455,7 +493,9 @@ def recoded_table(task: Task, table: SubTable, data: Hidden, inner: str) -> Made
     try:
         release = find("methods", Method, inner)().run(replace(task, policy=policy))
     except SfumatoError as error:
-        raise Infeasible(f"{inner} cannot hide '{hidden}': {error.what}", hint=error.hint or "use inner: anatomy") from None
+        raise Infeasible(
+            f"{inner} cannot hide '{hidden}': {error.what}", hint=error.hint or "use inner: anatomy"
+        ) from None
     return MadeTable(release.parts["data"].table, release.trace.rows["data"])
 
 
@@ -474,7 +514,9 @@ def notes_of(tables: Sequence[SubTable]) -> tuple[str, ...]:
 Arcs = set[tuple[str, str]]
 
 
-def utility_aware(columns: Sequence[str], rules: Sequence[PrivacyRule], guardable: Collection[str] | None = None) -> list[SubTable]:
+def utility_aware(
+    columns: Sequence[str], rules: Sequence[PrivacyRule], guardable: Collection[str] | None = None
+) -> list[SubTable]:
     """Sub-tables for rules with one hidden column each."""
     arcs = {(left, each.hidden) for each in rules for left in each.given}
     left = list(columns)
@@ -491,7 +533,9 @@ def guarded_table(columns: Iterable[str], hidden: Iterable[str], rules: Sequence
     """A table that hides each column of `hidden` from its visible columns, as strongly as any rule asks."""
     concealed = frozenset(hidden)
     visible = frozenset(columns) - concealed
-    enforced = [PrivacyRule(visible, frozenset({name}), by) for name in sorted(concealed) for by in guarantees(name, rules)]
+    enforced = [
+        PrivacyRule(visible, frozenset({name}), by) for name in sorted(concealed) for by in guarantees(name, rules)
+    ]
     return SubTable(visible | concealed, tuple(enforced))
 
 
@@ -506,7 +550,9 @@ def guarantees(hidden: str, rules: Sequence[PrivacyRule]) -> list[Guarantee]:
 
 def _colours(columns: list[str], arcs: Arcs) -> list[list[str]]:
     """Classes of columns without an arc inside: the column that sees most colours is coloured next (DSATUR)."""
-    near = {column: {other for other in columns if (column, other) in arcs or (other, column) in arcs} for column in columns}
+    near = {
+        column: {other for other in columns if (column, other) in arcs or (other, column) in arcs} for column in columns
+    }
     colours: dict[str, int] = {}
     while len(colours) < len(columns):
         waiting = [column for column in columns if column not in colours]

@@ -4,10 +4,11 @@ Guarantee: the groups that come back satisfy every claim of the problem.
 
 Invariants
     I1  Groups never cross regions.
-    I2  Each round every region with a failing group loses at least one group; a region that is one group satisfies every claim,
-        because those that do not are suppressed as a whole. So the rounds end.
+    I2  Each round every region with a failing group loses at least one group; a region that is one group satisfies
+        every claim, because those that do not are suppressed as a whole. So the rounds end.
 
-Departures: [boundaries §6] leaves other models open; joining is sound for every model, and keeps what monotone ones had reached.
+Departures: [boundaries §6] leaves other models open; joining is sound for every model, and keeps what monotone ones had
+reached.
 
 
 Units
@@ -17,7 +18,8 @@ Units: the records that a search may exchange for one another, and groupings of 
 Cells that differ only in sensitive values which no claim speaks about are one unit.
 
 Invariants
-    I1  `entries` and `grouping` undo each other up to which of a unit's cells goes where, which no claim and no cost can see.
+    I1  `entries` and `grouping` undo each other up to which of a unit's cells goes where, which no claim and no cost
+        can see.
 """
 
 from __future__ import annotations
@@ -45,7 +47,8 @@ def join_until_satisfied(problem: RecodingProblem, grouping: Grouping, columns: 
         joined = join_failing_groups(problem, grouping, columns, ~holds)
         if joined.groups == grouping.groups:  # I2
             raise Infeasible(
-                "a region breaks a claim even as one group", hint="widen a boundary, ask for less, or allow more suppression"
+                "a region breaks a claim even as one group",
+                hint="widen a boundary, ask for less, or allow more suppression",
             )
         grouping = joined
     return grouping
@@ -134,7 +137,8 @@ class Units:
         self.point = problem.cell_point[self.cell]
         self.codes = np.ascontiguousarray(problem.points[self.point], dtype=np.int32)
         self.tags = np.ascontiguousarray(
-            np.stack([values[self.cell] for values in hidden], axis=1) if hidden else np.zeros((len(self.cell), 0)), dtype=np.int32
+            np.stack([values[self.cell] for values in hidden], axis=1) if hidden else np.zeros((len(self.cell), 0)),
+            dtype=np.int32,
         )
         self.region = problem.regions.of[self.point]
 

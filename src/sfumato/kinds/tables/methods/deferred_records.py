@@ -1,9 +1,9 @@
 """People who wait: whoever would stand in a costly group is published later, in company that comes until then.
 
-Groups last: who stands together once does so in every later release. A row that waits is missing once, and what a better group
-saves is saved again and again. So where the policy lets some of those wait who were never published (``series: {waiting: 0.5%}``),
-costly groups of newcomers are dissolved: of each of them those wait who fit nowhere, and the others join groups that are near. In
-the first release of a ledger everybody is a newcomer.
+Groups last: who stands together once does so in every later release. A row that waits is missing once, and what a
+better group saves is saved again and again. So where the policy lets some of those wait who were never published
+(``series: {waiting: 0.5%}``), costly groups of newcomers are dissolved: of each of them those wait who fit nowhere, and
+the others join groups that are near. In the first release of a ledger everybody is a newcomer.
 
 Invariants
     I1  Nobody waits who was published before, and no more than the policy allows.
@@ -51,7 +51,8 @@ def defer_costly_records(problem: RecodingProblem, grouping: Grouping, most: int
 
 
 def _newcomers(problem: RecodingProblem) -> BoolArray:
-    """Per point: was nobody there ever published? Everybody in a first release, whose parts must speak of the same people (I1)."""
+    """Per point: was nobody there ever published? Everybody in a first release, whose parts must speak of the same
+    people (I1)."""
     if HISTORY not in problem.names:
         return np.full(len(problem.points), problem.whole is None)
     found: BoolArray = problem.points[:, problem.names.index(HISTORY)] == 0
@@ -76,7 +77,9 @@ class _Batch:
         self.region[self.of] = problem.regions.of[point]
         self.each = self._cost(self.lo, self.hi)
         demands = [requirement.model.demand() for requirement in problem.requirements]
-        self.movable = all(demand.sufficient and demand.largest_share == 1 for demand in demands)  # one more never hurts
+        self.movable = all(
+            demand.sufficient and demand.largest_share == 1 for demand in demands
+        )  # one more never hurts
 
     def _cost(self, lo: IntArray, hi: IntArray) -> FloatArray:
         """What a record costs in each box."""
@@ -124,7 +127,9 @@ class _Batch:
         if not len(others) or not self.movable:
             return np.full(len(mine), np.inf), np.zeros(len(mine), dtype=np.int64)
         code, there = np.repeat(self.code[mine], len(others), axis=0), np.tile(others, len(mine))
-        wider = self._cost(np.minimum(self.lo[there], code), np.maximum(self.hi[there], code + 1)).reshape(len(mine), -1)
+        wider = self._cost(np.minimum(self.lo[there], code), np.maximum(self.hi[there], code + 1)).reshape(
+            len(mine), -1
+        )
         added = wider * (self.size[others] + 1) - (self.each * self.size)[others]
         best = added.argmin(axis=1)
         return added[np.arange(len(mine)), best], others[best]
@@ -146,4 +151,6 @@ class _Batch:
         records = equivalence_classes_of([self.cell[there], self.names[self.of[there]]])
         cell, of = self.cell[there][records.first], self.names[self.of[there]][records.first]
         number = np.unique(np.concatenate([before.group[~new], of]), return_inverse=True)[1]
-        return Grouping(np.concatenate([before.cell[~new], cell]), number, np.concatenate([before.count[~new], records.counts]))
+        return Grouping(
+            np.concatenate([before.cell[~new], cell]), number, np.concatenate([before.count[~new], records.counts])
+        )

@@ -1,15 +1,16 @@
 """`global`: full-domain recoding; one level per column for everybody, with a budget of records that may be left out.
 
-The codebook of such a release is one line per column, which some users need; it loses more than a recoding in which everybody is
-written as finely as their own group allows. The lattice of levels is that of `full_domain`, the search that of `lattice_search`.
+The codebook of such a release is one line per column, which some users need; it loses more than a recoding in which
+everybody is written as finely as their own group allows. The lattice of levels is that of `full_domain`, the search
+that of `lattice_search`.
 
-Guarantee: up to `nodes` combinations of levels the release is the cheapest of its kind, and the private report says so; above
-that, or where people stand in several rows, it is the best that was found.
-Paper: Samarati (2001); Kohlmayer, Prasser, Eckert, Kemper, Kuhn (2012).
+Guarantee: up to `nodes` combinations of levels the release is the cheapest of its kind, and the private report says so;
+above that, or where people stand in several rows, it is the best that was found. Paper: Samarati (2001); Kohlmayer,
+Prasser, Eckert, Kemper, Kuhn (2012).
 
 Invariants
-    I1  Without a budget, columns that no claim ties together are looked at by themselves; with one, all together, because a
-        record that is left out is left out of all columns.
+    I1  Without a budget, columns that no claim ties together are looked at by themselves; with one, all together,
+        because a record that is left out is left out of all columns.
     I2  An optimum is stated only of a search that ended by itself, over all columns, for claims judged class by class.
 
 
@@ -17,50 +18,56 @@ Full domain
 -----------
 Full-domain recoding: every column is written at one level of its hierarchy, and whoever is not safe there is left out.
 
-A choice of one level per column is a node of a lattice; going up makes classes larger and cells coarser. What a node costs is what
-its levels cost on average, and more for every record that it leaves out.
+A choice of one level per column is a node of a lattice; going up makes classes larger and cells coarser. What a node
+costs is what its levels cost on average, and more for every record that it leaves out.
 
 Paper: Samarati (2001); LeFevre, DeWitt, Ramakrishnan (2005).
 
 Notation
-    rung      one way to write a column: a cut through its hierarchy at one depth, no leaf above its ceiling; of numbers without a
-              hierarchy 1, 2, 4, … parts of about equally many records
+    rung      one way to write a column: a cut through its hierarchy at one depth, no leaf above its ceiling; of numbers
+              without a hierarchy 1, 2, 4, … parts of about equally many records
     node      one rung per column
     bound     the mean cost of the rungs over all records: what the node costs when nobody is left out
-    extra     what leaving records out adds to the bound; never negative, because a record left out costs as much as a cell can
+    extra     what leaving records out adds to the bound; never negative, because a record left out costs as much as a
+              cell can
 
 Invariants
     I1  Rungs of a column are nested, so classes of a node are parts of the classes of every node above it.
-    I2  Left out are whole classes that break a claim; where claims see some of the columns only, or compare with the release,
-        until none is left that does.
-    I3  Where more records never hurt (numbers and different values), a record that a node leaves out is left out by every node
-        below: its class there is a part of one that was not enough. So ``extra`` of a node is at most that of every node below.
-    I4  Where claims survive joining classes and nobody may be left out, a node below one that breaks a claim breaks one, too.
-    I5  Where a problem has classes of which everybody is published or nobody, whoever is left out takes the class along.
+    I2  Left out are whole classes that break a claim; where claims see some of the columns only, or compare with the
+        release, until none is left that does.
+    I3  Where more records never hurt (numbers and different values), a record that a node leaves out is left out by
+        every node below: its class there is a part of one that was not enough. So ``extra`` of a node is at most that
+        of every node below.
+    I4  Where claims survive joining classes and nobody may be left out, a node below one that breaks a claim breaks
+        one, too.
+    I5  Where a problem has classes of which everybody is published or nobody, whoever is left out takes the class
+        along.
 
-Departures: of a class that breaks a claim on shares a part might have been saved; it is left out as a whole, so that nobody's
-absence depends on a single value.
+Departures: of a class that breaks a claim on shares a part might have been saved; it is left out as a whole, so that
+nobody's absence depends on a single value.
 
 
 Lattice search
 --------------
-The cheapest node of a lattice of levels, found with as few looks at nodes as possible, and proven where the search ends by
-itself.
+The cheapest node of a lattice of levels, found with as few looks at nodes as possible, and proven where the search ends
+by itself.
 
-A node costs its bound, known beforehand, and something extra, known only after a look; or it is not allowed. Nodes whose bound is
-not below the best cost so far need no look. What else is learned from a look depends on the claims (`full_domain`):
+A node costs its bound, known beforehand, and something extra, known only after a look; or it is not allowed. Nodes
+whose bound is not below the best cost so far need no look. What else is learned from a look depends on the claims
+(`full_domain`):
 
     not allowed, and claims survive joining   all nodes below are not allowed
     extra e, and more records never hurt      all nodes below cost at least e more than their bound
 
-Looks are chosen as Flash does: a path leads from the most promising node upwards, and is searched by halving; before that every
-column alone is asked how low it can be, all others being as coarse as they can.
+Looks are chosen as Flash does: a path leads from the most promising node upwards, and is searched by halving; before
+that every column alone is asked how low it can be, all others being as coarse as they can.
 
-Paper: Kohlmayer, Prasser, Eckert, Kemper, Kuhn (2012) for paths and halving; Samarati (2001) for what a look says of other nodes.
+Paper: Kohlmayer, Prasser, Eckert, Kemper, Kuhn (2012) for paths and halving; Samarati (2001) for what a look says of
+other nodes.
 
 Invariants
-    I1  A node is put aside only when its bound, or what a look at a node above it said, shows that it cannot be cheaper than the
-        best.
+    I1  A node is put aside only when its bound, or what a look at a node above it said, shows that it cannot be cheaper
+        than the best.
     I2  The answer is proven only when no node is left that is not put aside.
 """
 
@@ -131,7 +138,11 @@ class Global(RecodingMethod):
         found, grouping = self._searched(parts[0].problem, task, spare)
         said = _statement(task.policy, problem, found)
         made = publish_recoding(task, problem, [(parts[0], grouping)])
-        return made if said is None else replace(made, trace=RecodedProvenance(made.trace.rows, optimality=said, lasting=True))
+        return (
+            made
+            if said is None
+            else replace(made, trace=RecodedProvenance(made.trace.rows, optimality=said, lasting=True))
+        )
 
     def _part(self, problem: RecodingProblem, task: Task, spare: int) -> Grouping:
         if not problem.requirements:
@@ -241,7 +252,8 @@ class FullDomain:
             return 0.0
         codes = self.codes[out]
         cost = sum(
-            column[level].cost[codes[:, place]] for place, (column, level) in enumerate(zip(self.columns, node, strict=True))
+            column[level].cost[codes[:, place]]
+            for place, (column, level) in enumerate(zip(self.columns, node, strict=True))
         )
         return float(self.count[out] @ np.maximum(self.lost - cost, 0.0)) / max(self.records, 1)
 
@@ -437,7 +449,9 @@ class _Looks:
         path = [node]
         while True:
             above = [(*node[:place], level + 1, *node[place + 1 :]) for place, level in enumerate(node)]
-            further = [one for one in above if all(a <= b for a, b in zip(one, self.lattice.top, strict=True)) and left[one]]
+            further = [
+                one for one in above if all(a <= b for a, b in zip(one, self.lattice.top, strict=True)) and left[one]
+            ]
             if not further:
                 return path
             node = min(further, key=lambda one: float(self.plain[one]))

@@ -17,25 +17,26 @@ Paper: [boundaries §3]
 
 Notation
     k, p       the size and the distinct values that the claims imply; p may differ between sensitive columns
-    weights    of the sensitive columns in the diversity of records (Def. 12, 13); when absent, inversely proportional to the number
-               of different values, as the paper suggests
-    price      of a group in a column: height of what is published over the height of the hierarchy (Def. 10), or its width
+    weights    of the sensitive columns in the diversity of records (Def. 12, 13); when absent, inversely proportional
+               to the number of different values, as the paper suggests
+    price      of a group in a column: height of what is published over the height of the hierarchy (Def. 10), or its
+               width
 
 Invariants
-    I1  Ties: records stand in the order of their region, then of their leaf codes, column by column in `tie_order` (when absent:
-        columns with more leaves first), then of their sensitive codes. "One tuple from" is the first in this order, the starting
-        seed of a region is its first record, leftovers are dispersed in this order, and among equally good groups the one
-        formed first wins. The same input gives the same groups.
-    I2  Claims that k and p do not express are made to hold by joining groups of one region. A region that is not suppressed
-        satisfies every claim as one group, so this ends.
+    I1  Ties: records stand in the order of their region, then of their leaf codes, column by column in `tie_order`
+        (when absent: columns with more leaves first), then of their sensitive codes. "One tuple from" is the first in
+        this order, the starting seed of a region is its first record, leftovers are dispersed in this order, and among
+        equally good groups the one formed first wins. The same input gives the same groups.
+    I2  Claims that k and p do not express are made to hold by joining groups of one region. A region that is not
+        suppressed satisfies every claim as one group, so this ends.
 
 Departures
-    Dispersal by growth of loss is the default; ``disperse="total"`` is what the paper prints.
-    Frequency, entropy and recursive diversity, and a share α, cannot hold with fewer than l (or 1/α) different values; clusters
-    are gathered with that many, so that few joins are needed.
+    Dispersal by growth of loss is the default; ``disperse="total"`` is what the paper prints. Frequency, entropy and
+    recursive diversity, and a share α, cannot hold with fewer than l (or 1/α) different values; clusters are gathered
+    with that many, so that few joins are needed.
 
-Cost: about a second per million records and a fraction of that per ten thousand leftover tuples; see `benchmarks/clustering.py`.
-"""
+Cost: about a second per million records and a fraction of that per ten thousand leftover tuples; see
+`benchmarks/clustering.py`."""
 
 from __future__ import annotations
 
@@ -71,10 +72,14 @@ class Clustering(RecodingMethod):
     by_region: ClassVar[bool] = True
     paper: ClassVar[str] = "boundaries §3"
 
-    weights: dict[str, float] = Field(default_factory=dict, description="weight of each sensitive column in diversity (Def. 12)")
+    weights: dict[str, float] = Field(
+        default_factory=dict, description="weight of each sensitive column in diversity (Def. 12)"
+    )
     disperse: Literal["growth", "total"] = Field(
         default="growth",
-        description="leftover records join the cluster whose loss grows least, or has the least total loss (as printed)",
+        description=(
+            "leftover records join the cluster whose loss grows least, or has the least total loss (as printed)"
+        ),
     )
 
     def preference(self, records: int | None) -> tuple[int, str]:
@@ -144,7 +149,11 @@ def _run(work: Work, layout: Layout, disperse: Disperse, progress: Progress | No
     from sfumato.kinds.tables.methods.kernels.greedy_clustering import gather
 
     before = np.append(0, np.cumsum(work.table.points["left"]))[layout.root_start]
-    marks = np.searchsorted(before, np.linspace(0, before[-1], _PORTIONS + 1)) if progress else np.array([0, len(before) - 1])
+    marks = (
+        np.searchsorted(before, np.linspace(0, before[-1], _PORTIONS + 1))
+        if progress
+        else np.array([0, len(before) - 1])
+    )
     for first, last in pairwise(marks):
         gather(int(first), int(last), work, layout.k, disperse == "growth")
         if progress:
@@ -169,7 +178,9 @@ class Layout:
     weight: IntArray
 
     @classmethod
-    def of(cls, problem: RecodingProblem, weights: Mapping[str, float] | None, tie_order: Sequence[str] | None) -> Layout:
+    def of(
+        cls, problem: RecodingProblem, weights: Mapping[str, float] | None, tie_order: Sequence[str] | None
+    ) -> Layout:
         """Sort what is published."""
         order = _tie_order(problem, tie_order)
         kept = np.flatnonzero(~problem.out)
@@ -180,7 +191,9 @@ class Layout:
         rank[kept[by_tie]] = np.arange(len(kept))
         cell_rank = rank[problem.cell_point]
         cells = np.argsort(cell_rank, kind="stable")[np.count_nonzero(cell_rank < 0) :]
-        starts = np.flatnonzero(np.append(True, np.diff(region[by_tie]) != 0)) if len(kept) else np.zeros(0, dtype=np.int64)
+        starts = (
+            np.flatnonzero(np.append(True, np.diff(region[by_tie]) != 0)) if len(kept) else np.zeros(0, dtype=np.int64)
+        )
         k, distinct = implied(problem)
         weight = _weights(problem, tuple(distinct), weights)
         asked = np.array(list(distinct.values()), dtype=np.int64)
@@ -208,7 +221,9 @@ class Layout:
         held = values.ravel()
         holders = np.argsort(held, kind="stable") // max(values.shape[1], 1)
         holder_start = np.searchsorted(np.sort(held), np.arange(int(held.max(initial=-1)) + 2))
-        return PointTable(codes, points, cells, values, holder_start, holders, np.zeros((len(points), words), dtype=np.int64))
+        return PointTable(
+            codes, points, cells, values, holder_start, holders, np.zeros((len(points), words), dtype=np.int64)
+        )
 
     def _combos(self, problem: RecodingProblem) -> tuple[IntArray, IntArray]:
         """Combo of each cell, and the sensitive values of each combo, numbered through over all columns."""
@@ -237,7 +252,9 @@ def _tie_order(problem: RecodingProblem, names: Sequence[str] | None) -> IntArra
         sizes = np.array([domain.size for domain in problem.domains])
         return np.argsort(-sizes, kind="stable")
     if sorted(names) != sorted(problem.names):
-        raise PolicyError("the order of ties must name every quasi-identifier once", hint="leave it out for the usual order")
+        raise PolicyError(
+            "the order of ties must name every quasi-identifier once", hint="leave it out for the usual order"
+        )
     return np.array([problem.names.index(name) for name in names], dtype=np.int64)
 
 
@@ -251,5 +268,7 @@ def _weights(problem: RecodingProblem, diverse: tuple[str, ...], weights: Mappin
     missing = [name for name in diverse if name not in given]
     chosen = np.array([given.get(name, 0.0) for name in diverse], dtype=np.float64)
     if missing or not np.isfinite(chosen).all() or (chosen < 0).any() or (len(chosen) and chosen.sum() <= 0):
-        raise PolicyError("weights must be given for every sensitive column and be positive", hint="or leave weights out")
+        raise PolicyError(
+            "weights must be given for every sensitive column and be positive", hint="or leave weights out"
+        )
     return np.rint(chosen / max(float(chosen.sum()), 1e-300) * _WEIGHT_UNIT).astype(np.int64)

@@ -9,9 +9,10 @@
                 Σᵥ d(v, t) ≥ l·y(t)                     or l different values, d(v, t) ≤ Σ{i has v} x(i, t) (distinct)
                 Σ z(i) ≤ budget
 
-Counts of records may be fractions when only sizes, or sizes and shares of one column, are claimed: once the nodes in use and the
-levels m are known, the rest is a flow with whole bounds, from units to values of nodes to nodes. With other claims on values they
-are whole numbers. In the end the counts are solved once more, as whole numbers, on the nodes in use.
+Counts of records may be fractions when only sizes, or sizes and shares of one column, are claimed: once the nodes in
+use and the levels m are known, the rest is a flow with whole bounds, from units to values of nodes to nodes. With other
+claims on values they are whole numbers. In the end the counts are solved once more, as whole numbers, on the nodes in
+use.
 
 Paper: [obfuscation §3.3], with units and counts instead of tuples.
 
@@ -20,9 +21,9 @@ Notation
     variety   (hidden column, fewest different values) of every claim on different values
 
 Departures
-    Claims that are not linear (entropy, recursive, t-closeness) are represented by what they imply. The program is then a
-    relaxation: its bound holds, and whether its answer satisfies the claims is for the models to say.
-    Two different values are asked for without d: for every value the others must have at least y(t) records.
+    Claims that are not linear (entropy, recursive, t-closeness) are represented by what they imply. The program is then
+    a relaxation: its bound holds, and whether its answer satisfies the claims is for the models to say. Two different
+    values are asked for without d: for every value the others must have at least y(t) records.
 
 Cost: HiGHS through scipy; its answers are exact up to its tolerances (10⁻⁶), for which `TOLERANCE` is taken off
 the bound.
@@ -34,7 +35,8 @@ An arrangement: which records of each unit are in which group, and which are sup
 
 Invariants
     I1  Every record of a unit is in exactly one group or suppressed.
-    I2  An arrangement becomes another only where that costs less and the models say that every new group satisfies the claims.
+    I2  An arrangement becomes another only where that costs less and the models say that every new group satisfies the
+        claims.
 """
 
 from __future__ import annotations
@@ -102,7 +104,9 @@ def claims_on_values(space: RecodingSpace) -> tuple[list[tuple[int, float]], lis
     _, distinct = implied(space.problem)
     shares, shared = list(least.items()), set(least)
     variety = [(hidden.index(name), kinds) for name, kinds in distinct.items() if kinds > 1]
-    return shares, [(column, kinds) for column, kinds in variety if column not in shared or _kinds_matter(shares, column, kinds)]
+    return shares, [
+        (column, kinds) for column, kinds in variety if column not in shared or _kinds_matter(shares, column, kinds)
+    ]
 
 
 def _kinds_matter(shares: list[tuple[int, float]], column: int, kinds: int) -> bool:
@@ -163,7 +167,9 @@ class Program:
         self._add(entries, len(part.unit), part.count, part.count)
         self._add([(pair, pair, 1.0), (pair, y, -part.count[part.member])], self.pairs, -np.inf, 0.0)
         node = np.arange(self.nodes)
-        self._add([(part.owner, pair, 1.0), (node, self.pairs + node, -float(self.space.least))], self.nodes, 0.0, np.inf)
+        self._add(
+            [(part.owner, pair, 1.0), (node, self.pairs + node, -float(self.space.least))], self.nodes, 0.0, np.inf
+        )
         for column, limit in self.shares:
             self._limit(column, limit)
         for column, kinds in self.variety:
@@ -209,9 +215,14 @@ class Program:
         used, totals = np.arange(self.nodes), self._totals()
         most = np.bincount(self.part.owner, weights=self.part.count[self.part.member], minlength=self.nodes)
         level = self._columns(self.nodes, 0.0, np.floor(most * limit + 1e-9))
-        self.levels = np.concatenate([self.levels, level, *([totals] if abs(1 / limit - round(1 / limit)) > 1e-9 else [])])
+        self.levels = np.concatenate(
+            [self.levels, level, *([totals] if abs(1 / limit - round(1 / limit)) > 1e-9 else [])]
+        )
         self._add(
-            [(row[of[pair]], pair, 1.0), (np.arange(int(tight.sum())), level[node[tight]], -1.0)], int(tight.sum()), -np.inf, 0.0
+            [(row[of[pair]], pair, 1.0), (np.arange(int(tight.sum())), level[node[tight]], -1.0)],
+            int(tight.sum()),
+            -np.inf,
+            0.0,
         )
         self._add([(used, level, 1.0 / limit), (used, totals, -1.0)], self.nodes, -np.inf, 0.0)
         for slope, base in _edges(limit, self.space.least):
@@ -258,13 +269,16 @@ class Program:
 
 
 def _edges(limit: float, least: int) -> list[tuple[float, float]]:
-    """What levels and sizes that are whole say beyond m ≤ limit·n and n ≥ least: lines n ≥ slope·m + base below all such pairs."""
+    """What levels and sizes that are whole say beyond m ≤ limit·n and n ≥ least: lines n ≥ slope·m + base below all
+    such pairs."""
     needed = [max(math.ceil(m / limit - 1e-9), least) for m in range(_LEVELS)]
     edges, at = [], 0
     while at < _LEVELS - 1:
         slope, to = min(((needed[m] - needed[at]) / (m - at), -m) for m in range(at + 1, _LEVELS))
         base = needed[at] - slope * at
-        if slope > 0 and 1e-6 < base <= (1 / limit - slope) * (_LEVELS - 1):  # so the line is below every later pair, too
+        if slope > 0 and 1e-6 < base <= (1 / limit - slope) * (
+            _LEVELS - 1
+        ):  # so the line is below every later pair, too
             edges.append((slope, base - 1e-9))
         at = -to
     return edges
@@ -296,7 +310,9 @@ def _nothing(part: Neighbourhood, bound: float) -> Arranged:
 def _restricted(part: Neighbourhood, used: NDArray[np.bool_]) -> Neighbourhood:
     kept = used[part.owner]
     number = np.cumsum(used) - 1
-    return Neighbourhood(part.unit, part.count, part.node_cost[used], part.member[kept], number[part.owner[kept]], part.budget)
+    return Neighbourhood(
+        part.unit, part.count, part.node_cost[used], part.member[kept], number[part.owner[kept]], part.budget
+    )
 
 
 def _rounded(
@@ -352,17 +368,23 @@ class Arrangement:
 
     def total_of(self, groups: IntArray, units: IntArray) -> float:
         """What some groups and the suppressed records of some units cost."""
-        return float(self.cost[groups] @ self.size[groups]) + float(self.suppressed[units].sum()) * self.space.suppressed_cost
+        return (
+            float(self.cost[groups] @ self.size[groups])
+            + float(self.suppressed[units].sum()) * self.space.suppressed_cost
+        )
 
     def records_of(self, groups: IntArray) -> tuple[IntArray, IntArray]:
         """The units in some groups and how many records each has there or among the suppressed."""
         inside = np.isin(self.entries.group, groups)
-        count = np.bincount(self.entries.unit[inside], weights=self.entries.count[inside], minlength=len(self.suppressed))
+        count = np.bincount(
+            self.entries.unit[inside], weights=self.entries.count[inside], minlength=len(self.suppressed)
+        )
         unit = np.flatnonzero(count)
         return unit, count[unit].astype(np.int64) + self.suppressed[unit]
 
     def replaced(self, groups: IntArray, unit: IntArray, answer: Arranged) -> Arrangement | None:
-        """The arrangement with these groups taken apart and put together as the answer says; none when that is no gain (I2)."""
+        """The arrangement with these groups taken apart and put together as the answer says; none when that is no gain
+        (I2)."""
         before = self.total_of(groups, unit)
         if not answer.found or answer.cost >= before - 1e-9 * max(before, 1.0):
             return None

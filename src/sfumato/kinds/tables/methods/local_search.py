@@ -1,40 +1,45 @@
-"""Local search: groups are rebuilt in small neighbourhoods and boxes are opened among them, district by district, in turns.
+"""Local search: groups are rebuilt in small neighbourhoods and boxes are opened among them, district by district, in
+turns.
 
-Three kinds of turns. `rebuilding` takes a costly group and a few groups near it apart and puts them together more cheaply; it is
-best where groups are small. `opening` opens a box around a costly record for everybody who pays more than it costs; it is best
-where groups are large or shares of values bind. Where only numbers are claimed, the third kind gives several groups up at once and
-opens boxes for those who stood in them (`kernels.box_opening`): it goes furthest, in long turns, and begins when the others
-have had
-several. Whatever has brought more for its work lately is used next, the others from time to time.
+Three kinds of turns. `rebuilding` takes a costly group and a few groups near it apart and puts them together more
+cheaply; it is best where groups are small. `opening` opens a box around a costly record for everybody who pays more
+than it costs; it is best where groups are large or shares of values bind. Where only numbers are claimed, the third
+kind gives several groups up at once and opens boxes for those who stood in them (`kernels.box_opening`): it goes
+furthest, in long turns, and begins when the others have had several. Whatever has brought more for its work lately is
+used next, the others from time to time.
 
-A district is some groups that are near each other in one order of the columns, which differs from turn to turn. Districts have
-nothing in common, so they are worked on side by side.
+A district is some groups that are near each other in one order of the columns, which differs from turn to turn.
+Districts have nothing in common, so they are worked on side by side.
 
-Paper: in the spirit of sequential clustering (Goldberger, Tassa 2010); any claims, within the regions of [boundaries Def. 9].
+Paper: in the spirit of sequential clustering (Goldberger, Tassa 2010); any claims, within the regions of [boundaries
+Def. 9].
 
 Notation
     work      comparisons, roughly; a second of search is `SPEED` of them, whatever the machine and whoever else uses it
 
 Invariants
-    I1  What a turn makes of a district is taken only when it costs less, and, by the models themselves, every group satisfies the
-        claims. So the result is never worse than the best start.
-    I2  What a turn does depends on the turns before it alone, never on the time, the work that is still allowed, or how many
-        districts are worked on at once. So the answer is the same for any number of jobs, and more seconds never give a worse one.
+    I1  What a turn makes of a district is taken only when it costs less, and, by the models themselves, every group
+        satisfies the claims. So the result is never worse than the best start.
+    I2  What a turn does depends on the turns before it alone, never on the time, the work that is still allowed, or how
+        many districts are worked on at once. So the answer is the same for any number of jobs, and more seconds never
+        give a worse one.
 
 
 Ground
 ------
-The ground of a search: the units of a problem, what boxes around them cost and what groups of them must offer, made once.
+The ground of a search: the units of a problem, what boxes around them cost and what groups of them must offer, made
+once.
 
 
 Rebuilding
 ----------
-Neighbourhoods of some groups, taken apart and put together again (`kernels.neighbourhood_rebuilding`), for one round over them.
+Neighbourhoods of some groups, taken apart and put together again (`kernels.neighbourhood_rebuilding`), for one round
+over them.
 
-A neighbourhood is a costly group and a few groups near it. Its records are moved one unit at a time, surplus records of large
-groups are lent, groups are dissolved into others, and the whole neighbourhood is grown anew around random units; the
-cheapest arrangement is proposed. Points may be divided between groups: overlapping local recoding. Neighbourhoods have room for a
-few of the groups that cost most, so they grow with these.
+A neighbourhood is a costly group and a few groups near it. Its records are moved one unit at a time, surplus records of
+large groups are lent, groups are dissolved into others, and the whole neighbourhood is grown anew around random units;
+the cheapest arrangement is proposed. Points may be divided between groups: overlapping local recoding. Neighbourhoods
+have room for a few of the groups that cost most, so they grow with these.
 
 Invariants
     I1  Proposals keep within one region and place every record they take.
@@ -49,8 +54,8 @@ Boxes that are opened among some groups (`kernels.box_opening`, `kernels.box_ope
 loops work on, made
 and read back.
 
-Groups that annealing has made are often no cheaper than those it began with, and still hold boxes that are worth having: these are
-offered to the groups that were there, which take what saves something.
+Groups that annealing has made are often no cheaper than those it began with, and still hold boxes that are worth
+having: these are offered to the groups that were there, which take what saves something.
 
 Invariants
     I1  Nothing is said about groups whose claims the loop cannot read (`terms_of` gives none).
@@ -137,7 +142,8 @@ SPEED = 230_000_000
 REBUILT = 6
 """A comparison of rebuilding takes as long as so many of opening."""
 DISTRICT, PER_GROUP, MOST = 6_000, 600, 60_000
-"""Entries of a district: at least so many, and so many groups of the kind that costs most, but no more than the last."""
+"""Entries of a district: at least so many, and so many groups of the kind that costs most, but no more than the
+last."""
 ABREAST = 8
 """Districts that are worked on before anybody looks how much work is left; at most so many at once."""
 PER_ENTRY = 10_000
@@ -145,8 +151,9 @@ PER_ENTRY = 10_000
 HANDED = 1_000
 """Entries up to which handing districts over to other cores would take longer than to work on them."""
 ENTRIES, SOME, MANY = 3, 4, 16
-"""The first turn of clearing groups does as many times the work of one that opens boxes as the groups that cost most have entries
-in threes, but at least and at most so many times; and never more than all turns before it, so that short searches stay short."""
+"""The first turn of clearing groups does as many times the work of one that opens boxes as the groups that cost most
+have entries in threes, but at least and at most so many times; and never more than all turns before it, so that short
+searches stay short."""
 SEEDS = 1_000_003
 """Turns between one seed and the next: more than any search takes."""
 PATIENCE, SHORT = 12, 6
@@ -158,10 +165,11 @@ HURRY = 0.05
 CROWD = 30
 """Entries of the groups that cost most, from which on clearing groups may gain much after it gained little."""
 SOON, STRETCH, WORTH = SPEED // 5, 0.05, 2.5e-4
-"""Unless time was asked for, a search ends after the first work, when a stretch, the second share of all its work, takes less than
-the third off the loss."""
+"""Unless time was asked for, a search ends after the first work, when a stretch, the second share of all its work,
+takes less than the third off the loss."""
 EARLIEST, AT_LEAST, TURNS = 0.1, SPEED, 4
-"""Share of the work, work, and turns that are done before the gain of a doubling may end a search: gains come in leaps."""
+"""Share of the work, work, and turns that are done before the gain of a doubling may end a search: gains come in
+leaps."""
 PER_RECORD = 250_000
 """Work for each record that has a choice, at most, in short searches."""
 _ATTEMPTS = 12
@@ -182,11 +190,10 @@ def refine(
 ) -> Grouping:
     """The best of the starts, improved until nothing helps or so many seconds of work are done.
 
-    With `while_worth` it ends before, when a part of them gains next to nothing; with `least_gain`, when the last doubling of the
-    work took less than this share off the loss. `progress` is told the share of the work that is done and the loss so far. `seed`
-    shifts the draws: nothing that is
-    published rests on them, and it shows how much a result owes to them.
-    """
+    With `while_worth` it ends before, when a part of them gains next to nothing; with `least_gain`, when the last
+    doubling of the work took less than this share off the loss. `progress` is told the share of the work that is done
+    and the loss so far. `seed` shifts the draws: nothing that is published rests on them, and it shows how much a
+    result owes to them."""
     if not starts:
         raise Infeasible("a search needs a grouping to start from")
     costs = Costs.of(problem, objective)
@@ -194,7 +201,9 @@ def refine(
     if best.groups == 0:
         return best
     ground, most = SearchState(problem, objective), int(seconds * SPEED)
-    search = _Search(ground, problem, best, most, jobs, progress, turn=seed * SEEDS, while_worth=while_worth, least_gain=least_gain)
+    search = _Search(
+        ground, problem, best, most, jobs, progress, turn=seed * SEEDS, while_worth=while_worth, least_gain=least_gain
+    )
     search.run()
     return search.found()
 
@@ -207,11 +216,11 @@ def refine_each(
     seconds: float = 1.0,
     progress: Progress | None = None,
 ) -> Grouping:
-    """The best of several short searches, from each start in turn with draws of its own, until so many seconds of work are done.
+    """The best of several short searches, from each start in turn with draws of its own, until so many seconds of work
+    are done.
 
-    Few records end a search soon, in a place that owes much to chance; with many the first search takes all the time, so the start
-    that leads furthest comes first. Where few have a choice, less time is taken.
-    """
+    Few records end a search soon, in a place that owes much to chance; with many the first search takes all the time,
+    so the start that leads furthest comes first. Where few have a choice, less time is taken."""
     if not starts:
         raise Infeasible("a search needs a grouping to start from")
     ground, most, done = SearchState(problem, objective), int(seconds * SPEED), 0
@@ -288,7 +297,8 @@ class _Search:
         self.district = int(np.clip(PER_GROUP * typical_size(whole.state), DISTRICT, MOST))
 
     def _apart(self, whole: Rebuilding) -> tuple[Entries, Entries]:
-        """Groups that nothing can be done about, and the others: where a region is one group too small for two, or costs nothing.
+        """Groups that nothing can be done about, and the others: where a region is one group too small for two, or
+        costs nothing.
 
         Of people who were published before most are such: only who is new has a choice.
         """
@@ -299,11 +309,18 @@ class _Search:
         stuck |= np.bincount(region, weights=state.cost * state.size) <= 1e-12
         stuck |= self.problem.settled_regions[places]
         first = entries.first
-        return _part(entries, first, np.flatnonzero(stuck[region])), _part(entries, first, np.flatnonzero(~stuck[region]))
+        return _part(entries, first, np.flatnonzero(stuck[region])), _part(
+            entries, first, np.flatnonzero(~stuck[region])
+        )
 
     def _fewest(self) -> int:
         """The fewest records of a group, as far as the claims count."""
-        return max([self.ground.claims.fewest, *(requirement.model.demand().fewest for requirement in self.problem.requirements)])
+        return max(
+            [
+                self.ground.claims.fewest,
+                *(requirement.model.demand().fewest for requirement in self.problem.requirements),
+            ]
+        )
 
     def found(self) -> Grouping:
         """The groups as they are."""
@@ -328,7 +345,8 @@ class _Search:
             passed.append((self.done, self.total))
 
     def _hardly_gains(self, passed: list[tuple[int, float]]) -> bool:
-        """Whether the last doubling of the work, or the last stretch, was not worth it, where that may end the search."""
+        """Whether the last doubling of the work, or the last stretch, was not worth it, where that may end the
+        search."""
         if self.least_gain and len(passed) > TURNS and self.done >= max(EARLIEST * self.most, AT_LEAST):
             half = min((total for done, total in passed if done <= self.done / 2), default=np.inf)
             if half - self.total < self.least_gain * self.total:
@@ -339,7 +357,8 @@ class _Search:
         return high - self.total < WORTH * self.total
 
     def _steady(self) -> bool:
-        """Whether gains become less and less: with claims on shares, entropy or distance, and in large groups, some are late."""
+        """Whether gains become less and less: with claims on shares, entropy or distance, and in large groups, some are
+        late."""
         terms = self.ground.terms
         if terms is None or self.crowded:
             return False
@@ -374,7 +393,9 @@ class _Search:
 
     def _tell(self, work: int) -> None:
         if self.progress is not None:
-            self.progress(min(1.0, (self.done + work) / self.most), (self.total + self.fixed) / max(self.problem.records, 1))
+            self.progress(
+                min(1.0, (self.done + work) / self.most), (self.total + self.fixed) / max(self.problem.records, 1)
+            )
 
     def _work_on(self, kind: Kind, turns: _Turns, numbered: tuple[int, Entries]) -> _Done:
         number, part = numbered
@@ -388,7 +409,10 @@ class _Search:
         work = int(PER_ENTRY * len(part.unit) * turns.longer * share) + 100_000
         found = improve_by_opening_boxes(self.ground, part, work, number, clearing=kind == "clear")
         saved = before.cost - Rebuilding(self.ground, found, number).cost
-        if saved <= 1e-9 or not self.ground.claims.hold(self.ground.units.part(found.unit, found.group, found.count)).all():
+        if (
+            saved <= 1e-9
+            or not self.ground.claims.hold(self.ground.units.part(found.unit, found.group, found.count)).all()
+        ):
             return _Done(part, 0.0, work)  # I1
         return _Done(found, saved, work)
 
@@ -407,7 +431,8 @@ class _Search:
             yield self.turn * 1_000_003 + number, _part(entries, first, groups)
 
     def _merge_alike(self) -> None:
-        """Groups that are published alike become one, which has more to lend; unless it would not fit into a neighbourhood."""
+        """Groups that are published alike become one, which has more to lend; unless it would not fit into a
+        neighbourhood."""
         if not self.ground.monotone:
             return
         state = Rebuilding(self.ground, self.entries, 0).state
@@ -495,7 +520,12 @@ class Rebuilding:
             self._accept(self._propose(seeds))  # I1, I3: the kernel proposes nothing else
 
     def _propose(self, seeds: IntArray) -> Proposals:
-        from sfumato.kinds.tables.methods.kernels.neighbourhood_rebuilding import Proposals, new_draft, new_pool, propose
+        from sfumato.kinds.tables.methods.kernels.neighbourhood_rebuilding import (
+            Proposals,
+            new_draft,
+            new_pool,
+            propose,
+        )
 
         columns, groups = len(self.ground.columns), len(self.state.size)
         room = 2 * len(self.state.unit) + 4 * self.pool
@@ -506,7 +536,8 @@ class Rebuilding:
         one, other, spare = (new_draft(6 * self.reach, self.pool, columns) for _ in range(3))
         near, chosen, left = (np.zeros(n, dtype=np.int64) for n in (NEAR, self.reach, self.pool))
         propose(
-            self.state, self.ground.costs, self.offer, seeds, groups, TRIES, out, pool, (one, other, spare), near, np.zeros(NEAR),
+            self.state, self.ground.costs, self.offer, seeds, groups, TRIES, out, pool, (one, other, spare), near,
+            np.zeros(NEAR),
             chosen, left, self.dice,
         )  # fmt: skip
         self.work += int(out.used[3])
@@ -580,7 +611,9 @@ def terms_of(problem: RecodingProblem, claims: Claims) -> Terms | None:
         counts = dict(stated[0] if stated and stated[0] else zip(labels, tally, strict=True))
         whole = sum(counts.values()) or 1.0
         overall.append(np.array([counts.pop(label, 0.0) / whole for label in labels]))
-        far.append(min(demand.distance for demand in asked) - sum(counts.values()) / whole / 2)  # what nobody here has is lacking
+        far.append(
+            min(demand.distance for demand in asked) - sum(counts.values()) / whole / 2
+        )  # what nobody here has is lacking
     start = np.cumsum([0, *map(len, overall)]).astype(np.int64)
     fewest = max([claims.fewest, *(demand.fewest for _, demand in demands)])
     shares, disorder, near = (np.array(each, dtype=np.float64) for each in (share, entropy, far))
@@ -602,7 +635,9 @@ def shape_of(problem: RecodingProblem, columns: IntArray) -> Shape:
     return Shape(parent, lo, hi, start, np.array([domain.size for domain in domains], dtype=np.int64))
 
 
-def improve_by_opening_boxes(ground: SearchState, entries: Entries, work: int, number: int, *, clearing: bool = False) -> Entries:
+def improve_by_opening_boxes(
+    ground: SearchState, entries: Entries, work: int, number: int, *, clearing: bool = False
+) -> Entries:
     """The groups after some work, from hot to cold (I2).
 
     With `clearing` several groups are given up at once (`kernels.box_opening`), which is for claims on numbers alone.
@@ -637,7 +672,8 @@ def _seated(ground: SearchState, entries: Entries) -> tuple[IntArray, Seating]:
     assert ground.terms is not None
     unit, local = np.unique(entries.unit, return_inverse=True)
     return unit, seating_of(
-        np.ascontiguousarray(ground.codes[unit]), ground.units.tags[unit], ground.units.region[unit], ground.costs, ground.shape,
+        np.ascontiguousarray(ground.codes[unit]), ground.units.tags[unit], ground.units.region[unit], ground.costs,
+        ground.shape,
         ground.terms, Entries(local.astype(np.int64), entries.group, entries.count),
     )  # fmt: skip
 
@@ -664,7 +700,13 @@ def _offered(ground: SearchState, stand: Seating, desk: Workbench, boxes: KnownB
 
 
 def seating_of(
-    code: CodeArray, tags: CodeArray | IntArray, region: IntArray, costs: CellCosts, shape: Shape, terms: Terms, entries: Entries
+    code: CodeArray,
+    tags: CodeArray | IntArray,
+    region: IntArray,
+    costs: CellCosts,
+    shape: Shape,
+    terms: Terms,
+    entries: Entries,
 ) -> Seating:
     """The groups of some units, each unit with its leaves, hidden values and region."""
     from sfumato.kinds.tables.methods.kernels.class_membership import Seating, fill_bits, measure_first
@@ -675,7 +717,9 @@ def seating_of(
     words = (units + 63) // 64
     number = np.unique(region, return_inverse=True)[1].astype(np.int64)
     tag = (tags.astype(np.int64) + terms.start[:-1]).reshape(units, len(terms.kinds))
-    rank = [np.concatenate([[0], np.cumsum(np.bincount(code[:, c], minlength=n) > 0)]) for c, n in enumerate(shape.size)]
+    rank = [
+        np.concatenate([[0], np.cumsum(np.bincount(code[:, c], minlength=n) > 0)]) for c, n in enumerate(shape.size)
+    ]
     base = np.cumsum([0, *(int(each[-1]) + 1 for each in rank)]).astype(np.int64)
     first_rank = np.cumsum([0, *map(len, rank)])[:-1].astype(np.int64)
     tally = np.zeros((most, int(terms.start[-1])), dtype=np.int64)
@@ -684,7 +728,8 @@ def seating_of(
     stand = Seating(
         code, tag, number, np.zeros((int(number.max()) + 1, words), dtype=np.uint64),
         np.zeros((int(base[-1]), words), dtype=np.uint64), base, np.concatenate(rank).astype(np.int64), first_rank,
-        *_pieces(entries, units, room, most), _size(entries, most), np.zeros(most), np.zeros((most, columns), dtype=np.int32),
+        *_pieces(entries, units, room, most), _size(entries, most), np.zeros(most), np.zeros((most, columns),
+        dtype=np.int32),
         np.zeros((most, columns), dtype=np.int32), tally, *_lists(groups, most, pieces, room),
     )  # fmt: skip
     fill_bits(stand)
@@ -732,7 +777,8 @@ def desk_for(stand: Seating) -> Workbench:
     moves = room + STRAYS + 1
     found, inside, gives, donors = (np.zeros(n, dtype=np.int64) for n in (room, most, most, most))
     return Workbench(
-        np.zeros(stand.below.shape[1], dtype=np.uint64), found, inside, gives, donors, np.zeros((moves, 4), dtype=np.int64),
+        np.zeros(stand.below.shape[1], dtype=np.uint64), found, inside, gives, donors, np.zeros((moves, 4),
+        dtype=np.int64),
         np.zeros(moves, dtype=np.int64), np.full(most, -1, dtype=np.int64), np.zeros(most, dtype=np.int64),
         np.zeros(most, dtype=np.int64), np.zeros(most), np.zeros((most, columns), dtype=np.int64),
         np.zeros((most, columns), dtype=np.int64), np.zeros(columns, dtype=np.int64), np.zeros(columns, dtype=np.int64),

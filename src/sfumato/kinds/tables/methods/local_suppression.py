@@ -1,9 +1,11 @@
-"""`local-suppression`: few suppressed cells, so that whoever knows up to m quasi-identifiers of a person is left with k rows.
+"""`local-suppression`: few suppressed cells, so that whoever knows up to m quasi-identifiers of a person is left with k
+rows.
 
-Small tables are given to an integer program (`fewest_cells`), whose bound the private report states. For others cells are
-suppressed in rounds: every row that too few look like loses the cell that settles most of what is wrong with it for its weight;
-where a row has nothing left to lose, the rows nearest to it follow it. Then what was not needed is given back. Where a person may
-stand in several rows, k times as many rows as anybody has among those that fit must look alike (`patterns`), by rounds alone.
+Small tables are given to an integer program (`fewest_cells`), whose bound the private report states. For others cells
+are suppressed in rounds: every row that too few look like loses the cell that settles most of what is wrong with it for
+its weight; where a row has nothing left to lose, the rows nearest to it follow it. Then what was not needed is given
+back. Where a person may stand in several rows, k times as many rows as anybody has among those that fit must look alike
+(`patterns`), by rounds alone.
 
 Guarantee: what is published is counted again (I1), so the claims hold however cells were chosen.
 Paper: Templ, Kowarik, Meindl (2015) for what is asked; the search is our own.
@@ -23,9 +25,9 @@ Notation
     S, T ⊆ S     known columns, and those of them in which a row is suppressed
     z[r, S, T]   row r is suppressed in T, and shows its values in the rest of S
 
-For every row r, known columns S and T ⊆ S: if x[r, ·] is as T says on S, then Σ z[r', S, T] ≥ k over the rows r' with the same
-values in S ∖ T. What T says is a sum that is 1 only then, so the program is linear. The least weight of suppressed cells is its
-value, and the solver's bound is one on every solution.
+For every row r, known columns S and T ⊆ S: if x[r, ·] is as T says on S, then Σ z[r', S, T] ≥ k over the rows r' with
+the same values in S ∖ T. What T says is a sum that is 1 only then, so the program is linear. The least weight of
+suppressed cells is its value, and the solver's bound is one on every solution.
 
 
 Patterns
@@ -38,9 +40,9 @@ Notation
     alike     rows that show the same in the known columns, suppressed cells included
     M         rows of one person that fit what a row shows in the known columns; a suppressed cell fits every value
 
-Where a person may stand in several rows, k·M rows must look alike, for up to m known columns: whoever knows fewer columns of all
-rows of a person may find more of them in a larger class, and that is not implied by what holds for m columns.
-"""
+Where a person may stand in several rows, k·M rows must look alike, for up to m known columns: whoever knows fewer
+columns of all rows of a person may find more of them in a larger class, and that is not implied by what holds for m
+columns."""
 
 from __future__ import annotations
 
@@ -79,7 +81,9 @@ class LocalSuppression(Method):
     paper: ClassVar[str] = "Templ, Kowarik, Meindl 2015"
     counts_people: ClassVar[bool] = True
 
-    weights: dict[str, float] = Field(default_factory=dict, description="weight of a suppressed cell per column; 1 by default")
+    weights: dict[str, float] = Field(
+        default_factory=dict, description="weight of a suppressed cell per column; 1 by default"
+    )
     seconds: float = Field(default=10.0, gt=0, description="time limit of the integer program for small tables")
 
     def preference(self, records: int | None) -> tuple[int, str]:
@@ -106,7 +110,9 @@ class LocalSuppression(Method):
         table, names = task.data, task.policy.quasi_identifiers
         codes = np.stack([table.text(name).codes.astype(np.int64) + 1 for name in names], axis=1)
         asked = _asked(task.policy)
-        people = None if task.policy.person is None else RowsOfPeople(codes, persons_of_rows(table, task.policy.person.unit))
+        people = (
+            None if task.policy.person is None else RowsOfPeople(codes, persons_of_rows(table, task.policy.person.unit))
+        )
         _require_enough(codes, asked, people)
         weights = np.array([self.weights.get(name, 1.0) for name in names])
         task.progress(0.0, "suppressing cells")
@@ -114,7 +120,11 @@ class LocalSuppression(Method):
         said = None
         if people is None and terms(codes, asked) <= MOST:
             found = fewest_cells(codes, asked, weights, self.seconds_of_search(task.policy, self.seconds))
-            if found is not None and _holds(codes, found.hidden, asked) and _cost(found.hidden, weights) <= _cost(hidden, weights):
+            if (
+                found is not None
+                and _holds(codes, found.hidden, asked)
+                and _cost(found.hidden, weights) <= _cost(hidden, weights)
+            ):
                 hidden = found.hidden
             said = _statement(found.bound, hidden, weights) if found is not None and not self.weights else None
         if not _holds(codes, hidden, asked, people):  # I1
@@ -163,9 +173,14 @@ def in_rounds(
 
 
 def _followed(
-    codes: IntArray, hidden: BoolArray, asked: Sequence[tuple[Known, int]], short: BoolArray, people: RowsOfPeople | None
+    codes: IntArray,
+    hidden: BoolArray,
+    asked: Sequence[tuple[Known, int]],
+    short: BoolArray,
+    people: RowsOfPeople | None,
 ) -> None:
-    """For rows with nothing left to lose: other rows are suppressed in the same columns, those first that lose least."""
+    """For rows with nothing left to lose: other rows are suppressed in the same columns, those first that lose
+    least."""
     place = int(np.argmax(short.any(axis=0)))
     known, k = asked[place]
     row = int(np.flatnonzero(short[:, place])[0])
@@ -201,7 +216,9 @@ def given_back(
     return hidden
 
 
-def _holds(codes: IntArray, hidden: BoolArray, asked: Sequence[tuple[Known, int]], people: RowsOfPeople | None = None) -> bool:
+def _holds(
+    codes: IntArray, hidden: BoolArray, asked: Sequence[tuple[Known, int]], people: RowsOfPeople | None = None
+) -> bool:
     return not short_rows(np.where(hidden, 0, codes), asked, people).any()
 
 
@@ -232,7 +249,9 @@ def _written(task: Task, hidden: BoolArray, said: Optimality | None) -> Release:
         if name in marks:
             text = table.text(name)
             labels, place = [*text.labels, marks[name]], names.index(name)
-            column = pa.array(labels, pa.string()).take(pa.array(np.where(hidden[:, place], len(text.labels), text.codes)))
+            column = pa.array(labels, pa.string()).take(
+                pa.array(np.where(hidden[:, place], len(text.labels), text.codes))
+            )
         columns[name] = column.take(pa.array(rows))
     trace = RecodedProvenance({"data": rows}, optimality=said, lasting=said is not None)
     return Release(SuppressedCells(marks=marks), {"data": Part(pa.table(columns))}, 0, trace)
@@ -266,7 +285,9 @@ def terms(codes: IntArray, asked: Sequence[tuple[Known, int]]) -> int:
     return sum(rows * rows * (1 << len(known)) for known, _ in asked)
 
 
-def fewest_cells(codes: IntArray, asked: Sequence[tuple[Known, int]], weights: FloatArray, seconds: float) -> Fewest | None:
+def fewest_cells(
+    codes: IntArray, asked: Sequence[tuple[Known, int]], weights: FloatArray, seconds: float
+) -> Fewest | None:
     """The fewest cells; nothing when the solver finds nothing in its time."""
     from scipy.optimize import Bounds, LinearConstraint, milp
 

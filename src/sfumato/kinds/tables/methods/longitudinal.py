@@ -1,8 +1,10 @@
-"""`linked`: a longitudinal file. Each person gets a pseudonym that ties the published rows, and shares them with at least k people.
+"""`linked`: a longitudinal file. Each person gets a pseudonym that ties the published rows, and shares them with at
+least k people.
 
-What groups of people are, and why they protect, stands in `bags`. Rows are published in an order drawn by chance, pseudonyms are
-numbered by chance and anew for every release. Dates may be shifted, all dates of a person by the same number of days: that hides on
-which day something happened from whoever knows no other date of the person, and keeps intervals, which may identify.
+What groups of people are, and why they protect, stands in `bags`. Rows are published in an order drawn by chance,
+pseudonyms are numbered by chance and anew for every release. Dates may be shifted, all dates of a person by the same
+number of days: that hides on which day something happened from whoever knows no other date of the person, and keeps
+intervals, which may identify.
 
 Paper: our own.
 
@@ -15,9 +17,9 @@ Related
 -------
 `related`: a table of people and a table of their rows, tied by a pseudonym, as one release.
 
-Both are joined, grouped like a longitudinal file (`linked`, `bags`), and taken apart again: what is said of a person is written
-once, in ``people``; what belongs to a row, in ``rows``. People without rows are grouped by themselves, since how many rows somebody
-has is seen by everybody.
+Both are joined, grouped like a longitudinal file (`linked`, `bags`), and taken apart again: what is said of a person is
+written once, in ``people``; what belongs to a row, in ``rows``. People without rows are grouped by themselves, since
+how many rows somebody has is seen by everybody.
 
 Paper: our own.
 
@@ -28,24 +30,27 @@ Invariants
 
 Chains
 ------
-People who were published before, where pseudonyms tie their rows: who may be published again, and who is left out beside whom.
+People who were published before, where pseudonyms tie their rows: who may be published again, and who is left out
+beside whom.
 
-Bags keep people with the same past together (`bags`, I5). What remains is absence: whoever is not published now is known by that,
-and shares it with the people of the same past who are absent, too.
+Bags keep people with the same past together (`bags`, I5). What remains is absence: whoever is not published now is
+known by that, and shares it with the people of the same past who are absent, too.
 
 Invariants
-    I1  Of people with the same past those who are absent satisfy the claims by what was published of them, unless all are absent.
-        Where those who left do not, companions are withheld beside them, as few as will do, or everybody with that past.
-    I2  Whoever found no partners is absent like who left. Where that breaks a claim, everybody with the same past is tried again
-        with the rows alone that were published before, and withheld if that breaks one, too.
+    I1  Of people with the same past those who are absent satisfy the claims by what was published of them, unless all
+        are absent. Where those who left do not, companions are withheld beside them, as few as will do, or everybody
+        with that past.
+    I2  Whoever found no partners is absent like who left. Where that breaks a claim, everybody with the same past is
+        tried again with the rows alone that were published before, and withheld if that breaks one, too.
 
 
 Shifting
 --------
 Shifted dates: all dates of a person move by the same number of days, drawn by chance; intervals stay what they are.
 
-What it protects: the day itself, from whoever knows no other date of the person. Intervals between a person's dates, the order of
-events, the time of day and, within the shift, the season are published. Whoever knows two days of the person knows the interval.
+What it protects: the day itself, from whoever knows no other date of the person. Intervals between a person's dates,
+the order of events, the time of day and, within the shift, the season are published. Whoever knows two days of the
+person knows the interval.
 
 >>> _moved("2024-02-28", 2), _moved("2024-02-28 10:15", -28), _moved("", 3)
 ('2024-03-01', '2024-01-31 10:15', '')
@@ -128,7 +133,9 @@ class LinkedRows(Method):
     def unremembered(self, policy: Policy) -> str:
         moved = next((name for name, column in policy.columns.items() if column.dates is not None), None)
         if moved is not None:
-            return f"dates of '{moved}' are shifted anew in every release, and two shifts of one date narrow the day down"
+            return (
+                f"dates of '{moved}' are shifted anew in every release, and two shifts of one date narrow the day down"
+            )
         return super().unremembered(policy)
 
     def enforces(self, claim: PrivacyRequirement, policy: Policy) -> bool:
@@ -165,7 +172,9 @@ class LinkedRows(Method):
                 return found
             searched = self.seconds_of_search(task.policy, self.seconds)
             seconds = searched * problem.records * len(problem.names) / max(task.data.rows, 1)
-            return refine(problem, [found, mondrian(problem, objective=objective)], objective=objective, seconds=seconds)
+            return refine(
+                problem, [found, mondrian(problem, objective=objective)], objective=objective, seconds=seconds
+            )
 
         return group
 
@@ -231,7 +240,9 @@ class RelatedPeople(LinkedRows):
             raise DataError("people and their rows are one table here", hint="give both: {'people': …, 'rows': …}")
         if not any(name in table.own for name in task.policy.quasi_identifiers):
             what = "no quasi-identifier stands in the table of people, so it would say nothing but how many there are"
-            raise DataError(what, where="columns", hint="leave 'people:' out, or make one of its columns a quasi-identifier")
+            raise DataError(
+                what, where="columns", hint="leave 'people:' out, or make one of its columns a quasi-identifier"
+            )
         return super().run(task)
 
     def released(self, task: Task, rows: IntArray, shown: pa.Table, suppressed: int) -> Release:
@@ -272,7 +283,9 @@ def continue_multisets(
     lost = past.torn(found)
     if lost.any():  # I2
         found = [_without(one, lost[bags.owner[one.records]]) for one in found]
-        found += group_multisets(bags, bags.by_kind(here & ~away & lost, known=True), randomness.child("again"), grouper, done)
+        found += group_multisets(
+            bags, bags.by_kind(here & ~away & lost, known=True), randomness.child("again"), grouper, done
+        )
         lost = past.torn(found)
     return [_without(one, lost[bags.owner[one.records]]) for one in found]
 
@@ -298,7 +311,10 @@ class _Pasts:
         broken = self.unsafe(away)
         if broken.any() and leaving == "refuse":
             gone = int((broken[self.of] & away & (self.of >= 0)).sum())
-            what = f"{gone} people of earlier releases are no longer in the table, and what is missing would tell who they are"
+            what = (
+                f"{gone} people of earlier releases are no longer in the table, and what is missing would tell who"
+                " they are"
+            )
             raise Infeasible(what, where="key", hint="set 'series: {leaving: withhold}', or keep them in the data")
         away = away.copy()
         chance = randomness.permutation(self.bags.people)
@@ -324,9 +340,9 @@ class _Pasts:
         found = np.zeros(bags.people, dtype=np.int64)
         people, person = np.unique(bags.owner[told], return_inverse=True)
         for text in bags.hidden.values():
-            found[people] = number_equal_multisets(np.arange(len(people)), found[people]) * len(people) + number_equal_multisets(
-                person.astype(np.int64), text.codes[told].astype(np.int64)
-            )
+            found[people] = number_equal_multisets(np.arange(len(people)), found[people]) * len(
+                people
+            ) + number_equal_multisets(person.astype(np.int64), text.codes[told].astype(np.int64))
         return found
 
     def torn(self, found: Sequence[WrittenRows]) -> BoolArray:
@@ -362,7 +378,9 @@ class _Pasts:
         found = []
         for place, (gone, lines) in enumerate(kinds.tolist()):
             mine = np.flatnonzero(of.ravel() == place)
-            found.append((RowCounts(0, 0, gone, lines), people[mine], told[start[mine][:, None] + np.arange(gone + lines)]))
+            found.append(
+                (RowCounts(0, 0, gone, lines), people[mine], told[start[mine][:, None] + np.arange(gone + lines)])
+            )
         return found
 
 

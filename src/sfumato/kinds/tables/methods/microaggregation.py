@@ -1,18 +1,21 @@
-"""`microaggregation`: groups of at least k near records, each published with the averages of its group; numbers stay numbers.
+"""`microaggregation`: groups of at least k near records, each published with the averages of its group; numbers stay
+numbers.
 
-Guarantee: everybody in a group has the same quasi-identifiers, so whoever knows a person's is left with the whole group. Every
-claim that survives joining groups can be kept: groups that break one join their nearest neighbours until none does. What is
-published of a group are averages, medians or modes of quasi-identifiers, never a hidden value. Where a person may stand in several
-rows, claims hold for people as well (`people_averaged`).
+Guarantee: everybody in a group has the same quasi-identifiers, so whoever knows a person's is left with the whole
+group. Every claim that survives joining groups can be kept: groups that break one join their nearest neighbours until
+none does. What is published of a group are averages, medians or modes of quasi-identifiers, never a hidden value. Where
+a person may stand in several rows, claims hold for people as well (`people_averaged`).
 
-Paper: Hansen, Mukherjee (2003) for one column of numbers, where the groups are the best there are; Domingo-Ferrer, Torra (2005).
+Paper: Hansen, Mukherjee (2003) for one column of numbers, where the groups are the best there are; Domingo-Ferrer,
+Torra (2005).
 
 Invariants
     I1  Every group satisfies every claim, judged by the models themselves.
     I2  A group is written with one text per column, so groups that look alike are one for everybody.
     I3  Rows are shuffled with the cryptographic source.
 
-Departures: a number is written with two more digits behind the point than the column has; two groups that then look alike are one.
+Departures: a number is written with two more digits behind the point than the column has; two groups that then look
+alike are one.
 
 
 One column
@@ -24,7 +27,8 @@ Paper: Hansen, Mukherjee (2003).
 
 Several columns
 ---------------
-Groups of records in several coordinates: MDAV within districts, improved by exchanges, also across the borders of districts.
+Groups of records in several coordinates: MDAV within districts, improved by exchanges, also across the borders of
+districts.
 
 The best groups are hard to find, and MDAV looks at every pair of records. So large tables are cut
 into districts of near records; within each MDAV makes the groups, and points move and change places while that helps
@@ -39,9 +43,9 @@ People averaged
 ---------------
 People in groups that are published as averages: any row of a person could stand in any group.
 
-Averages do not say which rows could stand behind them, so M, the rows of a person that fit a group, is taken to be the most rows
-that anybody has in the table. Then k·M ≤ n and f + M ≤ n hold for everybody, whatever an outsider believes about who stands where.
-"""
+Averages do not say which rows could stand behind them, so M, the rows of a person that fit a group, is taken to be the
+most rows that anybody has in the table. Then k·M ≤ n and f + M ≤ n hold for everybody, whatever an outsider believes
+about who stands where."""
 
 from __future__ import annotations
 
@@ -111,7 +115,10 @@ class Microaggregation(Method):
         return any(claim.model.needs_sensitive for claim in policy.claims)
 
     def describe(self, policy: Policy, data: Any = None) -> list[str]:
-        return [f"groups: near records, published with the {self.centre} of their numbers and their most frequent categories"]
+        return [
+            f"groups: near records, published with the {self.centre} of their numbers and their most frequent"
+            " categories"
+        ]
 
     def run(self, task: Task) -> Release:
         table, names = task.data, task.policy.quasi_identifiers
@@ -120,7 +127,9 @@ class Microaggregation(Method):
         demands, most = [claim.model.demand() for claim in task.policy.claims], most_rows(task.policy, table)
         fewest = max(max(demand.fewest, demand.candidates * most) for demand in demands)
         if table.rows < fewest:
-            raise Infeasible(f"{table.rows} records are fewer than a group needs", hint="lower the levels of the claims")
+            raise Infeasible(
+                f"{table.rows} records are fewer than a group needs", hint="lower the levels of the claims"
+            )
         task.progress(0.0, "gathering")
         if points.shape[1] == 1:
             of = best_groups(points[:, 0], fewest)
@@ -129,7 +138,8 @@ class Microaggregation(Method):
         return self._written(task, self._told_apart(task, of, points, numeric), numeric)
 
     def _told_apart(self, task: Task, of: IntArray, points: FloatArray, numeric: list[str]) -> IntArray:
-        """Groups in which every claim holds (I1), none of them written like another: who looks sees two such groups as one."""
+        """Groups in which every claim holds (I1), none of them written like another: who looks sees two such groups as
+        one."""
         while True:
             of = satisfied_groups(task, of, points)
             if all(claim.model.monotone for claim in task.policy.claims) and task.policy.person is None:
@@ -219,7 +229,9 @@ def centres(text: TextColumn, of: IntArray, centre: str) -> list[str]:
 def decimal_places(text: TextColumn) -> int:
     """The most digits behind the point of a column of numbers, up to a few."""
     read = [parse_number(label) for label in text.labels if label != MISSING]
-    return min(max((max(0, -int(value.as_tuple().exponent)) for value in read if value is not None), default=0), _DIGITS)
+    return min(
+        max((max(0, -int(value.as_tuple().exponent)) for value in read if value is not None), default=0), _DIGITS
+    )
 
 
 def _modes(text: TextColumn, of: IntArray) -> IntArray:

@@ -3,9 +3,10 @@
 The algorithm stands in `partitioning`.
 
 Blind grouping
-    With `blind` a cut is judged by the number of records in its parts alone: the most that any claim asks for and, while a
-    claim on values fails in some group, a quarter more for the whole table. Who stands with whom then depends on sensitive values
-    through that one number only, so a class that was not cut says nothing about its values (no minimality attack).
+    With `blind` a cut is judged by the number of records in its parts alone: the most that any claim asks for and,
+    while a claim on values fails in some group, a quarter more for the whole table. Who stands with whom then depends
+    on sensitive values through that one number only, so a class that was not cut says nothing about its values (no
+    minimality attack).
 
 Invariants
     I1  A blind grouping never divides a point, so not even the order of records decides who stands where.
@@ -46,7 +47,9 @@ class Mondrian(RecodingMethod):
         if self.blind:
             return blind_mondrian(problem, task.policy.utility.minimize)
         return mondrian(
-            problem, objective=task.policy.utility.minimize, progress=lambda done: task.progress(done, "cutting the table")
+            problem,
+            objective=task.policy.utility.minimize,
+            progress=lambda done: task.progress(done, "cutting the table"),
         )
 
 

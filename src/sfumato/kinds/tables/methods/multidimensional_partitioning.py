@@ -1,31 +1,34 @@
 """Mondrian: cut the space of records again and again, each time where it saves most, as long as every part is safe.
 
-Strict multidimensional partitioning on points with counts. A cut divides the node of a hierarchy into its children, or a
-range at its median. All groups are cut in the same round, so a round is a few passes over arrays; where a number of records
-decides, one compiled pass cuts one group after the other (`kernels.partitioning`), with the same result.
+Strict multidimensional partitioning on points with counts. A cut divides the node of a hierarchy into its children, or
+a range at its median. All groups are cut in the same round, so a round is a few passes over arrays; where a number of
+records decides, one compiled pass cuts one group after the other (`kernels.partitioning`), with the same result.
 
-Paper: LeFevre, DeWitt, Ramakrishnan (2006); boundaries by starting from the maximum allowed microdata [boundaries Def. 9].
+Paper: LeFevre, DeWitt, Ramakrishnan (2006); boundaries by starting from the maximum allowed microdata [boundaries Def.
+9].
 
 Invariants
     I1  Groups start as regions and only ever shrink, so none crosses a region.
     I2  A cut is made only when every part satisfies the claims; a group that is not cut any more is final.
-    I3  A point is never divided: all records of a point are published alike. Where people in several rows are counted it is
-        (`people_cuts`).
+    I3  A point is never divided: all records of a point are published alike. Where people in several rows are counted
+        it is (`people_cuts`).
 
 Departures
-    Children that are not safe by themselves stay together under their parent, with the smallest safe child when they need it,
-    instead of forbidding the cut. The column to cut is the one that saves most of the objective, not the widest.
+    Children that are not safe by themselves stay together under their parent, with the smallest safe child when they
+    need it, instead of forbidding the cut. The column to cut is the one that saves most of the objective, not the
+    widest.
 
-Cost: rounds × columns passes over the points that are still in play; rounds grow with the logarithm of the number of points.
+Cost: rounds × columns passes over the points that are still in play; rounds grow with the logarithm of the number of
+points.
 
 
 People cuts
 -----------
 Mondrian's cuts where one person may stand in several rows: what the compiled pass needs, from a recoding problem.
 
-The pass (`kernels.person_partitioning`) judges every part with M, all rows of a person that fit what the part is published
-as, so that
-holds whatever the other parts become. It divides points: a rest that is too small borrows records, not whole points.
+The pass (`kernels.person_partitioning`) judges every part with M, all rows of a person that fit what the part is
+published as, so that holds whatever the other parts become. It divides points: a rest that is too small borrows
+records, not whole points.
 
 
 Trees
@@ -88,7 +91,9 @@ def _one_by_one(problem: RecodingProblem, fewest: int, objective: str) -> IntArr
     point = np.flatnonzero(~problem.out)
     region = problem.regions.of[point]
     order = point[np.argsort(region, kind="stable")]
-    first = np.concatenate([np.flatnonzero(np.diff(region[np.argsort(region, kind="stable")], prepend=-1)), [len(order)]])
+    first = np.concatenate(
+        [np.flatnonzero(np.diff(region[np.argsort(region, kind="stable")], prepend=-1)), [len(order)]]
+    )
     trees = trees_of(problem)
     widest = max(2, int(trees.child.max(initial=0)) + 1) + 1
     base = np.cumsum([0, *(domain.size for domain in problem.domains)]).astype(np.int64)
@@ -96,13 +101,29 @@ def _one_by_one(problem: RecodingProblem, fewest: int, objective: str) -> IntArr
     size, lo, last, becomes, records, kept = np.zeros((6, widest), dtype=np.int64)
     chosen, weight, middle, best = (np.zeros(n, dtype=np.int64) for n in (len(order), int(base[-1]), 2, 3))
     desk = CuttingDesk(
-        chosen, weight, base, lowest, highest, size, lo, last, becomes, np.zeros(widest), records, middle, np.zeros(1), best, kept
+        chosen,
+        weight,
+        base,
+        lowest,
+        highest,
+        size,
+        lo,
+        last,
+        becomes,
+        np.zeros(widest),
+        records,
+        middle,
+        np.zeros(1),
+        best,
+        kept,
     )
     codes, costs = np.ascontiguousarray(problem.points), cell_costs(problem, objective)
     return cut_by_size(codes, problem.counts, order, first.astype(np.int64), fewest, costs, trees, desk)
 
 
-def in_rounds(problem: RecodingProblem, claims: Claims, *, objective: str = "loss", progress: Progress | None = None) -> Grouping:
+def in_rounds(
+    problem: RecodingProblem, claims: Claims, *, objective: str = "loss", progress: Progress | None = None
+) -> Grouping:
     """All groups are cut in the same round, whatever the claims."""
     play = _Play(problem, claims, Costs.of(problem, objective))
     final = np.full(len(problem.points), -1, dtype=np.int64)
@@ -169,7 +190,8 @@ class _Play:
             yield (code >= above[of]).astype(np.int64)
 
     def _safe_parts(self, point: IntArray, of: IntArray, child: IntArray, groups: int) -> tuple[IntArray, BoolArray]:
-        """Parts made of the children so that they are safe, and for which groups that succeeds with two parts or more (I2)."""
+        """Parts made of the children so that they are safe, and for which groups that succeeds with two parts or more
+        (I2)."""
         classes = equivalence_classes_of([of, child])
         owner = of[classes.first]
         size = np.bincount(classes.of, weights=self.problem.counts[point], minlength=len(classes))
@@ -187,7 +209,9 @@ class _Play:
             fine, added = fine - waiting, added + 1
         return np.where(unsafe, len(classes) + owner, np.arange(len(classes)))[classes.of], possible
 
-    def _leftover_holds(self, point: IntArray, of: IntArray, unsafe: BoolArray, asked: BoolArray, groups: int) -> BoolArray:
+    def _leftover_holds(
+        self, point: IntArray, of: IntArray, unsafe: BoolArray, asked: BoolArray, groups: int
+    ) -> BoolArray:
         """For the groups asked about: do the children marked unsafe satisfy the claims together?"""
         inside = unsafe & asked[of]
         verdict = np.zeros(groups, dtype=np.bool_)
@@ -231,7 +255,8 @@ def _extent(of: IntArray, code: IntArray, groups: int, size: int) -> tuple[IntAr
 
 
 def children(tree: Hierarchy, code: IntArray, lo: IntArray, last: IntArray, of: IntArray) -> IntArray:
-    """For each code the child, of the lowest node around its group, that it stands under, counted among its siblings."""
+    """For each code the child, of the lowest node around its group, that it stands under, counted among its
+    siblings."""
     above, rank = tree.ancestors, ranks_of(tree)
     depth = np.zeros(len(lo), dtype=np.int64)
     for row in above[1:]:
@@ -240,7 +265,8 @@ def children(tree: Hierarchy, code: IntArray, lo: IntArray, last: IntArray, of: 
 
 
 def medians(of: IntArray, code: IntArray, count: IntArray, groups: int) -> tuple[IntArray, IntArray]:
-    """For each group the code of its median record, where a range may be cut before it, and the next code, to cut after it."""
+    """For each group the code of its median record, where a range may be cut before it, and the next code, to cut after
+    it."""
     values = equivalence_classes_of([of, code])
     owner, value = of[values.first], code[values.first]
     weight = np.bincount(values.of, weights=count, minlength=len(values))
@@ -284,7 +310,9 @@ def partition_persons(problem: RecodingProblem, objective: str) -> Grouping:
 def _board(problem: RecodingProblem, objective: str) -> PeopleBoard:
     from sfumato.kinds.tables.methods.kernels.person_partitioning import CrowdDesk, PeopleBoard
 
-    hidden = [column.name for column in problem.sensitive if column.name != WHOSE and not column.name.startswith(HAVING)]
+    hidden = [
+        column.name for column in problem.sensitive if column.name != WHOSE and not column.name.startswith(HAVING)
+    ]
     crowd, wanted = _crowd(problem, hidden), _wanted(problem, hidden)
     people, values, had = (int(codes.max(initial=0)) + 1 for codes in (crowd.person, crowd.value, crowd.having))
     box, whole = np.zeros((2, 2, len(problem.domains)), dtype=np.int64)

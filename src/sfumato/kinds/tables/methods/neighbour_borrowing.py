@@ -1,15 +1,17 @@
-"""Borrowing: everybody stays exact who is safe so; whoever is not gets company from safe neighbours that can spare somebody.
+"""Borrowing: everybody stays exact who is safe so; whoever is not gets company from safe neighbours that can spare
+somebody.
 
-Points that satisfy the claims by themselves stay as they are. For the others the cells of all combinations of levels (`lattice`)
-are visited, roughly from the least to the most costly: when the records in one cell that still wait, together with records that
-safe points of the same cell can spare, satisfy the claims, they become a group, and only those who were borrowed lose detail with
-them. A group of two with one missing value so costs three records, not a whole neighbouring point.
+Points that satisfy the claims by themselves stay as they are. For the others the cells of all combinations of levels
+(`lattice`) are visited, roughly from the least to the most costly: when the records in one cell that still wait,
+together with records that safe points of the same cell can spare, satisfy the claims, they become a group, and only
+those who were borrowed lose detail with them. A group of two with one missing value so costs three records, not a whole
+neighbouring point.
 
 Invariants
     I1  A group is made of records of one region.
     I2  A group is formed only when the claims hold in it, and in every point that somebody was borrowed from.
-    I3  Whoever waits when all combinations were visited joins whole groups of the region until the claims hold; a region that is
-        one group satisfies every claim, because those that do not are suppressed.
+    I3  Whoever waits when all combinations were visited joins whole groups of the region until the claims hold; a
+        region that is one group satisfies every claim, because those that do not are suppressed.
 
 Cost: combinations × (points that wait + points that can spare somebody).
 """
@@ -39,7 +41,9 @@ def borrow(problem: RecodingProblem, *, objective: str = "loss", progress: Progr
     costs = Costs.of(problem, objective)
     levels = levels_of(problem, costs)
     most = max(_FEWEST, min(_MOST, _PRICED // max(len(board.waiting), 1)))
-    visits = [[column[level] for column, level in zip(levels, one, strict=True)] for one in combinations_of(levels, most)]
+    visits = [
+        [column[level] for column, level in zip(levels, one, strict=True)] for one in combinations_of(levels, most)
+    ]
     waiting = board.waiting
     prices = np.array([_prices(problem, costs, waiting, visit) for visit in visits], dtype=np.float32)
     rounds = np.unique(np.quantile(prices, np.linspace(0, 1, _ROUNDS + 1)[1:])) if prices.size else np.zeros(0)
@@ -119,12 +123,16 @@ class _Board:
         return cells[self.home[cells] > 0]
 
     def _form(self, waiting: IntArray, lenders: IntArray) -> None:
-        """A group of everybody who waits in a cell and of as few borrowed records as it takes, if there are such (I2)."""
+        """A group of everybody who waits in a cell and of as few borrowed records as it takes, if there are such
+        (I2)."""
         own = self.cells_at(waiting)
         borrowed = self.needs.borrowed(self, own, lenders)
         if borrowed is None:
             return
-        cells, counts = np.concatenate([own, borrowed]), np.concatenate([self.home[own], np.ones(len(borrowed), dtype=np.int64)])
+        cells, counts = (
+            np.concatenate([own, borrowed]),
+            np.concatenate([self.home[own], np.ones(len(borrowed), dtype=np.int64)]),
+        )
         self.home[own] = 0
         np.subtract.at(self.home, borrowed, 1)
         self.safe[waiting] = True
@@ -182,9 +190,15 @@ class _Needs:
     def __init__(self, problem: RecodingProblem) -> None:
         demands = [(one.model.demand(), one) for one in problem.requirements]
         self.size = max((demand.fewest for demand, _ in demands), default=1)
-        self.columns = [column.name for column in problem.sensitive if any(column.name in one.hide for _, one in demands)]
-        self.distinct = [max([d.distinct for d, one in demands if name in one.hide], default=0) for name in self.columns]
-        self.share = [min([d.largest_share for d, one in demands if name in one.hide], default=1.0) for name in self.columns]
+        self.columns = [
+            column.name for column in problem.sensitive if any(column.name in one.hide for _, one in demands)
+        ]
+        self.distinct = [
+            max([d.distinct for d, one in demands if name in one.hide], default=0) for name in self.columns
+        ]
+        self.share = [
+            min([d.largest_share for d, one in demands if name in one.hide], default=1.0) for name in self.columns
+        ]
         self.sure = all(demand.sufficient for demand, _ in demands)
         self.values = [problem.cell_values[name].astype(np.int64) for name in self.columns]
         self.words = [1 + int(values.max(initial=0)) // 64 for values in self.values]
@@ -205,7 +219,8 @@ class _Needs:
     def promising(
         self, board: _Board, waiting: IntArray, owner: IntArray, count: int, lenders: IntArray, place: IntArray
     ) -> IntArray:
-        """Cells in which those who wait and those who could be borrowed have enough records and different values together."""
+        """Cells in which those who wait and those who could be borrowed have enough records and different values
+        together."""
         problem = board.problem
         own = np.bincount(owner, weights=problem.counts[waiting], minlength=count)
         size = own + np.bincount(place, weights=problem.counts[lenders], minlength=count)
@@ -258,7 +273,8 @@ class _Needs:
         )
 
     def _helps(self, size: int, counts: list[dict[int, int]], cell: int) -> bool:
-        """Whether one more record of a cell brings the group nearer to what is asked: a value that is new where one is missing."""
+        """Whether one more record of a cell brings the group nearer to what is asked: a value that is new where one is
+        missing."""
         if size < self.size and not self.values:
             return True
         for some, values, wanted in zip(counts, self.values, self.distinct, strict=True):
@@ -288,7 +304,9 @@ class _Needs:
         points = np.unique(board.problem.cell_point[borrowed])
         left = board.home.copy()
         np.subtract.at(left, borrowed, 1)
-        parts = [(np.concatenate([own, borrowed]), np.concatenate([board.home[own], np.ones(len(borrowed), dtype=np.int64)]))]
+        parts = [
+            (np.concatenate([own, borrowed]), np.concatenate([board.home[own], np.ones(len(borrowed), dtype=np.int64)]))
+        ]
         parts += [(cells, left[cells]) for point in points for cells in [board.cells_at(np.array([point]))]]
         cells = np.concatenate([cells for cells, _ in parts])
         groups = np.repeat(np.arange(len(parts)), [len(cells) for cells, _ in parts])

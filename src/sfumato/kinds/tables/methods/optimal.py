@@ -1,43 +1,47 @@
 """`optimal`: a recoding with a proven bound on what any recoding of the policy must lose.
 
-The starts are those of `refined`, so the release is never worse than `mondrian`, `clustering` or `refined` on the same policy. The
-integer program, the price bound and the neighbourhoods stand in `bound`.
+The starts are those of `refined`, so the release is never worse than `mondrian`, `clustering` or `refined` on the same
+policy. The integer program, the price bound and the neighbourhoods stand in `bound`.
 
 Guarantee: the bound is at most the loss of every release of the *space*: each record is published, in every
-quasi-identifier, as a node of its hierarchy within its boundary (in a column of ranges: as any interval between two values of
-the column), records with equal values may be published differently, and exactly those records are suppressed whose region
-breaks a claim as a whole; where the policy names a limit on suppression, any others too, up to that limit. All recoding methods
-publish in this space.
+quasi-identifier, as a node of its hierarchy within its boundary (in a column of ranges: as any interval between two
+values of the column), records with equal values may be published differently, and exactly those records are suppressed
+whose region breaks a claim as a whole; where the policy names a limit on suppression, any others too, up to that limit.
+All recoding methods publish in this space.
 
 Invariants
-    I1  No bound is published that might be false: none where claims of one component speak of different columns, where several
-        components share a limit on suppression, where records are suppressed and a claim compares with all that is published, or
-        where single groups are asked for more than the claim itself says (a mean risk, an estimated entropy).
-    I2  The bound is about releases that use the policy's limit on suppression. This one does so only when the program states the
-        claims completely; for others (entropy, recursive) it is a relaxation that must not decide who is left out.
+    I1  No bound is published that might be false: none where claims of one component speak of different columns, where
+        several components share a limit on suppression, where records are suppressed and a claim compares with all that
+        is published, or where single groups are asked for more than the claim itself says (a mean risk, an estimated
+        entropy).
+    I2  The bound is about releases that use the policy's limit on suppression. This one does so only when the program
+        states the claims completely; for others (entropy, recursive) it is a relaxation that must not decide who is
+        left out.
 
 Paper: [obfuscation §3.3, §6.2]
 
 Departures
-    The paper's blocks of q tuples are not needed: units with counts make the whole table smaller than one block. Its comparison
-    with Mondrian is between different spaces; here both publish in the same one.
+    The paper's blocks of q tuples are not needed: units with counts make the whole table smaller than one block. Its
+    comparison with Mondrian is between different spaces; here both publish in the same one.
 
 
 Proof
 -----
 From a recoding problem to a release and a proof: the best grouping that was found, and what no grouping can be below.
 
-Regions are proven one by one: a region is *closed* when its groups cost no more than its bound. First prices bound all regions at
-once; nodes whose use would cost more than the known groups are dropped; what is left of a region is solved exactly when it is
-small. Where shares are limited, groups that the prices suggest (`guided`) are a second start. What is left of the time goes to
-prices and to neighbourhoods in turns, to whichever of them closed more of the gap for its time lately.
+Regions are proven one by one: a region is *closed* when its groups cost no more than its bound. First prices bound all
+regions at once; nodes whose use would cost more than the known groups are dropped; what is left of a region is solved
+exactly when it is small. Where shares are limited, groups that the prices suggest (`guided`) are a second start. What
+is left of the time goes to prices and to neighbourhoods in turns, to whichever of them closed more of the gap for its
+time lately.
 
-Guarantee: `ProvenArrangement.bound` is at most the cost of every release in the space (`space`), and at most its `total`.
+Guarantee: `ProvenArrangement.bound` is at most the cost of every release in the space (`space`), and at most its
+`total`.
 
 Invariants
     I1  The groups at hand never get more costly, so the outcome is at least as good as every start.
-    I2  A bound only replaces a lower one. A bound by the solver counts only when every node that could make a release cheaper than
-        the known one was in the program.
+    I2  A bound only replaces a lower one. A bound by the solver counts only when every node that could make a release
+        cheaper than the known one was in the program.
 
 Cost: as many seconds as are given, less when everything is closed or nothing helps any more.
 
@@ -46,26 +50,27 @@ Guided
 ------
 Starts that follow the prices: nodes take the records that gain most there, one node after the other.
 
-At good prices a cheap release consists of nodes that gain something, and of the records that make them gain. So the nodes of least
-slack are asked in turn, each takes the best admissible set among the records that are still there, and whoever is left is given a
-higher price and asked for again. What is left in the end joins other groups. Cheap nodes first and dear nodes first lead to
-different releases: dear ones take what has no other place, with the partners that a claim on shares asks for, before cheap ones
-have used these up.
+At good prices a cheap release consists of nodes that gain something, and of the records that make them gain. So the
+nodes of least slack are asked in turn, each takes the best admissible set among the records that are still there, and
+whoever is left is given a higher price and asked for again. What is left in the end joins other groups. Cheap nodes
+first and dear nodes first lead to different releases: dear ones take what has no other place, with the partners that a
+claim on shares asks for, before cheap ones have used these up.
 
 Invariants
     I1  Every record is in one group, and every group satisfies the claims (`joining`).
 
-Cost: a few looks at every node that is asked, 30 microseconds each; both starts of Adult with three columns take a second. What is
-left is compared with all groups, so where much is left there is no such start.
+Cost: a few looks at every node that is asked, 30 microseconds each; both starts of Adult with three columns take a
+second. What is left is compared with all groups, so where much is left there is no such start.
 
 
 Neighbourhoods
 --------------
-Large neighbourhoods: take apart groups that cost more than their prices say, with what lies near, and solve that part exactly.
+Large neighbourhoods: take apart groups that cost more than their prices say, with what lies near, and solve that part
+exactly.
 
-Prices say where a release loses against the bound: a group wastes what it costs above the prices of its records, and the sum of all
-waste is about the gap. A neighbourhood grows from a wasteful group along nodes of little slack, which are those that a better
-release would use, and is solved as an integer program of its own.
+Prices say where a release loses against the bound: a group wastes what it costs above the prices of its records, and
+the sum of all waste is about the gap. A neighbourhood grows from a wasteful group along nodes of little slack, which
+are those that a better release would use, and is solved as an integer program of its own.
 
 Invariants
     I1  A neighbourhood keeps within one region.
@@ -113,9 +118,11 @@ from sfumato.release.method import Task
 from sfumato.release.release import Release
 
 _SEARCH, _SEARCH_SHARES = 0.5, 0.2
-"""Share of the time for the search of `refined`, and where shares of values are limited: there prices lead to better groups."""
+"""Share of the time for the search of `refined`, and where shares of values are limited: there prices lead to better
+groups."""
 _RELAXED = 0.2
-"""Share of the time where the program is only a relaxation of the claims (entropy, recursive, t-closeness): it rarely answers."""
+"""Share of the time where the program is only a relaxation of the claims (entropy, recursive, t-closeness): it rarely
+answers."""
 
 
 class Optimal(RecodingMethod):
@@ -133,8 +140,10 @@ class Optimal(RecodingMethod):
         return [
             *super().describe(policy, data),
             f"space: {space_of(policy)}",
-            f"bound: the private report will say what no such release can lose less than, where that can be proven; this may take "
-            f"{self.seconds_of_search(policy, self.seconds):g} s",
+            (
+                "bound: the private report will say what no such release can lose less than, where that can be proven;"
+                f" this may take {self.seconds_of_search(policy, self.seconds):g} s"
+            ),
         ]
 
     def group(self, problem: RecodingProblem, task: Task) -> Grouping:
@@ -149,7 +158,9 @@ class Optimal(RecodingMethod):
         seconds = self.seconds_of_search(task.policy, self.seconds) / len(parts)
         proofs = [self._proven(part.problem, task, seconds, spare) for part in parts]
         said = _statement(policy, problem, proofs, coding_loss(policy, task.data))
-        made = publish_recoding(task, problem, [(part, proof.now.grouping()) for part, proof in zip(parts, proofs, strict=True)])
+        made = publish_recoding(
+            task, problem, [(part, proof.now.grouping()) for part, proof in zip(parts, proofs, strict=True)]
+        )
         return replace(made, trace=RecodedProvenance(made.trace.rows, optimality=said, lasting=True))
 
     def _proven(self, problem: RecodingProblem, task: Task, seconds: float, budget: int) -> ProvenArrangement:
@@ -203,7 +214,9 @@ def space_of(policy: Policy) -> str:
         words += f" (any interval of values for {', '.join(ranges)})"
     limit = policy.utility.suppress_at_most
     rest = f", and others up to {limit:.3%}" if limit else ""
-    return words + f", equal records also differently; suppressed are records whose region breaks a claim as a whole{rest}"
+    return (
+        words + f", equal records also differently; suppressed are records whose region breaks a claim as a whole{rest}"
+    )
 
 
 def coding_loss(policy: Policy, table: Table) -> float:
@@ -218,12 +231,17 @@ def coding_loss(policy: Policy, table: Table) -> float:
         text, counts = table.text(name), table.text(name).counts().astype(np.float64)
         domain = generalization_of(policy, name, values_of(policy.everybody(), table, name))
         leaves = np.bincount(encode(domain, text.labels, column=name), weights=counts)
-        bits += float(sum((each * np.log2(np.maximum(each, 1.0))).sum() * sign for each, sign in ((leaves, 1), (counts, -1))))
+        bits += float(
+            sum((each * np.log2(np.maximum(each, 1.0))).sum() * sign for each, sign in ((leaves, 1), (counts, -1)))
+        )
     return bits / max(table.records * len(policy.quasi_identifiers), 1)
 
 
-def _statement(policy: Policy, problem: RecodingProblem, proofs: Sequence[ProvenArrangement], beside: float) -> Optimality:
-    """What the data holder is told: the bound, rounded down, with what it is about and how it is known; `beside` every release."""
+def _statement(
+    policy: Policy, problem: RecodingProblem, proofs: Sequence[ProvenArrangement], beside: float
+) -> Optimality:
+    """What the data holder is told: the bound, rounded down, with what it is about and how it is known; `beside` every
+    release."""
     bound = max(_figure(policy, problem, proofs, [proof.bound for proof in proofs]), 0.0) + beside
     loss = _figure(policy, problem, proofs, [proof.total for proof in proofs]) + beside
     if any(proof.solved for proof in proofs):
@@ -241,7 +259,9 @@ def _statement(policy: Policy, problem: RecodingProblem, proofs: Sequence[Proven
     )
 
 
-def _figure(policy: Policy, problem: RecodingProblem, proofs: Sequence[ProvenArrangement], totals: Sequence[float]) -> float:
+def _figure(
+    policy: Policy, problem: RecodingProblem, proofs: Sequence[ProvenArrangement], totals: Sequence[float]
+) -> float:
     """The policy's figure, a mean over all quasi-identifiers, when the components cost so much."""
     spaces = [proof.now.space for proof in proofs]
     shares = [len(space.problem.names) / len(policy.quasi_identifiers) for space in spaces]
@@ -299,8 +319,8 @@ def optimize(
 ) -> ProvenArrangement:
     """Improve a start and bound it, for so many seconds of this thread.
 
-    The bound is about releases that suppress up to `budget` records by choice; whether the arrangement does so is for `spend`.
-    """
+    The bound is about releases that suppress up to `budget` records by choice; whether the arrangement does so is for
+    `spend`."""
     compile_kernel()
     desk = _Desk(space, Arrangement.of(space, start), budget, spend, time.thread_time() + seconds)
     steps: list[Callable[[], None]] = [
@@ -363,7 +383,8 @@ class _Desk:
             self.bound = np.maximum(self.bound, np.minimum(self.prices.by_region / self.space.scale, self.cost))  # I2
 
     def follow(self, share: float) -> None:
-        """Begin again from groups that the prices suggest, each searched for a share of the time, where that is cheaper."""
+        """Begin again from groups that the prices suggest, each searched for a share of the time, where that is
+        cheaper."""
         assert self.prices is not None
         if self.now.suppressed.any() or not self.space.shared:
             return  # a search publishes everybody, and where only numbers are claimed it finds better groups by itself
@@ -419,7 +440,8 @@ class _Desk:
         return [np.array([region]) for region in regions[np.argsort(size[regions])]]
 
     def _complete(self, gap: float) -> bool:
-        """Whether no node outside the list can be part of a cheaper release: using one would cost more than the gap (I2)."""
+        """Whether no node outside the list can be part of a cheaper release: using one would cost more than the gap
+        (I2)."""
         assert self.prices is not None
         top = int(self.prices.u.max(initial=0))
         return self.nodes.cap >= NEVER or self.space.least * (self.nodes.cap - top) > gap
@@ -427,7 +449,9 @@ class _Desk:
     def _solve(self, regions: IntArray, nodes: Nodes, complete: bool, seconds: float) -> None:
         unit = np.flatnonzero(np.isin(self.space.units.region, regions) & (self.space.count > 0))
         before = float(self.cost[regions].sum())
-        answer = solve(self.space, part_of(self.space, nodes, unit, self.space.count[unit], budget=self.budget), seconds=seconds)
+        answer = solve(
+            self.space, part_of(self.space, nodes, unit, self.space.count[unit], budget=self.budget), seconds=seconds
+        )
         groups = np.flatnonzero(np.isin(self.now.region, regions))
         if self.spend or not answer.suppressed.any():
             self.now = self.now.replaced(groups, unit, answer) or self.now  # I1
@@ -435,7 +459,9 @@ class _Desk:
         if complete and proven > float(self.bound[regions].sum()):
             self.solved = True
             self.bound[regions] = 0.0
-            self.bound[regions[0]] = proven  # only the sum over the regions means anything where they were solved together
+            self.bound[regions[0]] = (
+                proven  # only the sum over the regions means anything where they were solved together
+            )
 
 
 # Guided
@@ -451,7 +477,8 @@ _COMPARED = 300_000_000
 
 
 def guided_starts(bound: PriceBound, prices: Prices) -> list[Grouping]:
-    """A grouping by cheap nodes first, and one by dear nodes first; none where no node is listed or too much is left."""
+    """A grouping by cheap nodes first, and one by dear nodes first; none where no node is listed or too much is
+    left."""
     slack = bound.slack(prices)
     asked = np.argsort(slack, kind="stable")[:_ASKED]
     asked = asked[slack[asked] < 1 << 61]
@@ -578,7 +605,9 @@ def _nearest(nodes: Nodes, slack: IntArray) -> tuple[Nodes, IntArray]:
 class NeighbourhoodSearch:
     """An arrangement that gets cheaper, neighbourhood by neighbourhood."""
 
-    def __init__(self, start: Arrangement, around: Surroundings, open_regions: BoolArray, *, budget: int, seed: int) -> None:
+    def __init__(
+        self, start: Arrangement, around: Surroundings, open_regions: BoolArray, *, budget: int, seed: int
+    ) -> None:
         self.now, self.around, self.open, self.budget = start, around, open_regions, budget
         self.room = 2_000
         """Most memberships of a neighbourhood; it adapts to what the solver can do in the time."""
@@ -592,7 +621,9 @@ class NeighbourhoodSearch:
         order = np.argsort(entries.unit, kind="stable")
         self.groups_of = entries.group[order]
         self.unit_start = np.searchsorted(entries.unit[order], np.arange(len(self.now.suppressed) + 1))
-        priced = np.bincount(entries.group, weights=entries.count * self.around.u[entries.unit], minlength=len(self.now.cost))
+        priced = np.bincount(
+            entries.group, weights=entries.count * self.around.u[entries.unit], minlength=len(self.now.cost)
+        )
         self.waste = np.where(self.open[self.now.region], np.maximum(self.now.cost * self.now.size - priced, 0.0), 0.0)
 
     def run(self, end: float) -> None:
@@ -624,10 +655,13 @@ class NeighbourhoodSearch:
         return True
 
     def _adapt(self, spent: float) -> None:
-        self.room = int(np.clip(self.room * (1.1 if spent < PATIENCE / 4 else 0.8 if spent > PATIENCE / 2 else 1.0), 300, 60_000))
+        self.room = int(
+            np.clip(self.room * (1.1 if spent < PATIENCE / 4 else 0.8 if spent > PATIENCE / 2 else 1.0), 300, 60_000)
+        )
 
     def _grown(self, seed: int) -> IntArray:
-        """Groups around a seed, nearest first: reached through nodes of little slack (I1 holds because nodes keep to regions)."""
+        """Groups around a seed, nearest first: reached through nodes of little slack (I1 holds because nodes keep to
+        regions)."""
         chosen: set[int] = set()
         seen: set[int] = set()
         queue: list[tuple[float, int]] = [(0.0, seed)]
@@ -670,7 +704,9 @@ class NeighbourhoodSearch:
         cost = np.concatenate([self.around.cost[present], own_cost])
         enough = np.bincount(owner, weights=count[member], minlength=len(cost)) >= self.around.space.least
         usable = enough[owner]
-        spare = self.budget - int(self.now.suppressed.sum()) + int(self.now.suppressed[unit].sum()) if self.budget else 0
+        spare = (
+            self.budget - int(self.now.suppressed.sum()) + int(self.now.suppressed[unit].sum()) if self.budget else 0
+        )
         return Neighbourhood(unit, count, cost[enough], member[usable], (np.cumsum(enough) - 1)[owner[usable]], spare)
 
     def _own(self, groups: IntArray, unit: IntArray) -> tuple[IntArray, IntArray, FloatArray]:

@@ -1,7 +1,9 @@
-"""People, not rows: what a recoding problem asks for when one person may stand in several rows, and how it is made to hold.
+"""People, not rows: what a recoding problem asks for when one person may stand in several rows, and how it is made to
+hold.
 
-Whose row it is becomes one more hidden column of the problem, so that cells and units tell people apart and every method of the
-family moves them like anything else. What is asked of it are models on `Linkage` like all others, made from what the claims demand.
+Whose row it is becomes one more hidden column of the problem, so that cells and units tell people apart and every
+method of the family moves them like anything else. What is asked of it are models on `Linkage` like all others, made
+from what the claims demand.
 
 Notation
     n, m, f    rows of a group, how many of them are one person's, how many have a value
@@ -9,7 +11,8 @@ Notation
     single     somebody with one row; all of them are one code, because one is like another
 
 What is asked (proofs by counting worlds: `kinds.person_evidence`)
-    k           k·M ≤ n: a row is a given person's with probability at most 1/k, also for whoever knows all rows of everybody
+    k           k·M ≤ n: a row is a given person's with probability at most 1/k, also for whoever knows all rows of
+                everybody
     values      f + M ≤ n: nobody is certain to have a value
     a share     also of people: those who have a value at least once, of all people of the group
 
@@ -17,11 +20,12 @@ Invariants
     I1  While groups are formed m stands for M. Published boxes may overlap, so in the end M is counted
     (`enforce_person_requirements`), and groups in
         which somebody has too many are joined with neighbours of their region.
-    I2  Nothing is published in which `enforce_person_requirements` finds a group that breaks what is asked: then there is
+    I2  Nothing is published in which `enforce_person_requirements` finds a group that breaks what is asked: then there
+        is
     no release.
 
-Departures: joining groups keeps the first two while boxes do not overlap, and not always the third, because two people may have two
-values each in the union. So a release may be called infeasible although another grouping had been safe.
+Departures: joining groups keeps the first two while boxes do not overlap, and not always the third, because two people
+may have two values each in the union. So a release may be called infeasible although another grouping had been safe.
 """
 
 from __future__ import annotations
@@ -61,7 +65,10 @@ class PersonModel(Model):
 
     def suggestion(self, seen: Linkage) -> str:
         most = int(_most(seen).max(initial=0))
-        return f"somebody has {most} of {int(seen.candidates.max(initial=0))} rows: ask for less, or leave rows of such people out"
+        return (
+            f"somebody has {most} of {int(seen.candidates.max(initial=0))} rows: ask for less, or leave rows of such"
+            " people out"
+        )
 
     def covers(self, other: Any) -> bool:
         return False
@@ -97,7 +104,8 @@ class ValueShareOfPersons(PersonModel):
     column: str
     share: float
     value: Any
-    """The value behind each code of the column `HAVING`; the first codes are the values themselves, of people with one row."""
+    """The value behind each code of the column `HAVING`; the first codes are the values themselves, of people with one
+    row."""
     values: int
 
     def satisfied(self, seen: Linkage) -> BoolArray:
@@ -146,7 +154,8 @@ def refusal_of_people(policy: Policy) -> str:
 def person_requirements(
     policy: Policy, table: Table, claims: Sequence[tuple[PrivacyRequirement, tuple[str, ...]]]
 ) -> tuple[tuple[Sensitive, ...], tuple[Requirement, ...]]:
-    """The further hidden columns and requirements of a policy whose rows belong to people; `claims` with what outsiders know."""
+    """The further hidden columns and requirements of a policy whose rows belong to people; `claims` with what outsiders
+    know."""
     if policy.person is None:
         return (), ()
     whose = persons_with_several_rows(persons_of_rows(table, policy.person.unit)).astype(np.int32)
@@ -177,7 +186,9 @@ def _shares(
     value = np.concatenate([np.arange(values), text.codes[pairs.first]]).astype(np.int64)
     columns.setdefault(called, Sensitive(called, code[pairs.of], tuple(map(str, range(len(value))))))
     return Requirement(
-        ValueShareOfPersons(column=called, share=demand.largest_share, value=value, values=values), (called, WHOSE), given
+        ValueShareOfPersons(column=called, share=demand.largest_share, value=value, values=values),
+        (called, WHOSE),
+        given,
     )
 
 
@@ -188,7 +199,11 @@ def enforce_person_requirements(problem: RecodingProblem, grouping: Grouping) ->
     fit = Fit(problem)
     written = grouping if HISTORY not in problem.names else written_alike(problem, grouping)
     while (broken := fit.broken(written)).any():
-        smaller = join_failing_groups(problem, grouping, columns_of(problem, "width"), broken) if problem.uniform else grouping
+        smaller = (
+            join_failing_groups(problem, grouping, columns_of(problem, "width"), broken)
+            if problem.uniform
+            else grouping
+        )
         if smaller.groups == grouping.groups:
             return _as_a_whole(problem, fit)
         grouping = smaller
@@ -197,7 +212,8 @@ def enforce_person_requirements(problem: RecodingProblem, grouping: Grouping) ->
 
 
 def written_alike(problem: RecodingProblem, grouping: Grouping) -> Grouping:
-    """The groups written so that whoever has this release alone sees enough rows, too (`looks`); as they are where none helps."""
+    """The groups written so that whoever has this release alone sees enough rows, too (`looks`); as they are where none
+    helps."""
     looks = MergedLabels(problem, grouping)
     fit = Fit(looks.alone)
     while (broken := fit.broken(looks.looks)).any():
@@ -219,7 +235,8 @@ def _as_a_whole(problem: RecodingProblem, fit: Fit) -> Grouping:
 
 
 class _Guide(NamedTuple):
-    """Rows of people with several in the order of one column: leaf codes, whose they are, and where each leaf of it begins."""
+    """Rows of people with several in the order of one column: leaf codes, whose they are, and where each leaf of it
+    begins."""
 
     codes: IntArray
     person: IntArray
@@ -239,7 +256,9 @@ class Fit:
         cells = dict(zip(self.problem.names, self.problem.cells(grouping), strict=True))
         broken = np.zeros(grouping.groups, dtype=np.bool_)
         for given, asked in self._by_given():
-            alike = equivalence_classes_of([side for name in given for side in cells[name].sides()], rows=grouping.groups)
+            alike = equivalence_classes_of(
+                [side for name in given for side in cells[name].sides()], rows=grouping.groups
+            )
             classes = Grouping(grouping.cell, alike.of[grouping.group], grouping.count)
             lo = np.stack([cells[name].lo[alike.first] for name in given], axis=1)
             hi = np.stack([cells[name].hi[alike.first] for name in given], axis=1)
@@ -262,7 +281,8 @@ class Fit:
         yield from asked.items()
 
     def _left_out(self, given: Sequence[str], lo: IntArray) -> IntArray:
-        """Rows of one person that are withheld for the sake of who left, and could be anywhere in their history class."""
+        """Rows of one person that are withheld for the sake of who left, and could be anywhere in their history
+        class."""
         others = self.whole.others
         if others is None:
             return np.zeros(len(lo), dtype=np.int64)
@@ -273,7 +293,9 @@ class Fit:
         from sfumato.kinds.tables.methods.kernels.person_partitioning import most_rows_of_one
 
         guides = [self._guide(tuple(given), place) for place in range(len(given))]
-        met = np.stack([guide.start[hi[:, place]] - guide.start[lo[:, place]] for place, guide in enumerate(guides)], axis=1)
+        met = np.stack(
+            [guide.start[hi[:, place]] - guide.start[lo[:, place]] for place, guide in enumerate(guides)], axis=1
+        )
         tally = np.zeros(int(guides[0].person.max(initial=0)) + 1, dtype=np.int64)
         most, best = np.zeros(len(lo), dtype=np.int64), met.argmin(axis=1)
         for place, (codes, person, start) in enumerate(guides):
@@ -301,7 +323,9 @@ def rows_of_several(problem: RecodingProblem, given: Sequence[str]) -> tuple[Int
     whole = problem.whole or problem
     whose = next(column.codes for column in whole.sensitive if column.name == WHOSE)
     rows = np.flatnonzero(whose != SINGLE)
-    more = np.flatnonzero(whose[whole.others.record] != SINGLE) if whole.others is not None and HISTORY in given else None
+    more = (
+        np.flatnonzero(whose[whole.others.record] != SINGLE) if whole.others is not None and HISTORY in given else None
+    )
     if more is not None and whole.others is not None:
         rows = np.concatenate([rows, whole.others.record[more]])
     codes = np.stack([whole.codes[whole.names.index(name)][rows] for name in given], axis=1).astype(np.int64)

@@ -2,25 +2,26 @@
 
 Invariants
     I1  Every draw comes from the cryptographic source, with a child of its own for every column.
-    I2  Rows are shuffled; the private trace, which says whose row each was, lasts for the attack that measures the risk.
+    I2  Rows are shuffled; the private trace, which says whose row each was, lasts for the attack that measures the
+        risk.
 
 
 Noise
 -----
-`noise`: numbers get normal noise whose covariance is a declared share of their own, so that correlations stay what they were.
+`noise`: numbers get normal noise whose covariance is a declared share of their own, so that correlations stay what they
+were.
 
-With C the covariance of the columns and a the amount, what is published has covariance (1 + a) C and the same means, on average.
-The covariance of the noise is declared, and `sfumato recover` takes it off.
-Paper: Kim (1986).
+With C the covariance of the columns and a the amount, what is published has covariance (1 + a) C and the same means, on
+average. The covariance of the noise is declared, and `sfumato recover` takes it off. Paper: Kim (1986).
 
 
 Pram
 ----
 `pram`: every category stays with a declared probability, and is drawn anew from the shares of its column otherwise.
 
-The matrix P = keep · I + (1 − keep) · 1 t' has the column's own shares t as fixed point (t P = t): on average shares stay what they
-were, without any correction (invariant post randomization). Tables of two columns do not; `sfumato recover` inverts P for them.
-Paper: Gouweleeuw, Kooiman, Willenborg, de Wolf (1998).
+The matrix P = keep · I + (1 − keep) · 1 t' has the column's own shares t as fixed point (t P = t): on average shares
+stay what they were, without any correction (invariant post randomization). Tables of two columns do not; `sfumato
+recover` inverts P for them. Paper: Gouweleeuw, Kooiman, Willenborg, de Wolf (1998).
 
 Departures: the matrix is published, and with it the shares of the original; that is what it is for.
 
@@ -40,12 +41,10 @@ Shuffling
 ---------
 `shuffling`: the values of some columns are dealt anew, in an order that is drawn as the other columns predict it.
 
-Every column becomes normal scores of its ranks. Given the scores of the numbers that stay, those of the columns that change are
-drawn from their conditional normal distribution; the values of each column are then dealt in the order of its drawn scores. Every
-column keeps its values exactly, and rank correlations are kept on average; a drawn score says nothing of the record's own value
-beyond what the other columns say.
-Paper: Muralidhar, Sarathy (2006).
-"""
+Every column becomes normal scores of its ranks. Given the scores of the numbers that stay, those of the columns that
+change are drawn from their conditional normal distribution; the values of each column are then dealt in the order of
+its drawn scores. Every column keeps its values exactly, and rank correlations are kept on average; a drawn score says
+nothing of the record's own value beyond what the other columns say. Paper: Muralidhar, Sarathy (2006)."""
 
 from __future__ import annotations
 
@@ -69,7 +68,10 @@ from sfumato.release.form import Form
 from sfumato.release.method import Method, Task
 from sfumato.release.release import Part, Provenance, Release
 
-NOTHING = "nothing is promised about anybody: values changed by chance, and who knows enough of a person may still find their row"
+NOTHING = (
+    "nothing is promised about anybody: values changed by chance, and who knows enough of a person may still find"
+    " their row"
+)
 
 
 class Perturbing(Method):
@@ -77,11 +79,16 @@ class Perturbing(Method):
 
     form: ClassVar[type[Form]] = PerturbedTable
 
-    columns: tuple[str, ...] = Field(default=(), description="columns whose values change; by default all quasi-identifiers")
+    columns: tuple[str, ...] = Field(
+        default=(), description="columns whose values change; by default all quasi-identifiers"
+    )
 
     def refusal(self, policy: Policy) -> str:
         if policy.claims:
-            return "chance keeps no promise about single people: leave 'protect' empty, and measure the risk with 'attack linkage'"
+            return (
+                "chance keeps no promise about single people: leave 'protect' empty, and measure the risk with 'attack"
+                " linkage'"
+            )
         if policy.keep:
             return "values that changed by chance need not obey the rules under 'keep'"
         strange = [name for name in self.columns if name not in policy.published]
@@ -100,7 +107,9 @@ class Perturbing(Method):
         for name in task.policy.published:
             column = written.get(name)
             columns[name] = (task.data.column(name).combine_chunks() if column is None else column).take(pa.array(rows))
-        return Release(form, {"data": Part(pa.table(columns))}, 0, Provenance({"data": rows}, lasting=True), notes=(NOTHING,))
+        return Release(
+            form, {"data": Part(pa.table(columns))}, 0, Provenance({"data": rows}, lasting=True), notes=(NOTHING,)
+        )
 
     @abstractmethod
     def changed(self, task: Task) -> tuple[PerturbedTable, Mapping[str, pa.Array]]:
@@ -117,7 +126,9 @@ def require_numbers(table: Table, names: tuple[str, ...]) -> None:
     for name in names:
         text = table.text(name)
         if not is_numeric(text) or "" in text.labels:
-            raise DataError(f"column '{name}' has values that are no numbers", hint="name the columns to change: columns: […]")
+            raise DataError(
+                f"column '{name}' has values that are no numbers", hint="name the columns to change: columns: […]"
+            )
 
 
 def normal_numbers(randomness: Randomness, count: int) -> FloatArray:
@@ -154,7 +165,10 @@ class CorrelatedNoise(Perturbing):
             digits = decimal_places(task.data.text(name)) + 1
             numbers = np.round(values[:, place], digits) + 0.0
             written[name] = pa.array([f"{value:.{digits}f}" for value in numbers.tolist()], pa.string())
-        told = {name: {other: float(f"{covariance[i, j]:.9g}") for j, other in enumerate(names)} for i, name in enumerate(names)}
+        told = {
+            name: {other: float(f"{covariance[i, j]:.9g}") for j, other in enumerate(names)}
+            for i, name in enumerate(names)
+        }
         return PerturbedTable(how="noise", columns=names, covariance=told), written
 
 
@@ -200,7 +214,9 @@ class Swapping(Perturbing):
         written = {}
         for name in names:
             text = task.data.text(name)
-            partner = swap_partners(rank_order(text), max(1, int(self.window * len(text.codes))), task.randomness.child(name))
+            partner = swap_partners(
+                rank_order(text), max(1, int(self.window * len(text.codes))), task.randomness.child(name)
+            )
             written[name] = decode_texts(text.labels, text.codes[partner])
         return PerturbedTable(how="swapping", columns=names, window=self.window), written
 
@@ -263,7 +279,9 @@ def _scores(table: Table, names: tuple[str, ...]) -> FloatArray:
     columns = []
     for name in names:
         text = table.text(name)
-        columns.append(norm.ppf(rankdata(table.numbers(name) if "" not in text.labels else text.codes) / (table.rows + 1)))
+        columns.append(
+            norm.ppf(rankdata(table.numbers(name) if "" not in text.labels else text.codes) / (table.rows + 1))
+        )
     return np.stack(columns, axis=1) if columns else np.zeros((table.rows, 0))
 
 

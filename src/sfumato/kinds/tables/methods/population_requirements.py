@@ -1,20 +1,21 @@
 """Samples of a population: what a recoding problem asks for when claims speak of people who are not in the table.
 
 By what the policy says of the population
-    fraction   a class of so many rows stands for at least k people at the confidence that is asked for: a number of rows
+    fraction   a class of so many rows stands for at least k people at the confidence that is asked for: a number of
+               rows
     weight     weights are one more hidden column, and a group needs their sum
-    file       everybody of the population joins the problem as one more row, and only rows of the table are published. A group
-               then is people of the population; what is written for it contains them, so at least as many fit
+    file       everybody of the population joins the problem as one more row, and only rows of the table are published.
+               A group then is people of the population; what is written for it contains them, so at least as many fit
 
 Invariants
-    I1  Claims about the table alone see only its rows (`InTable`); groups in which nobody of the table stands are never published.
+    I1  Claims about the table alone see only its rows (`InTable`); groups in which nobody of the table stands are never
+        published.
     I2  Rows of the table come first, so that a row of the problem has its number in the table.
-    I3  Of people who look alike as many are in the table as rows do; the others are beside it. A table whose people are not all
-        in the population is refused.
+    I3  Of people who look alike as many are in the table as rows do; the others are beside it. A table whose people are
+        not all in the population is refused.
 
-Departures: costs are counted over everybody, not over the table alone. People with values that are in no hierarchy fit nothing,
-and are left out of the problem.
-"""
+Departures: costs are counted over everybody, not over the table alone. People with values that are in no hierarchy fit
+nothing, and are left out of the problem."""
 
 from __future__ import annotations
 
@@ -61,7 +62,9 @@ class WeightRequirement(Model):
             return linkage.candidates
         spread = linkage.spread[WEIGHT]
         people = np.array([float(label) for label in spread.labels])[spread.value] * spread.weight
-        whole: IntArray = np.floor(np.bincount(spread.kind(), weights=people, minlength=spread.kinds) + 1e-9).astype(np.int64)
+        whole: IntArray = np.floor(np.bincount(spread.kind(), weights=people, minlength=spread.kinds) + 1e-9).astype(
+            np.int64
+        )
         return whole
 
 
@@ -114,7 +117,9 @@ def _present(spread: ValueDistribution, kinds: BoolArray) -> ValueDistribution:
     kind = spread.kind()
     kept = kinds[kind] & (spread.value < len(spread.labels) - 1)
     number_of = (np.cumsum(kinds) - 1)[kind[kept]]
-    return ValueDistribution.count(number_of, spread.value[kept], int(kinds.sum()), spread.labels[:-1], spread.weight[kept])
+    return ValueDistribution.count(
+        number_of, spread.value[kept], int(kinds.sum()), spread.labels[:-1], spread.weight[kept]
+    )
 
 
 def population_requirement(claim: PrivacyRequirement, policy: Policy, given: tuple[str, ...]) -> Requirement:
@@ -123,7 +128,11 @@ def population_requirement(claim: PrivacyRequirement, policy: Policy, given: tup
     hide = tuple(claim.hidden_columns(policy.published))
     everybody = policy.of_population and population is not None and population.file is not None
     if not model.of_population or population is None:
-        return Requirement(InTable(model=model), (*hide, PRESENCE), given) if everybody else Requirement(model, hide, given)
+        return (
+            Requirement(InTable(model=model), (*hide, PRESENCE), given)
+            if everybody
+            else Requirement(model, hide, given)
+        )
     k = model.people_behind
     if k is None:
         return Requirement(PopulationModel(model=model), (PRESENCE,), given)
@@ -153,11 +162,13 @@ def add_population(problem: RecodingProblem, policy: Policy) -> RecodingProblem:
     codes = [_codes(everybody, name, problem, place) for place, name in enumerate(problem.names)]
     known = np.logical_and.reduce([column >= 0 for column in codes])
     least = max(
-        (float(claim.model.required().get("at_least", 0)) for claim in policy.claims if claim.model.needs_everybody), default=0.0
+        (float(claim.model.required().get("at_least", 0)) for claim in policy.claims if claim.model.needs_everybody),
+        default=0.0,
     )
     if least > 0 and not known.all():
         what = (
-            f"{int((~known).sum())} people of the population have values that are in no hierarchy: they are surely not in the table"
+            f"{int((~known).sum())} people of the population have values that are in no hierarchy: they are surely not"
+            " in the table"
         )
         raise Infeasible(what, where="population", hint="put these values into the hierarchies, or ask for at_least: 0")
     beside = _beside(problem, [column[known] for column in codes])
@@ -184,7 +195,9 @@ def _codes(table: Table, name: str, problem: RecodingProblem, place: int) -> Int
 def _beside(problem: RecodingProblem, codes: Sequence[IntArray]) -> IntArray:
     """The people of the population who are not in the table (I3)."""
     mine = problem.rows
-    points = equivalence_classes_of([np.concatenate([own, extra]) for own, extra in zip(problem.codes, codes, strict=True)])
+    points = equivalence_classes_of(
+        [np.concatenate([own, extra]) for own, extra in zip(problem.codes, codes, strict=True)]
+    )
     rows = np.bincount(points.of[:mine], minlength=len(points))
     people = np.bincount(points.of[mine:], minlength=len(points))
     missing = int(np.maximum(rows - people, 0).sum())  # I3

@@ -1,30 +1,33 @@
-"""The price bound: whatever prices records are given, no release costs less than the prices minus what nodes could gain by them.
+"""The price bound: whatever prices records are given, no release costs less than the prices minus what nodes could gain
+by them.
 
-Guarantee: let every record of unit i carry any price u(i). A release publishes each record at one node, and the records at a node t
-satisfy the claims, so what they are priced above their cost, Σ (u − c(t)), is at most the node's gain: over the sets that are large
-enough and show enough different values (`kernels.node_prices`) or, where a claim limits shares, over those in which no value has
-more than its share (`kernels.share_prices`, `shares`). Summed over the nodes, the release costs at least
+Guarantee: let every record of unit i carry any price u(i). A release publishes each record at one node, and the records
+at a node t satisfy the claims, so what they are priced above their cost, Σ (u − c(t)), is at most the node's gain: over
+the sets that are large enough and show enough different values (`kernels.node_prices`) or, where a claim limits shares,
+over those in which no value has more than its share (`kernels.share_prices`, `shares`). Summed over the nodes, the
+release costs at least
 
     L(u) = Σᵢ n(i)·u(i) − Σₜ max(gain(t), 0).
 
-With tolls w(B) ≥ 0 for every node in use inside a box that has room for r(B) of them (`quotas`), a release costs at least
+With tolls w(B) ≥ 0 for every node in use inside a box that has room for r(B) of them (`quotas`), a release costs at
+least
 
     L(u, w) = Σᵢ n(i)·u(i) − Σ w(B)·r(B) − Σₜ max(gain(t) − Σ{t inside B} w(B), 0).
 
-This holds for every u and w, so nothing depends on how they were found. L is computed in whole numbers on costs that were rounded
-down: there is no rounding error to allow for.
+This holds for every u and w, so nothing depends on how they were found. L is computed in whole numbers on costs that
+were rounded down: there is no rounding error to allow for.
 
 Paper: the Lagrangian dual of the program in [obfuscation §3.3] on counts; not in the paper.
 
 Invariants
-    I1  Prices stay at or below the cap of the list of nodes: a node that is not listed costs at least the cap, nobody gains
-        there, and L is complete without it.
+    I1  Prices stay at or below the cap of the list of nodes: a node that is not listed costs at least the cap, nobody
+        gains there, and L is complete without it.
     I2  Where records may be suppressed, no price exceeds what that costs.
     I3  Regions share no node, so L falls into one bound per region.
 
 Departures
-    Prices look at one hidden column. Claims on others, recursive diversity and t-closeness enter only through the sizes and the
-    numbers of different values that they imply (`implied`). That can only lower the bound.
+    Prices look at one hidden column. Claims on others, recursive diversity and t-closeness enter only through the sizes
+    and the numbers of different values that they imply (`implied`). That can only lower the bound.
 
 Cost: an evaluation is two passes over the memberships of the nodes; the ascent takes some hundreds of them.
 
@@ -33,50 +36,56 @@ Quotas
 ------
 Quotas: a generalized tuple has room for so many groups, which prices of records alone do not know.
 
-Let B be a node with N records, and let every published node need at least `least`. Nodes *inside* B, whose units are all units of
-B, take records of B alone, so a release uses at most r(B) = ⌊N / least⌋ of them. The relaxation behind prices only keeps to
-N / least: with nine records and k = 5 it uses eighteen tenths of a group.
+Let B be a node with N records, and let every published node need at least `least`. Nodes *inside* B, whose units are
+all units of B, take records of B alone, so a release uses at most r(B) = ⌊N / least⌋ of them. The relaxation behind
+prices only keeps to N / least: with nine records and k = 5 it uses eighteen tenths of a group.
 
-Guarantee: whatever toll w(B) ≥ 0 is taken for every node in use inside B, a release costs at least what it costs with the tolls
-paid and Σ w(B)·r(B) given back, because no more than r(B) nodes pay w(B). So tolls are prices of a second kind (`prices`).
+Guarantee: whatever toll w(B) ≥ 0 is taken for every node in use inside B, a release costs at least what it costs with
+the tolls paid and Σ w(B)·r(B) given back, because no more than r(B) nodes pay w(B). So tolls are prices of a second
+kind (`prices`).
 
 Notation
     quota     a box B with its r(B) and some of the nodes inside it; leaving nodes out keeps it true
 
-Cost: the nodes of least slack are compared with one another through the units that they share, `WORK` comparisons at most.
+Cost: the nodes of least slack are compared with one another through the units that they share, `WORK` comparisons at
+most.
 
 
 Space
 -----
 The recoding space: units of records, and the generalized tuples that a release may publish them as.
 
-Guarantee: every release of a recoding problem publishes each record as a tuple of publishable intervals, one per column, within
-the record's boundaries. `RecodingSpace.nodes` lists the tuples that matter: those that cost less than a cap, hold enough records to
-be published, and are *closed*, which means that no smaller tuple contains the same records.
+Guarantee: every release of a recoding problem publishes each record as a tuple of publishable intervals, one per
+column, within the record's boundaries. `RecodingSpace.nodes` lists the tuples that matter: those that cost less than a
+cap, hold enough records to be published, and are *closed*, which means that no smaller tuple contains the same records.
 
 Paper: the generalized tuples of [obfuscation §3.3]; regions are those of [boundaries Def. 9].
 
 Notation
-    unit      records with equal quasi-identifiers and equal values of the columns that claims speak of (`methods._units`)
+    unit      records with equal quasi-identifiers and equal values of the columns that claims speak of
+              (`methods._units`)
     node      a generalized tuple of one region, with the units below it
-    cost      of one record at a node, in parts of 1 / `scale`, rounded down: whole numbers, so that sums of them are exact
+    cost      of one record at a node, in parts of 1 / `scale`, rounded down: whole numbers, so that sums of them are
+              exact
     cap       nodes that cost at least this need not be listed
 
 Invariants
-    I1  A node that is not closed is never needed: whoever is published there may as well be published at the smaller tuple.
+    I1  A node that is not closed is never needed: whoever is published there may as well be published at the smaller
+        tuple.
     I2  `cost` / `scale` is at most the true cost, so a bound on the rounded costs is a bound on the true ones.
     I3  Every closed node that costs less than `cap` and holds enough records is listed, once.
 
-Cost: readings (`_readings`) are combined from the cheapest to the most costly; a combination takes one sort of the units that it
-reads. The list ends with the memory or the time that is given, and `cap` says how far it got.
+Cost: readings (`_readings`) are combined from the cheapest to the most costly; a combination takes one sort of the
+units that it reads. The list ends with the memory or the time that is given, and `cap` says how far it got.
 
 
 Readings
 --------
-Readings of a column: sets of disjoint publishable intervals, such that every publishable interval is in exactly one of them.
+Readings of a column: sets of disjoint publishable intervals, such that every publishable interval is in exactly one of
+them.
 
-A hierarchy has one reading per depth. An ordered column without hierarchy has, for every length, as many readings as it takes to
-place intervals of that length everywhere.
+A hierarchy has one reading per depth. An ordered column without hierarchy has, for every length, as many readings as it
+takes to place intervals of that length everywhere.
 
 Invariants
     I1  A leaf is read as an interval only when its boundary allows that.
@@ -96,13 +105,13 @@ Notation
 
 Invariants
     I1  Every rounding lowers `needed`, by more than the tolerance with which models compare.
-    I2  `needed` never falls: with more equal values a group needs no fewer records, or is said to need no more than it does.
+    I2  `needed` never falls: with more equal values a group needs no fewer records, or is said to need no more than it
+        does.
 
 Departures
-    One column is looked at: that of the smallest share. What claims say of other columns, and of different values beside shares, is
-    left out, which can only lower a bound.
-    Entropy: with one value m times among n records the others are spread evenly over the V − 1 other values at best, so n is enough
-    only where that has entropy h.
+    One column is looked at: that of the smallest share. What claims say of other columns, and of different values
+    beside shares, is left out, which can only lower a bound. Entropy: with one value m times among n records the others
+    are spread evenly over the V − 1 other values at best, so n is enough only where that has entropy h.
 """
 
 from __future__ import annotations
@@ -152,7 +161,8 @@ class Prices:
 
 
 class Slope(NamedTuple):
-    """How L changes with the prices and with the tolls: records that no node takes (or too many do), groups without room."""
+    """How L changes with the prices and with the tolls: records that no node takes (or too many do), groups without
+    room."""
 
     records: IntArray
     groups: IntArray
@@ -218,9 +228,8 @@ class PriceBound:
     def ascend(self, target: float, *, seconds: float, start: Prices | None = None) -> Prices:
         """Better and better prices, by steps along the records that are wanted too little or too much.
 
-        `target` is what a known release costs; steps are as long as if L could reach it. Most steps look only at nodes that are
-        near to gaining something; all nodes are looked at from time to time, and only then a bound counts.
-        """
+        `target` is what a known release costs; steps are as long as if L could reach it. Most steps look only at nodes
+        that are near to gaining something; all nodes are looked at from time to time, and only then a bound counts."""
         end, aim = time.thread_time() + seconds, target * self.space.scale
         best = start or self.at(self.cheapest())[0]
         climb = _Climb(best, aim)
@@ -251,9 +260,8 @@ class PriceBound:
 class _Climb:
     """The state of an ascent: where it stands, in which direction it was going, and how bold its steps are.
 
-    Units of many records are wanted too little or too much by many, yet their prices are on the same scale as all others. So a
-    price of n records moves by its slope over √n, between one step for all of them and one for each.
-    """
+    Units of many records are wanted too little or too much by many, yet their prices are on the same scale as all
+    others. So a price of n records moves by its slope over √n, between one step for all of them and one for each."""
 
     def __init__(self, start: Prices, target: float) -> None:
         self.now = self.best = start
@@ -362,7 +370,8 @@ class Quotas:
 
 
 def find_quotas(space: RecodingSpace, nodes: Nodes, slack: IntArray) -> Quotas:
-    """The quotas among the small nodes of least slack, as far as they can be broken: more nodes inside than there is room for."""
+    """The quotas among the small nodes of least slack, as far as they can be broken: more nodes inside than there is
+    room for."""
     if not len(nodes):
         return Quotas.none(0)
     records = np.add.reduceat(space.count[nodes.member], nodes.start[:-1])
@@ -399,7 +408,8 @@ def _nearest(nodes: Nodes, slack: IntArray) -> BoolArray:
 
 
 def _containments(nodes: Nodes) -> tuple[IntArray, IntArray]:
-    """All pairs (inner, outer) of nodes such that every unit of the inner one is below the outer one, and each with itself."""
+    """All pairs (inner, outer) of nodes such that every unit of the inner one is below the outer one, and each with
+    itself."""
     by_unit = np.argsort(nodes.member, kind="stable")
     unit, owner = nodes.member[by_unit].astype(np.int64), nodes.owner[by_unit]
     degree = np.bincount(unit)
@@ -474,8 +484,11 @@ class RecodingSpace:
 
     @cached_property
     def scale(self) -> int:
-        """Costs are counted in parts of one in this many; a power of two, so large that totals still fit into 64 bits."""
-        most = sum(float(self.costs.column(i, *_everything(domain))[0]) for i, domain in enumerate(self.problem.domains))
+        """Costs are counted in parts of one in this many; a power of two, so large that totals still fit into 64
+        bits."""
+        most = sum(
+            float(self.costs.column(i, *_everything(domain))[0]) for i, domain in enumerate(self.problem.domains)
+        )
         total = self.problem.records * (most + self.suppressed_cost) * HIGHEST
         return 1 << int(58 - np.ceil(np.log2(total or 1.0)))  # where nothing can be lost any scale will do
 
@@ -521,7 +534,9 @@ class RecodingSpace:
 
     @cached_property
     def columns(self) -> list[ReadColumn]:
-        return [column_of(domain, self.costs, number, self.scale) for number, domain in enumerate(self.problem.domains)]  # I2
+        return [
+            column_of(domain, self.costs, number, self.scale) for number, domain in enumerate(self.problem.domains)
+        ]  # I2
 
     def nodes(self, *, seconds: float, units: IntArray | None = None, pairs: int = PAIRS) -> Nodes:
         """The closed nodes of some units (of all that are published), until time or room is used up (I3)."""
@@ -588,7 +603,9 @@ class _Lists:
     def _closed(self, member: IntArray, first: IntArray, interval: list[IntArray]) -> BoolArray:
         """Whether the smallest publishable intervals around the members are those that were read (I1)."""
         closed = np.ones(len(first), dtype=np.bool_)
-        for codes, domain, column, at in zip(self.codes, self.space.problem.domains, self.space.columns, interval, strict=True):
+        for codes, domain, column, at in zip(
+            self.codes, self.space.problem.domains, self.space.columns, interval, strict=True
+        ):
             if (column.hi[at] - column.lo[at] > 1).any():
                 inside = codes[member]
                 lo, last = np.minimum.reduceat(inside, first), np.maximum.reduceat(inside, first)
@@ -629,7 +646,8 @@ def _cheapest_first(least: list[list[int]]) -> Iterator[tuple[int, tuple[int, ..
 NEVER = 1 << 61
 """More than anything costs."""
 READINGS = 3_000
-"""Most readings of one column without hierarchy: all intervals of up to 77 values, and the shorter intervals of more."""
+"""Most readings of one column without hierarchy: all intervals of up to 77 values, and the shorter intervals of
+more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -662,7 +680,9 @@ def column_of(domain: Generalization, costs: Costs, number: int, scale: int) -> 
         rest = np.arange(max(domain.size - length, 0), dtype=np.int64)
         beyond = int(rounded_down(costs.column(number, rest, rest + length + 1), scale).min(initial=NEVER))
     cost = rounded_down(costs.column(number, lo, hi), scale)
-    readings = [reading for reading in (_below_ceiling(domain, lo, hi, reading) for reading in readings) if (reading >= 0).any()]
+    readings = [
+        reading for reading in (_below_ceiling(domain, lo, hi, reading) for reading in readings) if (reading >= 0).any()
+    ]
     least = [int(cost[reading[reading >= 0]].min()) for reading in readings]
     order = sorted(range(len(readings)), key=lambda i: least[i])
     return ReadColumn(lo, hi, cost, [readings[i] for i in order], [least[i] for i in order], beyond)
@@ -755,7 +775,8 @@ def _limit(problem: RecodingProblem, name: str) -> float:
 
 
 def _varied_enough(often: FloatArray, entropy: float, values: int) -> FloatArray:
-    """The fewest records among which one value may occur so often, by halving: until shares are equal, more have more entropy."""
+    """The fewest records among which one value may occur so often, by halving: until shares are equal, more have more
+    entropy."""
     low, high = often.copy(), np.maximum(often * values, 1.0)
     if values < 2:
         return high
@@ -767,7 +788,8 @@ def _varied_enough(often: FloatArray, entropy: float, values: int) -> FloatArray
 
 
 def _most_entropy(often: FloatArray, records: FloatArray, values: int) -> FloatArray:
-    """The entropy of so many records when one value occurs so often and the others are spread evenly over all other values."""
+    """The entropy of so many records when one value occurs so often and the others are spread evenly over all other
+    values."""
     share = np.divide(often, records, out=np.ones(len(often)), where=records > 0)
     rest, others = 1.0 - share, np.clip(records - often, 1.0, values - 1.0)
     own = np.where(share > 0, -share * np.log(np.where(share > 0, share, 1.0)), 0.0)

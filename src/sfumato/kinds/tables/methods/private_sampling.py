@@ -1,16 +1,17 @@
 """`sampled`: (ε, δ)-differential privacy by random sampling and k look-alikes, after Li, Qardaji and Su, and SafePub.
 
-Every record is drawn with the same probability, generalized by one level per column, and published when at least k drawn records
-look alike in every published column, hidden ones included. The levels are given in the policy, or chosen by the exponential
-mechanism with a part of ε. Why that is differentially private, and how k follows from (ε, δ), stands in
-`models.differential_privacy`.
+Every record is drawn with the same probability, generalized by one level per column, and published when at least k
+drawn records look alike in every published column, hidden ones included. The levels are given in the policy, or chosen
+by the exponential mechanism with a part of ε. Why that is differentially private, and how k follows from (ε, δ), stands
+in `models.differential_privacy`.
 
 Paper: Li, Qardaji, Su (2012); Bild, Kuhn, Prasser (2018).
 
 Invariants
-    I1  Every draw comes from the cryptographic source, one for every record, with chances that are compared as whole numbers.
-    I2  Nothing but the drawn records, and the search, looks at the data: hierarchies stand by themselves, and no number of the
-        original is published.
+    I1  Every draw comes from the cryptographic source, one for every record, with chances that are compared as whole
+        numbers.
+    I2  Nothing but the drawn records, and the search, looks at the data: hierarchies stand by themselves, and no number
+        of the original is published.
     I3  A search for levels is the exponential mechanism (`drawn_levels`), over choices that do not depend on the data.
 
 
@@ -20,34 +21,38 @@ Levels by the exponential mechanism: what `sampled` generalizes by, chosen by ch
 
 Notation
     β, k      each record is drawn with β, and cells with fewer than k drawn records are not published
-    φ(n)      what is published on average of a cell of n records, as a whole number: the sum of its steps d(0), …, d(n − 1)
-    d(n)      the step from n to n + 1 records, in units of 1/`STEP`: β (P(J ≥ k) + k P(J = k − 1)), J the drawn ones of n, over
-              the largest value that this can have, rounded down
-    w(g)      the detail that levels g keep, as a whole number from 0 to W: the mean over columns of one minus level over height
+    φ(n)      what is published on average of a cell of n records, as a whole number: the sum of its steps d(0), …, d(n
+              − 1)
+    d(n)      the step from n to n + 1 records, in units of 1/`STEP`: β (P(J ≥ k) + k P(J = k − 1)), J the drawn ones of
+              n, over the largest value that this can have, rounded down
+    w(g)      the detail that levels g keep, as a whole number from 0 to W: the mean over columns of one minus level
+              over height
     s(g)      the score of g: w(g) times the sum of φ over the cells that records fall into at these levels
 
 Guarantee
-    One record more adds a step to one cell: every score grows by at least 0 and by at most `STEP` · W. So when g is taken with
-    chances proportional to exp(ε₀ s(g) / (`STEP` · W)), one record more multiplies each weight by a number between 1 and e^ε₀, and
-    their sum as well: every chance changes by a factor between e^−ε₀ and e^ε₀. That is ε₀-differential privacy; since all scores
-    move the same way, half of the exponent need not be given away as for scores that may move both ways.
-    The choice looks at the table only; the draw that follows is independent of it, so the two compose
-    (`models.differential_privacy`).
+    One record more adds a step to one cell: every score grows by at least 0 and by at most `STEP` · W. So when g is
+    taken with chances proportional to exp(ε₀ s(g) / (`STEP` · W)), one record more multiplies each weight by a number
+    between 1 and e^ε₀, and their sum as well: every chance changes by a factor between e^−ε₀ and e^ε₀. That is
+    ε₀-differential privacy; since all scores move the same way, half of the exponent need not be given away as for
+    scores that may move both ways. The choice looks at the table only; the draw that follows is independent of it, so
+    the two compose (`models.differential_privacy`).
 
 Invariants
-    I1  Steps and weights of detail depend on β, k and the hierarchies alone, and lie between 0 and their bound whatever rounding
-        does.
-    I2  Scores are whole numbers and ε₀ is the fraction that its floating-point number is: chances are compared without rounding. A
-        choice is drawn uniformly and kept with exp(−x), x = ε₀ (best − s(g)) / (`STEP` · W), else drawn again.
-    I3  exp(−x) of a fraction x is decided by whole random numbers (`happens`): with x ≤ 1, the number of the first draw that
-        fails among chances x, x/2, x/3, … is odd with exp(−x).
+    I1  Steps and weights of detail depend on β, k and the hierarchies alone, and lie between 0 and their bound whatever
+        rounding does.
+    I2  Scores are whole numbers and ε₀ is the fraction that its floating-point number is: chances are compared without
+        rounding. A choice is drawn uniformly and kept with exp(−x), x = ε₀ (best − s(g)) / (`STEP` · W), else drawn
+        again.
+    I3  exp(−x) of a fraction x is decided by whole random numbers (`happens`): with x ≤ 1, the number of the first draw
+        that fails among chances x, x/2, x/3, … is odd with exp(−x).
 
-Paper: McSherry, Talwar (2007) for the mechanism; Canonne, Kamath, Steinke (2020) for exp(−x); Bild, Kuhn, Prasser (2018) for
-choosing levels of a sampled table so. The score is our own: counting records in cells of at least k changes by k when one record
-comes, what is published on average by a multiple of the root of k.
+Paper: McSherry, Talwar (2007) for the mechanism; Canonne, Kamath, Steinke (2020) for exp(−x); Bild, Kuhn, Prasser
+(2018) for choosing levels of a sampled table so. The score is our own: counting records in cells of at least k changes
+by k when one record comes, what is published on average by a multiple of the root of k.
 
 >>> steps = PublishedSteps(0.5, 20)
->>> bool((steps.up_to >= 0).all()), int(steps.largest()) <= STEP, steps.worth(np.array([0, 40])) > steps.worth(np.array([20, 20]))
+>>> bool((steps.up_to >= 0).all()), int(steps.largest()) <= STEP, steps.worth(np.array([0,
+...     40])) > steps.worth(np.array([20, 20]))
 (True, True, True)
 """
 
@@ -94,7 +99,9 @@ class SampledRecords(Method):
         default_factory=dict, description="generalization level of each quasi-identifier; empty: chosen privately"
     )
     search: float = Field(default=0.1, gt=0, lt=1, description="share of epsilon for choosing the levels")
-    fraction: float | None = Field(default=None, gt=0, lt=1, description="probability of drawing a record; absent: the largest")
+    fraction: float | None = Field(
+        default=None, gt=0, lt=1, description="probability of drawing a record; absent: the largest"
+    )
 
     def preference(self, records: int | None) -> tuple[int, str]:
         return 5, "it is the one that is differentially private"
@@ -131,7 +138,9 @@ class SampledRecords(Method):
         form = DrawnTable(fraction=fraction, threshold=threshold, search=search, levels=chosen)
         return _drawn(task, form, ladders)
 
-    def _levels(self, task: Task, ladders: dict[str, list[pa.Array]], fraction: float, k: int, search: float) -> dict[str, int]:
+    def _levels(
+        self, task: Task, ladders: dict[str, list[pa.Array]], fraction: float, k: int, search: float
+    ) -> dict[str, int]:
         heights = {name: len(steps) - 1 for name, steps in ladders.items()}
         if self.levels:
             return {name: min(self.levels.get(name, 0), height) for name, height in heights.items()}
@@ -152,7 +161,9 @@ def ladder(policy: Policy, table: Table, name: str) -> list[pa.Array]:
         assert isinstance(tree, Hierarchy)
         leaves = encode(tree, text.labels, column=name)
         paths = [tree.path(int(leaf)) for leaf in leaves]
-        steps = [[tree.names[path[min(step, len(path) - 1)]] for path in paths] for step in range(tree_height(tree) + 1)]
+        steps = [
+            [tree.names[path[min(step, len(path) - 1)]] for path in paths] for step in range(tree_height(tree) + 1)
+        ]
     return [pa.array(labels, pa.string()) for labels in steps]
 
 
@@ -254,12 +265,15 @@ def detail(levels: Sequence[int], heights: Sequence[int]) -> tuple[int, int]:
     ((10, 12), (0, 12))
     """
     whole = math.lcm(*(max(height, 1) for height in heights)) if heights else 1
-    kept = sum(whole * (max(height, 1) - level) // max(height, 1) for level, height in zip(levels, heights, strict=True))
+    kept = sum(
+        whole * (max(height, 1) - level) // max(height, 1) for level, height in zip(levels, heights, strict=True)
+    )
     return kept, whole * len(heights)
 
 
 def draw_by_score(scores: Sequence[int], budget: float, span: int, randomness: Randomness) -> int:
-    """The place of a score, drawn by the exponential mechanism with ε₀ = `budget`; a record adds at most `span` to a score (I2)."""
+    """The place of a score, drawn by the exponential mechanism with ε₀ = `budget`; a record adds at most `span` to a
+    score (I2)."""
     best, slope = max(scores), Fraction(budget) / span
     while True:
         place = below(len(scores), randomness)

@@ -1,22 +1,24 @@
-"""What all recoding methods share: from a policy and a table to a recoding problem, and from groupings back to a published table.
+"""What all recoding methods share: from a policy and a table to a recoding problem, and from groupings back to a
+published table.
 
-A method of this family derives from `RecodingMethod` and says who stands with whom (`equivalence_classes_of`); everything
-else is here.
+A method of this family derives from `RecodingMethod` and says who stands with whom (`equivalence_classes_of`);
+everything else is here.
 
 Claims have columns of their own
-    A claim is about the columns that its outsider is given, so quasi-identifiers that no claim gives to anybody are published as
-    they are, and columns that claims do not tie together are recoded by themselves (`components`). Within a component whose claims
-    all speak of all its columns, groups are judged one by one, and `equivalence_classes_of` is asked. In the others it is
-    asked to satisfy all
-    claims in every group, where that can be had without suppressing more; its answer and the coarsest release are specialized as
-    far as the claims really allow (`specializing`), and the better one is published.
+    A claim is about the columns that its outsider is given, so quasi-identifiers that no claim gives to anybody are
+    published as they are, and columns that claims do not tie together are recoded by themselves (`components`). Within
+    a component whose claims all speak of all its columns, groups are judged one by one, and `equivalence_classes_of` is
+    asked. In the others it is asked to satisfy all claims in every group, where that can be had without suppressing
+    more; its answer and the coarsest release are specialized as far as the claims really allow (`specializing`), and
+    the better one is published.
 
 Invariants
     I1  Rows are shuffled with the cryptographic source.
     I2  Only columns the policy publishes leave; identifiers never do.
-    I3  A release is refused as infeasible only when the coarsest release breaks a claim [boundaries Properties 5, 6]; see
-        *Departures* of `problem` for models on shares.
-    I4  Groups never cross history classes (`constrain.constraints`), so joint classes over all releases keep every claim.
+    I3  A release is refused as infeasible only when the coarsest release breaks a claim [boundaries Properties 5, 6];
+        see *Departures* of `problem` for models on shares.
+    I4  Groups never cross history classes (`constrain.constraints`), so joint classes over all releases keep every
+        claim.
 
 
 Attainable
@@ -24,8 +26,8 @@ Attainable
 The level that can be had where what was asked cannot: the strongest one of a single claim with which a release exists.
 
 Guarantee
-    With the level that is named, the other claims being what they are, at least one record can be published, and as many as the
-    policy wants. It is found by trying: a claim that is weakened is asked once more of the whole problem.
+    With the level that is named, the other claims being what they are, at least one record can be published, and as
+    many as the policy wants. It is found by trying: a claim that is weakened is asked once more of the whole problem.
 
 Invariants
     I1  A weaker level never makes a policy infeasible, so levels are searched by halving.
@@ -36,9 +38,9 @@ Overlay
 -------
 Overlay: what several components say about the same rows, piece by piece.
 
-Every component of a problem shares the records of a row out to groups of its own. Where a row stands for one record that is one
-group each; where it is a class, the records of the class are cut wherever a component cuts them, and each piece has one group of
-every component.
+Every component of a problem shares the records of a row out to groups of its own. Where a row stands for one record
+that is one group each; where it is a class, the records of the class are cut wherever a component cuts them, and each
+piece has one group of every component.
 
 >>> shares = Shares(np.array([0, 0, 1]), np.array([7, 8, 7]), np.array([3, 2, 1]))
 >>> others = Shares(np.array([0, 0]), np.array([4, 5]), np.array([4, 1]))
@@ -51,12 +53,12 @@ Components
 ----------
 Columns that claims tie together: what is independent of each other is recoded by itself.
 
-A claim sees only the columns that its outsider is given. Two columns that no claim sees together, not even by way of others, can be
-recoded as if the other was not there; only the suppressed records are shared.
+A claim sees only the columns that its outsider is given. Two columns that no claim sees together, not even by way of
+others, can be recoded as if the other was not there; only the suppressed records are shared.
 
 Invariants
-    I1  Every claim speaks of columns of one component. Claims that give the outsider nothing see all published records at once, and
-        hold however these are recoded, because they hold in the coarsest release.
+    I1  Every claim speaks of columns of one component. Claims that give the outsider nothing see all published records
+        at once, and hold however these are recoded, because they hold in the coarsest release.
     I2  Components publish the same records: those that the whole problem need not suppress.
     I3  A claim that follows from another one is left out: the other is as strong and its outsider knows more.
 
@@ -68,25 +70,28 @@ Calibrating
 -----------
 Calibrated survey weights: ``population: {weight: w, calibrate: [sex, region], round: 10}``.
 
-Weights tell people apart, and suppressed records take their weight with them. Calibrated ones do neither: whoever looks alike has
-the same weight, and the weighted totals of the named columns are those of everybody, the suppressed included.
+Weights tell people apart, and suppressed records take their weight with them. Calibrated ones do neither: whoever looks
+alike has the same weight, and the weighted totals of the named columns are those of everybody, the suppressed included.
 
 Notation
-    margin    the people that the original's weights count for each bin of a named column. Published labels that overlap (20-29
-              beside 20-39) are one bin: the finest totals that both sides can tell
+    margin    the people that the original's weights count for each bin of a named column. Published labels that overlap
+              (20-29 beside 20-39) are one bin: the finest totals that both sides can tell
     kind      published rows that look alike in all quasi-identifiers and named columns
 
 How
     1. Every row starts with the mean of the original weights of the rows that look like it in all quasi-identifiers.
-    2. Raking: weights are scaled to one margin after the other until all of them are met (iterative proportional fitting).
-    3. Rounding: within a kind some rows get the multiple of `round` below, others the one above, by lot, and how many follows
-       from the running total: sums drift by half a step at most, in the order of the first column.
+    2. Raking: weights are scaled to one margin after the other until all of them are met (iterative proportional
+       fitting).
+    3. Rounding: within a kind some rows get the multiple of `round` below, others the one above, by lot, and how many
+       follows from the running total: sums drift by half a step at most, in the order of the first column.
 
 Guarantee (`tables.checks` counts again)
-    I1  A weight says nothing that the other cells of its row do not say, up to one step of rounding that is drawn by lot.
-    I2  Every margin differs from the original's by at most `TOLERANCE` of it, or one step of rounding; refused otherwise.
-    Means of classes are figures of at least as many people as a class has: who knows all weights of a class but one learns that one
-    as far as rounding lets them.
+    I1  A weight says nothing that the other cells of its row do not say, up to one step of rounding that is drawn by
+        lot.
+    I2  Every margin differs from the original's by at most `TOLERANCE` of it, or one step of rounding; refused
+        otherwise.
+    Means of classes are figures of at least as many people as a class has: who knows all weights of a class but one
+    learns that one as far as rounding lets them.
 
 Papers: Deming, Stephan (1940) for raking; Deville, Särndal (1992) for calibration.
 """
@@ -125,7 +130,11 @@ from sfumato.history.constrain.constraints import (
 from sfumato.io.value_coding import is_coded
 from sfumato.kinds.tables.form import Recoded, RecodedProvenance
 from sfumato.kinds.tables.methods.deferred_records import defer_costly_records
-from sfumato.kinds.tables.methods.person_requirements import enforce_person_requirements, person_requirements, refusal_of_people
+from sfumato.kinds.tables.methods.person_requirements import (
+    enforce_person_requirements,
+    person_requirements,
+    refusal_of_people,
+)
 from sfumato.kinds.tables.methods.population_requirements import add_population, population_requirement, weight_column
 from sfumato.kinds.tables.methods.recoding_costs import Costs
 from sfumato.kinds.tables.methods.recoding_history import (
@@ -134,7 +143,14 @@ from sfumato.kinds.tables.methods.recoding_history import (
     keep_classes_apart,
     with_standing_requirements,
 )
-from sfumato.kinds.tables.methods.recoding_problem import Cells, Grouping, RecodingProblem, Requirement, Sensitive, Shares
+from sfumato.kinds.tables.methods.recoding_problem import (
+    Cells,
+    Grouping,
+    RecodingProblem,
+    Requirement,
+    Sensitive,
+    Shares,
+)
 from sfumato.kinds.tables.methods.specialization import specialize
 from sfumato.kinds.tables.sample_weights import read_weights
 from sfumato.models.base import Model
@@ -187,7 +203,9 @@ class RecodingMethod(Method):
 
     def describe(self, policy: Policy, data: Any = None) -> list[str]:
         exact = [name for name in policy.quasi_identifiers if name not in known_quasi_identifiers(policy)]
-        return [f"published as they are, because no claim gives them to an outsider: {', '.join(exact)}"] if exact else []
+        return (
+            [f"published as they are, because no claim gives them to an outsider: {', '.join(exact)}"] if exact else []
+        )
 
     def run(self, task: Task) -> Release:
         try:
@@ -199,7 +217,8 @@ class RecodingMethod(Method):
             return found
 
     def _other_ways(self, task: Task) -> Iterator[Release]:
-        """Releases that were not looked for at first: groups that keep a claim only together, fewer records of frequent values."""
+        """Releases that were not looked for at first: groups that keep a claim only together, fewer records of frequent
+        values."""
         policy = task.policy
         if task.history or policy.person is not None or policy.of_population or task.data.counts is not None:
             return
@@ -250,8 +269,8 @@ class RecodingMethod(Method):
 
 
 _BY_VALUE = (
-    "records of frequent sensitive values were suppressed, because all records of a region together break a claim: whoever knows "
-    "that somebody is missing may guess a frequent value"
+    "records of frequent sensitive values were suppressed, because all records of a region together break a claim:"
+    " whoever knows that somebody is missing may guess a frequent value"
 )
 _RUNGS = 12
 """So many weaker claims on single groups are tried where a claim is about a mean over all of them."""
@@ -266,12 +285,14 @@ def _allowed(policy: Policy, records: int) -> int:
 
 
 def weaker_claims(claims: Sequence[PrivacyRequirement]) -> Iterator[tuple[PrivacyRequirement, ...]]:
-    """The claims with weaker ones in the place of those that groups need not keep one by one (`Model.weaker_by_group`)."""
+    """The claims with weaker ones in the place of those that groups need not keep one by one
+    (`Model.weaker_by_group`)."""
     ladders = [claim.model.weaker_by_group() for claim in claims]
     longest = max(map(len, ladders), default=0)
     for rung in sorted({round(place) for place in np.linspace(0, longest - 1, min(longest, _RUNGS))}):
         models = [
-            ladder[min(rung, len(ladder) - 1)] if ladder else claim.model for claim, ladder in zip(claims, ladders, strict=True)
+            ladder[min(rung, len(ladder) - 1)] if ladder else claim.model
+            for claim, ladder in zip(claims, ladders, strict=True)
         ]
         yield tuple(replace(claim, model=model) for claim, model in zip(claims, models, strict=True))
 
@@ -285,7 +306,8 @@ def linkage_of(release: Release, claim: PrivacyRequirement) -> Linkage:
 
 
 def _without_proof(made: Release, suppressed: int, kept: IntArray | None, notes: tuple[str, ...]) -> Release:
-    """A release that was made under other claims, or of `kept` records: what was proved of it is not proved of the policy's."""
+    """A release that was made under other claims, or of `kept` records: what was proved of it is not proved of the
+    policy's."""
     rows = {part: each if kept is None else kept[each] for part, each in made.trace.rows.items()}
     trace = made.trace
     if isinstance(trace, RecodedProvenance):
@@ -294,11 +316,14 @@ def _without_proof(made: Release, suppressed: int, kept: IntArray | None, notes:
 
 
 def frequent_values_left_out(task: Task) -> IntArray | None:
-    """The records that are left when regions which break a claim lose records of their most frequent values, drawn by chance.
+    """The records that are left when regions which break a claim lose records of their most frequent values, drawn by
+    chance.
 
-    Nothing where that is not enough, takes more records than may be suppressed, or claims compare with the whole release.
-    """
-    if not task.policy.utility.suppress_at_most:  # not where the policy leaves it open: too many would be missing without a word
+    Nothing where that is not enough, takes more records than may be suppressed, or claims compare with the whole
+    release."""
+    if (
+        not task.policy.utility.suppress_at_most
+    ):  # not where the policy leaves it open: too many would be missing without a word
         return None
     problem, allowed = problem_of(task.policy, task.data), _allowed(task.policy, task.data.rows)
     if not problem.uniform or any(one.model.compares for one in problem.requirements):
@@ -319,7 +344,8 @@ def frequent_values_left_out(task: Task) -> IntArray | None:
 
 
 def _too_frequent(problem: RecodingProblem, rows: IntArray) -> Sensitive | None:
-    """The hidden column that breaks a claim on these records as one group; nothing when every claim holds, or needs no values."""
+    """The hidden column that breaks a claim on these records as one group; nothing when every claim holds, or needs no
+    values."""
     everybody = np.zeros(len(rows), dtype=np.int64)
     for requirement in problem.requirements:
         hidden = [column for column in problem.sensitive if column.name in requirement.hide]
@@ -332,12 +358,15 @@ def _too_frequent(problem: RecodingProblem, rows: IntArray) -> Sensitive | None:
 
 def _without_flaw(problem: RecodingProblem, grouping: Grouping) -> Grouping:
     if flaw := problem.flaw(grouping):
-        raise SfumatoError(f"the method made a release that may not leave: {flaw}", hint="this is a defect of the method")
+        raise SfumatoError(
+            f"the method made a release that may not leave: {flaw}", hint="this is a defect of the method"
+        )
     return grouping
 
 
 def can_recode(claim: PrivacyRequirement, policy: Policy) -> bool:
-    """Whether recoding can make the claim true: it hides nothing that is recoded, and a monotone model survives coarser classes."""
+    """Whether recoding can make the claim true: it hides nothing that is recoded, and a monotone model survives coarser
+    classes."""
     hidden = set(claim.hide).isdisjoint(policy.quasi_identifiers)
     return claim.model.by_group().monotone and hidden and set(claim.given) <= set(policy.quasi_identifiers)
 
@@ -355,7 +384,8 @@ def refusal_of_recoding(policy: Policy) -> str:
 
 
 def problem_with_history(task: Task) -> tuple[HistoryConstraint, RecodingProblem | None]:
-    """The records that the method is asked about, and their recoding problem, in which nobody leaves their history class (I4).
+    """The records that the method is asked about, and their recoding problem, in which nobody leaves their history
+    class (I4).
 
     There is no problem when lineages that stay as they were have all the rows, or nobody else can be published.
     """
@@ -377,12 +407,12 @@ def problem_with_history(task: Task) -> tuple[HistoryConstraint, RecodingProblem
 
 
 def _least_suppressed(policy: Policy, task: Task, going: HistoryConstraint) -> RecodingProblem:
-    """The problem that leaves fewest records out: claims as stated or, with a ledger, about all that a wider claim gives.
+    """The problem that leaves fewest records out: claims as stated or, with a ledger, about all that a wider claim
+    gives.
 
-    A class that only some columns make may consist of several groups, none of which satisfies the claim by itself. A later release
-    could then leave out no group without the others. So with a ledger every group of the wider claim satisfies the narrower one,
-    where that costs nobody.
-    """
+    A class that only some columns make may consist of several groups, none of which satisfies the claim by itself. A
+    later release could then leave out no group without the others. So with a ledger every group of the wider claim
+    satisfies the narrower one, where that costs nobody."""
     given = (going.table, going.apart, going.as_before, _others(task, going), going.divisible)
     claims = tuple(replace(claim, given=_widest(claim, policy)) for claim in policy.claims)
     if task.history is None or claims == policy.claims or policy.person is not None:
@@ -392,7 +422,11 @@ def _least_suppressed(policy: Policy, task: Task, going: HistoryConstraint) -> R
         found = feasible_problem(wide, *given)
     except Infeasible:
         return feasible_problem(policy, *given)
-    return found if not found.suppressed else min(found, feasible_problem(policy, *given), key=lambda problem: problem.suppressed)
+    return (
+        found
+        if not found.suppressed
+        else min(found, feasible_problem(policy, *given), key=lambda problem: problem.suppressed)
+    )
 
 
 def _widest(claim: PrivacyRequirement, policy: Policy) -> tuple[str, ...]:
@@ -405,7 +439,9 @@ def _others(task: Task, going: HistoryConstraint) -> PersonCandidateClasses | No
     """Of people in several rows: who could be of another history class."""
     person = task.policy.person
     return (
-        None if person is None or going.tied is None else person_candidate_classes(going, persons_of_rows(task.data, person.unit))
+        None
+        if person is None or going.tied is None
+        else person_candidate_classes(going, persons_of_rows(task.data, person.unit))
     )
 
 
@@ -419,14 +455,15 @@ def feasible_problem(
 ) -> RecodingProblem:
     """The recoding problem of a policy, or `Infeasible`; `apart` are classes of records that no group may mix.
 
-    Suppression is by whole regions. When too much would be suppressed, columns that no claim speaks of help after all: they divide
-    regions into smaller ones, some of which may be saved (I3).
-    """
+    Suppression is by whole regions. When too much would be suppressed, columns that no claim speaks of help after all:
+    they divide regions into smaller ones, some of which may be saved (I3)."""
     problem = keep_classes_apart(problem_of(policy, table), apart, as_before, others, divisible)
     try:
         check_feasible(policy, problem)
     except Infeasible:
-        finer = keep_classes_apart(problem_of(policy, table, policy.quasi_identifiers), apart, as_before, others, divisible)
+        finer = keep_classes_apart(
+            problem_of(policy, table, policy.quasi_identifiers), apart, as_before, others, divisible
+        )
         if finer.suppressed >= problem.suppressed:
             raise
         check_feasible(policy, finer)
@@ -445,7 +482,9 @@ def problem_of(policy: Policy, table: Table, names: tuple[str, ...] = ()) -> Rec
         if name in names:
             domains.append(domain)
             codes.append(leaves[text.codes])
-    hidden = {name: columns for claim in binding(policy) for name, columns in claim.hidden_columns(policy.published).items()}
+    hidden = {
+        name: columns for claim in binding(policy) for name, columns in claim.hidden_columns(policy.published).items()
+    }
     texts = {name: combination_of(table, columns) for name, columns in hidden.items()}
     sensitive = tuple(Sensitive(name, text.codes, text.labels) for name, text in texts.items())
     stated = stated_requirements(policy)
@@ -459,8 +498,8 @@ def problem_of(policy: Policy, table: Table, names: tuple[str, ...] = ()) -> Rec
 def binding(policy: Policy) -> tuple[PrivacyRequirement, ...]:
     """The claims that bind this table: what hides only columns that it leaves out cannot be broken by it.
 
-    Unless it shows columns of no role that other releases may show too: then it hangs on their hidden columns, and is bound.
-    """
+    Unless it shows columns of no role that other releases may show too: then it hangs on their hidden columns, and is
+    bound."""
     loose = bool(policy.with_role("other"))
     return tuple(c for c in policy.claims if loose or not c.hide or not set(c.hide).isdisjoint(policy.published))
 
@@ -490,18 +529,22 @@ def check_feasible(policy: Policy, problem: RecodingProblem) -> None:
     if limit is not None and suppressed > limit * problem.own + 1e-9:
         share = suppressed / problem.own
         raise refuse(
-            f"{suppressed} of {problem.own} records ({share:.3%}) lie in groups that cannot satisfy the claims within the "
-            f"boundaries, and the policy allows {limit:.3%}",
-            hint=f"set utility.suppress_at_most to {np.ceil(share * 1e4) / 100:.2f}%, widen the boundaries, or lower the levels",
+            f"{suppressed} of {problem.own} records ({share:.3%}) lie in groups that cannot satisfy the claims within"
+            f" the boundaries, and the policy allows {limit:.3%}",
+            hint=(
+                f"set utility.suppress_at_most to {np.ceil(share * 1e4) / 100:.2f}%, widen the boundaries, or lower the"
+                " levels"
+            ),
         )
 
 
 def _regions_prove(policy: Policy) -> bool:
-    """Whether a region that breaks a claim as a whole breaks it with fewer records, too: then no release publishes any of them.
+    """Whether a region that breaks a claim as a whole breaks it with fewer records, too: then no release publishes any
+    of them.
 
-    So it is where claims count candidates and different values: fewer records have no more of either. Shares, entropy and
-    distances may be better among fewer records, unless nobody may be suppressed. A mean over all groups asks less of each.
-    """
+    So it is where claims count candidates and different values: fewer records have no more of either. Shares, entropy
+    and distances may be better among fewer records, unless nobody may be suppressed. A mean over all groups asks less
+    of each."""
     plain, nobody = policy.person is None and not policy.of_population, policy.utility.suppress_at_most == 0
     demands = [(claim.model.by_group() is claim.model, claim.model.demand()) for claim in policy.claims]
     return plain and all(same and (nobody or demand.only_counts) for same, demand in demands)
@@ -524,7 +567,9 @@ def _offer(policy: Policy, problem: RecodingProblem) -> str:
         return left < weaker.own and (limit is None or left <= limit * weaker.own + 1e-9)
 
     stated = stated_requirements(policy)
-    found = strongest_attainable(problem, [*stated, *(one for one in problem.requirements if one not in stated)], enough)
+    found = strongest_attainable(
+        problem, [*stated, *(one for one in problem.requirements if one not in stated)], enough
+    )
     if found is None:
         return "no single level helps: lower the levels of several claims"
     return f"{found} is the most that this data can offer, with the other claims as they are"
@@ -589,7 +634,9 @@ def _as_it_is(policy: Policy, table: Table, name: str) -> pa.Array:
         return combined_chunks(table.coded(name))
     text = table.text(name)
     domain = generalization_of(policy, name, text.labels)
-    return pa.array([domain.leaves[domain.code_of[label]] for label in text.labels], pa.string()).take(pa.array(text.codes))
+    return pa.array([domain.leaves[domain.code_of[label]] for label in text.labels], pa.string()).take(
+        pa.array(text.codes)
+    )
 
 
 def _labels(problem: RecodingProblem, grouping: Grouping) -> dict[str, tuple[pa.Array, CodeArray]]:
@@ -618,7 +665,8 @@ Enough = Callable[[RecodingProblem], bool]
 
 
 def strongest_attainable(problem: RecodingProblem, stated: Sequence[Requirement], enough: Enough) -> Model | None:
-    """The first claim that needs to be weakened in one level only, as far as it must be; None when no single level helps."""
+    """The first claim that needs to be weakened in one level only, as far as it must be; None when no single level
+    helps."""
     for place, requirement in enumerate(stated):
         for key in requirement.model.levels:
 
@@ -633,7 +681,8 @@ def strongest_attainable(problem: RecodingProblem, stated: Sequence[Requirement]
 
 
 def strongest(model: Model, key: str, holds: Callable[[Model], bool]) -> Model | None:
-    """The model with the safest level of one parameter that holds, at most as safe as it is now; None when none holds."""
+    """The model with the safest level of one parameter that holds, at most as safe as it is now; None when none
+    holds."""
     asked = getattr(model, key)
     weakest = type(asked)(1)  # one candidate, one value, every share: what any group satisfies
 
@@ -663,7 +712,8 @@ def strongest(model: Model, key: str, holds: Callable[[Model], bool]) -> Model |
 
 @dataclass(frozen=True, slots=True)
 class Pieces:
-    """`count[i]` records of row `row[i]`, with the group that each component gives them; −1 where one suppresses them."""
+    """`count[i]` records of row `row[i]`, with the group that each component gives them; −1 where one suppresses
+    them."""
 
     row: IntArray
     groups: tuple[IntArray, ...]
@@ -671,7 +721,8 @@ class Pieces:
 
 
 def overlay_components(shared: Sequence[tuple[IntArray | None, Shares]], rows: int, counts: IntArray | None) -> Pieces:
-    """The pieces of all rows, in their order; each component speaks of some rows (named first) and suppresses the others."""
+    """The pieces of all rows, in their order; each component speaks of some rows (named first) and suppresses the
+    others."""
     if len(shared) == 1 and shared[0][0] is None:  # nobody else cuts what it shares out
         return Pieces(shared[0][1].row, (shared[0][1].group,), shared[0][1].count)
     if counts is None:  # a row is one record, with one group of every component
@@ -720,7 +771,8 @@ class Component:
 
 
 def components(problem: RecodingProblem) -> list[Component]:
-    """The problem as it is when all claims speak of all its columns, else its independent parts without suppressed records."""
+    """The problem as it is when all claims speak of all its columns, else its independent parts without suppressed
+    records."""
     if problem.uniform:
         return [Component(problem)]
     rows = np.flatnonzero(~problem.out[problem.row_point.of])  # I2
@@ -743,7 +795,8 @@ def without_implied(requirements: Sequence[Requirement]) -> tuple[Requirement, .
 
 
 def _follows(one: Requirement, other: Requirement) -> bool:
-    """Whether `other` implies `one` because its outsider knows more; its classes are parts of the ones that `one` is about."""
+    """Whether `other` implies `one` because its outsider knows more; its classes are parts of the ones that `one` is
+    about."""
     more = set(one.given or ()) < set(other.given or ())
     return more and one.model.monotone and set(one.hide) <= set(other.hide) and other.model.covers(one.model)
 
@@ -778,7 +831,12 @@ _CLOSE = 1e-9
 
 
 def calibrate_weights(
-    policy: Policy, said: SampledPopulation, table: Table, shown: Mapping[str, pa.Array], rows: IntArray, randomness: Randomness
+    policy: Policy,
+    said: SampledPopulation,
+    table: Table,
+    shown: Mapping[str, pa.Array],
+    rows: IntArray,
+    randomness: Randomness,
 ) -> pa.Array:
     """The weight of every published row, as text; `shown` are the published columns, `rows` the records behind them."""
     own = read_weights(table, str(said.weight))
@@ -807,8 +865,12 @@ def _margin(policy: Policy, table: Table, column: pa.Array, name: str, own: Floa
         mine, theirs = np.array([number_of[label] for label in published.labels]), np.arange(len(text.labels))
         theirs = np.where(np.isin(theirs, mine), theirs, -1)
     if (theirs[text.codes] < 0).any():
-        what = f"{int((theirs[text.codes] < 0).sum())} record(s) have values of '{name}' that no published row stands for"
-        raise Infeasible(what, where="population.calibrate", hint="leave the column out of 'calibrate', or suppress less")
+        what = (
+            f"{int((theirs[text.codes] < 0).sum())} record(s) have values of '{name}' that no published row stands for"
+        )
+        raise Infeasible(
+            what, where="population.calibrate", hint="leave the column out of 'calibrate', or suppress less"
+        )
     totals: FloatArray = np.bincount(theirs[text.codes], weights=own).astype(np.float64)
     return mine[published.codes], totals
 
@@ -860,4 +922,6 @@ def _require_kept(weights: FloatArray, margins: Sequence[tuple[IntArray, FloatAr
         off = np.abs(np.bincount(bins, weights=weights, minlength=len(totals)) - totals)
         if (off > np.maximum(TOLERANCE * totals, said.round) + _CLOSE).any():
             what = f"rounding to {said.round:g} moves a total of '{name}' by {off.max():.3g}"
-            raise Infeasible(what, where="population.round", hint="round to a smaller step, or calibrate to fewer columns")
+            raise Infeasible(
+                what, where="population.round", hint="round to a smaller step, or calibrate to fewer columns"
+            )

@@ -3,9 +3,11 @@
 Notation
     loss          (|subset| − 1) / (|domain| − 1) of the published interval (`Domain.width`)
     ntil          height of the published interval over that of the column (`Domain.height`)
-    entropy_loss  log₂ of the number of records under the published interval: what is still unknown about a record's value
+    entropy_loss  log₂ of the number of records under the published interval: what is still unknown about a record's
+                  value
 
-The cost of a record is the weighted mean over its columns; the cost of a grouping is the mean over the records it places.
+The cost of a record is the weighted mean over its columns; the cost of a grouping is the mean over the records it
+places.
 
 >>> from sfumato.data.generalization import Ranges
 >>> problem = RecodingProblem(("age",), (Ranges(("20", "30", "60")),), (np.array([0, 1, 2, 2], dtype=np.int32),))
@@ -19,11 +21,13 @@ Pricing
 What publishing an interval costs, as integers, so that equal losses compare as equal.
 
 Notation
-    price    height of the subtree over the height of the hierarchy ([boundaries Def. 10]), or the share of the domain it covers
+    price    height of the subtree over the height of the hierarchy ([boundaries Def. 10]), or the share of the domain
+             it covers
     unit     the common denominator of all prices where it is small, else a fine grid
 
 Invariants
-    I1  Prices are multiples of 1/unit; with hierarchies of moderate height, and ranges of whole numbers, they are exact.
+    I1  Prices are multiples of 1/unit; with hierarchies of moderate height, and ranges of whole numbers, they are
+        exact.
     I2  A sum of prices over all columns and records fits a machine word.
 
 
@@ -124,7 +128,8 @@ def columns_of(problem: RecodingProblem, price: Price) -> Columns:
 
 
 def _column(domain: Generalization, price: Price, unit: int) -> tuple[IntArray, IntArray, IntArray, IntArray]:
-    """Price, parent, lo and hi of every node; of a line, the position of every leaf and three columns that are not read."""
+    """Price, parent, lo and hi of every node; of a line, the position of every leaf and three columns that are not
+    read."""
     if isinstance(domain, Hierarchy):
         last = domain.size - 1 if price == "width" else int(domain.heights[-1])
         paid = domain.hi - domain.lo - 1 if price == "width" else domain.heights

@@ -1,22 +1,27 @@
-"""A recoding method continues a history: its problem has history classes as one more column, and what it made becomes a release.
+"""A recoding method continues a history: its problem has history classes as one more column, and what it made becomes a
+release.
 
 Invariants
-    I1  Groups never cross history classes (`constrain.constraints`), so joint classes over all releases keep every claim.
+    I1  Groups never cross history classes (`constrain.constraints`), so joint classes over all releases keep every
+        claim.
     I2  Claims of earlier releases that the policy does not make anew are requirements like its own.
-    I4  Hidden columns of such a claim that this release leaves out and hangs on by others are asked about as they are remembered.
+    I4  Hidden columns of such a claim that this release leaves out and hangs on by others are asked about as they are
+        remembered.
     I3  Rows of lineages that stay as they are and rows that the method made are shuffled together.
 
 
 Looks
 -----
-Looks: groups of different history classes that are written alike, so that whoever has the newest release alone sees enough rows.
+Looks: groups of different history classes that are written alike, so that whoever has the newest release alone sees
+enough rows.
 
-Rows of a person that came later fit the cells of groups that were there before. Whoever joins all releases knows them apart; who
-has only the newest one does not, and counts them all (M). Such a group cannot take rows of other history classes in, but it can be
-written like theirs: then the rows that look alike are more, and all releases together say what they said.
+Rows of a person that came later fit the cells of groups that were there before. Whoever joins all releases knows them
+apart; who has only the newest one does not, and counts them all (M). Such a group cannot take rows of other history
+classes in, but it can be written like theirs: then the rows that look alike are more, and all releases together say
+what they said.
 
-Groups of one history class that are written alike are one joint class. So what is asked over all releases is counted again on what
-is published, and where it is broken groups of the history class are joined (`people.settled`).
+Groups of one history class that are written alike are one joint class. So what is asked over all releases is counted
+again on what is published, and where it is broken groups of the history class are joined (`people.settled`).
 
 Invariants
     I1  Groups stay what they are; only what they are published as grows.
@@ -80,7 +85,9 @@ def keep_classes_apart(
         names=(*problem.names, HISTORY),
         domains=(*problem.domains, classes_apart(int(apart.max()) + 1)),
         codes=(*problem.codes, apart.astype(np.int32)),
-        requirements=tuple(replace(one, given=(*(one.given or problem.names), HISTORY)) for one in problem.requirements),
+        requirements=tuple(
+            replace(one, given=(*(one.given or problem.names), HISTORY)) for one in problem.requirements
+        ),
         weights={**problem.weights, HISTORY: 0.0},
         undivided=whole,
         settled=(HISTORY, frozenset(() if as_before is None else as_before.tolist())),
@@ -94,14 +101,17 @@ def classes_apart(classes: int) -> Hierarchy:
 
 
 def with_standing_requirements(task: Task) -> tuple[Policy, Task]:
-    """The policy with what earlier releases promised (I2), and the task with what they told and this one does not show (I4)."""
+    """The policy with what earlier releases promised (I2), and the task with what they told and this one does not show
+    (I4)."""
     policy = task.policy
     if not task.history:
         return policy, task
     bundles = PublishedCells(task.history)
     claims = [with_reference(claim, bundles) for claim in earlier_requirements(policy, task.history)]
     told = dict[str, Column]()
-    lacking = [claim for claim in claims if claim.model.demand().sufficient and not set(claim.hide) <= set(policy.published)]
+    lacking = [
+        claim for claim in claims if claim.model.demand().sufficient and not set(claim.hide) <= set(policy.published)
+    ]
     if lacking:
         told = _told_elsewhere(bundles, policy, lacking)
         task = _remembering(task, bundles, list(told))
@@ -109,8 +119,14 @@ def with_standing_requirements(task: Task) -> tuple[Policy, Task]:
     for claim in claims:
         given = tuple(name for name in claim.given if name in known)
         hide = tuple(name for name in claim.hide if name in policy.published or name in told)
-        more += [replace(claim, given=given, hide=hide)] if given and (hide or not claim.hide) and claim.model.monotone else []
-    return (replace(policy, claims=(*policy.claims, *more), columns={**policy.columns, **told}) if more else policy), task
+        more += (
+            [replace(claim, given=given, hide=hide)]
+            if given and (hide or not claim.hide) and claim.model.monotone
+            else []
+        )
+    return (
+        replace(policy, claims=(*policy.claims, *more), columns={**policy.columns, **told}) if more else policy
+    ), task
 
 
 def _told_elsewhere(bundles: PublishedCells, policy: Policy, claims: Sequence[PrivacyRequirement]) -> dict[str, Column]:
@@ -121,10 +137,15 @@ def _told_elsewhere(bundles: PublishedCells, policy: Policy, claims: Sequence[Pr
 
 
 def _remembering(task: Task, bundles: PublishedCells, names: Sequence[str]) -> Task:
-    """The task with columns as they are remembered; of whom nothing was told has a value alone, so that nothing is asked (I4)."""
+    """The task with columns as they are remembered; of whom nothing was told has a value alone, so that nothing is
+    asked (I4)."""
     table = task.data
     keys = pa.array(list(keys_of(task.policy, table)), pa.string())
-    at = pc.fill_null(pc.index_in(keys, value_set=bundles.keys), bundles.people).to_numpy(zero_copy_only=False).astype(np.int64)
+    at = (
+        pc.fill_null(pc.index_in(keys, value_set=bundles.keys), bundles.people)
+        .to_numpy(zero_copy_only=False)
+        .astype(np.int64)
+    )
     held = table.held.drop_columns([name for name in names if name in table.names])
     for name in names:
         labels = [*bundles.values.ever(name), *(f"{SEPARATOR}{place}" for place in range(len(at)))]
@@ -142,16 +163,24 @@ def empty_release(task: Task, going: HistoryConstraint) -> Release:
 
 
 def continue_release(task: Task, release: Release, going: HistoryConstraint) -> Release:
-    """The release with the records of the task's table behind its rows, stand-ins, and lineages that stay as they were."""
+    """The release with the records of the task's table behind its rows, stand-ins, and lineages that stay as they
+    were."""
     trace = release.trace
     assert isinstance(trace, RecodedProvenance)
     behind, stand_ins = counterfeits_of(going, np.asarray(trace.rows["data"]))
     if going.lineages is not None:
         return _with_lineages(task, release, behind, going, going.lineages)
     told = any(not set(claim.hide).isdisjoint(task.policy.published) for claim in task.policy.claims)
-    if task.history is not None and told and task.policy.series.cohorts == "unknown" and release.parts["data"].counts is None:
+    if (
+        task.history is not None
+        and told
+        and task.policy.series.cohorts == "unknown"
+        and release.parts["data"].counts is None
+    ):
         first = int(PublishedCells(task.history).lineage.max(initial=-1)) + 1
-        release = replace(release, trace=(trace := replace(trace, lineage=first + _fresh_lineages(task, release, going))))
+        release = replace(
+            release, trace=(trace := replace(trace, lineage=first + _fresh_lineages(task, release, going)))
+        )
     if stand_ins is None and not going.withheld and np.array_equal(behind, trace.rows["data"]):
         return release
     suppressed = going.withheld + release.suppressed
@@ -170,7 +199,9 @@ def _counted(release: Release) -> Release:
     return replace(release, form=release.form.with_public(counterfeits=count), notes=(*release.notes, note))
 
 
-def _with_lineages(task: Task, release: Release, behind: IntArray, going: HistoryConstraint, found: RecordPlacement) -> Release:
+def _with_lineages(
+    task: Task, release: Release, behind: IntArray, going: HistoryConstraint, found: RecordPlacement
+) -> Release:
     steady, made = found.steady, release.parts["data"].table
     rows = _steady_rows(task, found, made.column_names)
     table = pa.concat_tables([made.cast(rows.schema), rows]).combine_chunks()
@@ -185,11 +216,14 @@ def _with_lineages(task: Task, release: Release, behind: IntArray, going: Histor
     trace = RecodedProvenance({"data": whose[order]}, stand_ins=stand_ins, lineage=lineage[order])
     suppressed = release.suppressed + going.withheld
     require_few_withheld(task.policy, suppressed, task.data.rows)
-    return _counted(replace(release, parts={"data": Part(table.take(pa.array(order)))}, suppressed=suppressed, trace=trace))
+    return _counted(
+        replace(release, parts={"data": Part(table.take(pa.array(order)))}, suppressed=suppressed, trace=trace)
+    )
 
 
 def _fresh_lineages(task: Task, release: Release, going: HistoryConstraint) -> IntArray:
-    """Per row that the method made the number of its class, from 0: whoever is written alike and was of one history class."""
+    """Per row that the method made the number of its class, from 0: whoever is written alike and was of one history
+    class."""
     made, steady = release.parts["data"].table, going.lineages.steady.labels if going.lineages is not None else ()
     known = known_columns([task.policy]).union(steady)
     codes = [Table(made).text(name).codes for name in made.column_names if name in known]
@@ -239,7 +273,9 @@ class MergedLabels:
         self.alone = without_history(problem, problem.group_of_record(grouping))
         self.of_cell = self.alone.cell_values[_GROUP].astype(np.int64) - 1
         cells = np.flatnonzero(self.of_cell >= 0)
-        self.looks = Grouping(cells, equivalence_classes_of([self.of_cell[cells]]).of, self.alone.row_cell.counts[cells])
+        self.looks = Grouping(
+            cells, equivalence_classes_of([self.of_cell[cells]]).of, self.alone.row_cell.counts[cells]
+        )
 
     def join(self, broken: BoolArray) -> bool:
         """Write broken looks like their cheapest neighbours; whether any was left to be joined."""
@@ -251,7 +287,9 @@ class MergedLabels:
         """The groups as they were, written as their looks (I1)."""
         look = np.zeros(self.grouping.groups, dtype=np.int64)
         look[self.of_cell[self.looks.cell]] = self.looks.group
-        written = dict(zip(self.alone.names, (cells.taken(look) for cells in self.alone.cells(self.looks)), strict=True))
+        written = dict(
+            zip(self.alone.names, (cells.taken(look) for cells in self.alone.cells(self.looks)), strict=True)
+        )
         own = dict(zip(self.problem.names, self.problem.cells(self.grouping), strict=True))
         cells: tuple[Cells, ...] = tuple(written.get(name, own[name]) for name in self.problem.names)
         return replace(self.grouping, published=cells)

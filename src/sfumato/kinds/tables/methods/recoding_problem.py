@@ -1,31 +1,40 @@
-"""The recoding problem: distinct quasi-identifier tuples with counts, what may be joined, and what every group must satisfy.
+"""The recoding problem: distinct quasi-identifier tuples with counts, what may be joined, and what every group must
+satisfy.
 
-All methods that publish one recoded table (clustering, mondrian, refined, …) start from a `RecodingProblem` and end with a
-`Grouping`. A group is published as the smallest publishable interval around it in every column, unless the grouping says otherwise.
+All methods that publish one recoded table (clustering, mondrian, refined, …) start from a `RecodingProblem` and end
+with a `Grouping`. A group is published as the smallest publishable interval around it in every column, unless the
+grouping says otherwise.
 
-A claim speaks of the columns that the outsider is given. Who knows them sees *classes*: all records whose published intervals are
-equal there. Where a claim speaks of all columns, every group must satisfy it itself. Paper: [boundaries Def. 8, 9, Properties 1-6]
+A claim speaks of the columns that the outsider is given. Who knows them sees *classes*: all records whose published
+intervals are equal there. Where a claim speaks of all columns, every group must satisfy it itself. Paper: [boundaries
+Def. 8, 9, Properties 1-6]
 
 Notation
     point     a distinct quasi-identifier tuple (leaf codes), with the number of records that have it
     cell      a distinct (point, sensitive values) combination, with its count: the smallest unit that methods move
-    region    points with the same ceilings in every column (Def. 9); by Property 1 only records of one region may share a group
-    out       regions that break a claim even in the coarsest release; by Properties 5 and 6 exactly these must be suppressed
-    coarsest  every record at its ceilings. Whatever else may be published, it may be published so: the classes of any release
-              are parts of the coarsest ones, and a monotone model survives joining. So a release exists if this one holds
+    region    points with the same ceilings in every column (Def. 9); by Property 1 only records of one region may share
+              a group
+    out       regions that break a claim even in the coarsest release; by Properties 5 and 6 exactly these must be
+              suppressed
+    coarsest  every record at its ceilings. Whatever else may be published, it may be published so: the classes of any
+              release are parts of the coarsest ones, and a monotone model survives joining. So a release exists if this
+              one holds
     uniform   all claims speak of all columns of the problem
 
 Invariants
     I1  Groups never cross regions.
-    I2  Every group, or class, satisfies every claim; `satisfied` says so for a finished grouping, by the models themselves.
+    I2  Every group, or class, satisfies every claim; `satisfied` says so for a finished grouping, by the models
+        themselves.
     I3  Intervals that a grouping brings along are publishable, contain their group and stay within the boundaries.
-    I4  Of a class that breaks a claim exactly those regions are suppressed that break it by themselves. There is one, because a
-        monotone model would survive joining; and all of them, when adding records never hurts, because none can be saved.
+    I4  Of a class that breaks a claim exactly those regions are suppressed that break it by themselves. There is one,
+        because a monotone model would survive joining; and all of them, when adding records never hurts, because none
+        can be saved.
 
 Departures
-    Properties 5 and 6 are stated for p-sensitive k-anonymity, where adding records to a group never hurts. For models on shares
-    (frequency, entropy, t-closeness) a region that fails is suppressed as a whole, or who is missing would depend on single values.
-    For t-closeness the overall distribution changes with what is suppressed: `out` is a fixed point, or one region alone.
+    Properties 5 and 6 are stated for p-sensitive k-anonymity, where adding records to a group never hurts. For models
+    on shares (frequency, entropy, t-closeness) a region that fails is suppressed as a whole, or who is missing would
+    depend on single values. For t-closeness the overall distribution changes with what is suppressed: `out` is a fixed
+    point, or one region alone.
 
 
 Claims
@@ -34,7 +43,8 @@ The claims of a recoding problem, asked about some of its groups at a time.
 
 Invariants
     I1  A verdict never depends on which other groups are asked about: where a model may compare with the whole release
-        (t-closeness), records that no group mentions are put into one group of their own, so that it sees the whole release.
+        (t-closeness), records that no group mentions are put into one group of their own, so that it sees the whole
+        release.
     I2  Claims that speak of numbers alone are one threshold, `fewest`; it is found by asking the models themselves.
 
 
@@ -81,7 +91,8 @@ class Sensitive:
 
 @dataclass(frozen=True, slots=True)
 class Requirement:
-    """A model, the sensitive columns it speaks about, and the columns that the outsider knows (none: all of the problem)."""
+    """A model, the sensitive columns it speaks about, and the columns that the outsider knows (none: all of the
+    problem)."""
 
     model: Model
     hide: tuple[str, ...] = ()
@@ -92,9 +103,9 @@ class Requirement:
 class Cells:
     """What each group is published as in one column.
 
-    Where several nodes of a hierarchy stand over the same leaves, because others of theirs do not occur, the lowest is written
-    unless a node is named: a column that is recoded as a whole shows ``30-39`` beside ``40-49`` even if nobody else is below 40.
-    """
+    Where several nodes of a hierarchy stand over the same leaves, because others of theirs do not occur, the lowest is
+    written unless a node is named: a column that is recoded as a whole shows ``30-39`` beside ``40-49`` even if nobody
+    else is below 40."""
 
     lo: IntArray
     hi: IntArray
@@ -137,7 +148,8 @@ class Grouping:
 
 @dataclass(frozen=True)
 class RecodingProblem:
-    """One recoding problem in terms of leaf codes; rows are records, or classes of records that look alike with their counts."""
+    """One recoding problem in terms of leaf codes; rows are records, or classes of records that look alike with their
+    counts."""
 
     names: tuple[str, ...]
     domains: tuple[Generalization, ...]
@@ -153,7 +165,8 @@ class RecodingProblem:
     undivided: tuple[str, frozenset[int]] | None = None
     """A column, and leaves of it of which all records are published or none, because absence is known."""
     settled: tuple[str, frozenset[int]] | None = None
-    """A column, and leaves of it whose records were arranged as well as possible before: nobody need look for better groups."""
+    """A column, and leaves of it whose records were arranged as well as possible before: nobody need look for better
+    groups."""
     whole: RecodingProblem | None = field(default=None, repr=False)
     """The problem that this is a component of, suppressed records included."""
     others: PersonCandidateClasses | None = field(default=None, repr=False)
@@ -184,7 +197,9 @@ class RecodingProblem:
     @cached_property
     def row_cell(self) -> EquivalenceClasses:
         """Which cell each row is in; cells are ordered by point."""
-        return equivalence_classes_of([self.row_point.of, *(column.codes for column in self.sensitive)], weights=self.multiplicity)
+        return equivalence_classes_of(
+            [self.row_point.of, *(column.codes for column in self.sensitive)], weights=self.multiplicity
+        )
 
     def forget(self) -> None:
         """Let go of everything that was derived from the rows; who asks again has it made anew."""
@@ -213,7 +228,9 @@ class RecodingProblem:
             lo, hi = domain.ceiling()
             if len(lo) and ((lo != lo[0]) | (hi != hi[0])).any():  # else it is the same for everybody
                 ceilings += [lo[self.points[:, column]], hi[self.points[:, column]]]
-        return equivalence_classes_of(ceilings, rows=len(self.points))  # I1: nothing but points of one of these is ever joined
+        return equivalence_classes_of(
+            ceilings, rows=len(self.points)
+        )  # I1: nothing but points of one of these is ever joined
 
     @cached_property
     def settled_regions(self) -> BoolArray:
@@ -256,8 +273,8 @@ class RecodingProblem:
         return stays
 
     def _last_resort(self) -> BoolArray:
-        """The most records of a few regions that hold when nothing else is published; models that compare with the release may
-        allow them although all regions together leave nothing."""
+        """The most records of a few regions that hold when nothing else is published; models that compare with the
+        release may allow them although all regions together leave nothing."""
         if self.uniform and not any(requirement.model.compares_release for requirement in self.requirements):
             return np.zeros(len(self.regions), dtype=np.bool_)  # every region was judged by itself
         size = np.bincount(self.regions.of, weights=self.counts, minlength=len(self.regions))
@@ -424,7 +441,10 @@ class RecodingProblem:
 
 def _extremes(codes: CodeArray, grouping: Grouping) -> tuple[IntArray, IntArray]:
     """The lowest and the highest code in each group; 0 in a group without anybody."""
-    lo, hi = np.full(grouping.groups, np.iinfo(codes.dtype).max, dtype=codes.dtype), np.full(grouping.groups, -1, dtype=codes.dtype)
+    lo, hi = (
+        np.full(grouping.groups, np.iinfo(codes.dtype).max, dtype=codes.dtype),
+        np.full(grouping.groups, -1, dtype=codes.dtype),
+    )
     np.minimum.at(lo, grouping.group, codes)
     np.maximum.at(hi, grouping.group, codes)
     return np.where(hi < 0, 0, lo).astype(np.int64), np.maximum(hi, 0).astype(np.int64)
@@ -435,7 +455,11 @@ def _publishable(domain: Generalization, cells: Cells) -> bool:
     closed = np.array_equal(lo, cells.lo) and np.array_equal(hi, cells.hi)
     if cells.node is None or not closed:
         return closed
-    return isinstance(domain, Hierarchy) and np.array_equal(domain.lo[cells.node], lo) and np.array_equal(domain.hi[cells.node], hi)
+    return (
+        isinstance(domain, Hierarchy)
+        and np.array_equal(domain.lo[cells.node], lo)
+        and np.array_equal(domain.hi[cells.node], hi)
+    )
 
 
 def _misplaced(domain: Generalization, cells: Cells, code: CodeArray) -> str:
@@ -472,7 +496,8 @@ class Claims:
         self.hidden = tuple(c.name for c in problem.sensitive if any(c.name in r.hide for r in problem.requirements))
         """The sensitive columns that some claim speaks about."""
         self.compares = not problem.uniform or not all(r.model.demand().sufficient for r in problem.requirements)
-        """Whether the verdict on a group may hang on others: not where numbers of its own are all that anybody asks for."""
+        """Whether the verdict on a group may hang on others: not where numbers of its own are all that anybody asks
+        for."""
 
     @cached_property
     def fewest(self) -> int:
@@ -503,7 +528,8 @@ class Claims:
 
     @cached_property
     def _profiles(self) -> tuple[IntArray, IntArray, IntArray]:
-        """Per cell its combination of hidden values; per combination one cell, and the records that are to be placed."""
+        """Per cell its combination of hidden values; per combination one cell, and the records that are to be
+        placed."""
         classes = equivalence_classes_of(
             [self.problem.cell_values[name] for name in self.hidden], rows=len(self.problem.cell_point)
         )
@@ -525,8 +551,8 @@ class Claims:
     def variety(self, name: str) -> tuple[int, bool]:
         """How many values of a hidden column a group needs at least, and whether they must be about equally frequent.
 
-        A guess for methods that look for groups, found by asking the models about made-up ones; (1, False) says nothing.
-        """
+        A guess for methods that look for groups, found by asking the models about made-up ones; (1, False) says
+        nothing."""
         even = [r for r in self.problem.requirements if name in r.hide]
         width = next(len(column.labels) for column in self.problem.sensitive if column.name == name)
         for kinds in range(1, width + 1):
@@ -565,15 +591,19 @@ def _holds_for(model: Model, name: str, tally: IntArray) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Shares:
-    """`count[i]` records of row `row[i]` go to group `group[i]`, −1 when suppressed; sorted by row, every record in one."""
+    """`count[i]` records of row `row[i]` go to group `group[i]`, −1 when suppressed; sorted by row, every record in
+    one."""
 
     row: IntArray
     group: IntArray
     count: IntArray
 
 
-def cross_shares(order: IntArray, starts: IntArray, group: IntArray, first: IntArray, count: IntArray, records: int) -> Shares:
-    """Rows that begin at `starts`, cut where groups begin and end; what no group takes is suppressed. In the order of the rows."""
+def cross_shares(
+    order: IntArray, starts: IntArray, group: IntArray, first: IntArray, count: IntArray, records: int
+) -> Shares:
+    """Rows that begin at `starts`, cut where groups begin and end; what no group takes is suppressed. In the order of
+    the rows."""
     last = first + count
     cuts = np.concatenate([starts, first, last])
     cuts.sort()

@@ -1,18 +1,18 @@
 """`refined`: the best of three quick methods, improved by local search while that helps or until its work is done.
 
-Starts: mondrian, a lattice sweep and, where the table has few enough distinct tuples, greedy clustering, which grows faster than
-linearly. The search stands in `local_search`. Everything it does keeps the claims and the boundaries; what it minimizes is
-the policy's own figure. How much it does is stated in seconds of one core and counted in comparisons, so that the answer does not
-depend on the machine, on who else uses it, or on how many cores work at once.
+Starts: mondrian, a lattice sweep and, where the table has few enough distinct tuples, greedy clustering, which grows
+faster than linearly. The search stands in `local_search`. Everything it does keeps the claims and the boundaries; what
+it minimizes is the policy's own figure. How much it does is stated in seconds of one core and counted in comparisons,
+so that the answer does not depend on the machine, on who else uses it, or on how many cores work at once.
 
 
 Lattice
 -------
 Lattice sweep: read all columns at coarser and coarser levels; whoever is safe at a combination of levels stays there.
 
-A level of a hierarchy is a cut at one depth; a range is cut into 1, 2, 4, … parts of about equally many records. The combinations
-of levels are visited from the least to the most costly. Points whose class satisfies the claims are fixed and leave, so
-every record gets (nearly) the cheapest uniform recoding that is safe for it.
+A level of a hierarchy is a cut at one depth; a range is cut into 1, 2, 4, … parts of about equally many records. The
+combinations of levels are visited from the least to the most costly. Points whose class satisfies the claims are fixed
+and leave, so every record gets (nearly) the cheapest uniform recoding that is safe for it.
 
 Paper: the lattice of full-domain recodings is that of Samarati (2001); regions are those of [boundaries Def. 9].
 
@@ -49,12 +49,13 @@ from sfumato.policy.policy import Policy
 from sfumato.release.method import Task
 
 PER_RECORD, FIRST, LATER = 5e-4, 45.0, 5e-5
-"""What a thorough search takes at most: so many seconds for every record until the first are spent, and a few for every further
-one. A small table is searched well in a moment, and its owner waits for it."""
+"""What a thorough search takes at most: so many seconds for every record until the first are spent, and a few for every
+further one. A small table is searched well in a moment, and its owner waits for it."""
 QUICK = 0.02
 """The share of a thorough search that a quick one does."""
 LEAST_GAIN = 0.02
-"""A balanced search ends when twice the work takes less than this share off the loss (`python -m benchmarks effort`)."""
+"""A balanced search ends when twice the work takes less than this share off the loss (`python -m benchmarks
+effort`)."""
 _LEAST = 0.05
 CLUSTERED = 40_000
 """Up to this many distinct tuples greedy clustering is one of the starts."""
@@ -109,7 +110,9 @@ class Refined(RecodingMethod):
         )
         if not counts_persons(problem):
             return found
-        costs = Costs.of(problem, objective)  # the search counts rows of people where they are, and is set right afterwards
+        costs = Costs.of(
+            problem, objective
+        )  # the search counts rows of people where they are, and is set right afterwards
         return min((enforce_person_requirements(problem, found), first[0]), key=lambda one: costs.mean(problem, one))
 
 
@@ -184,7 +187,9 @@ class _Sweep:
 
         marks = np.concatenate([column[level] for column, level in zip(self.marks, combination, strict=True)])
         region = self.problem.regions.of[left]  # I1
-        of, size = coarse_classes(self.problem.points[left], region, self.problem.counts[left], marks, self.start, self.low)
+        of, size = coarse_classes(
+            self.problem.points[left], region, self.problem.counts[left], marks, self.start, self.low
+        )
         safe = size >= self.claims.fewest
         if not self.claims.by_size and safe.any():
             safe[safe] = self.claims.hold(self._grouping(left, _renumbered(safe)[of]))
@@ -214,9 +219,13 @@ def levels_of(problem: RecodingProblem, costs: Costs) -> list[list[Level]]:
     for column, domain in enumerate(problem.domains):
         tally = np.bincount(problem.points[kept, column], problem.counts[kept], domain.size).astype(np.float64)
         readings = [_below_ceiling(domain, lo, hi) for lo, hi in _readings(domain, tally)]
-        column_levels = [Level(lo, hi, _mean(costs.column(column, *domain.close(lo, hi)), tally)) for lo, hi in readings]
+        column_levels = [
+            Level(lo, hi, _mean(costs.column(column, *domain.close(lo, hi)), tally)) for lo, hi in readings
+        ]
         column_levels.sort(key=lambda level: level.cost)
-        table.append([level for i, level in enumerate(column_levels) if i == 0 or _differs(level, column_levels[i - 1])])
+        table.append(
+            [level for i, level in enumerate(column_levels) if i == 0 or _differs(level, column_levels[i - 1])]
+        )
     return table
 
 
@@ -276,13 +285,16 @@ def _sampled(levels: list[list[Level]], most: int) -> list[tuple[int, ...]]:
     chosen = {tuple(len(column) - 1 for column in levels), tuple(0 for _ in levels)}
     for coarse in np.linspace(0.0, 1.0, most):
         raised = draw.random(len(levels)) < coarse
-        picked = [int(draw.integers(1, len(c))) if up and len(c) > 1 else 0 for c, up in zip(levels, raised, strict=True)]
+        picked = [
+            int(draw.integers(1, len(c))) if up and len(c) > 1 else 0 for c, up in zip(levels, raised, strict=True)
+        ]
         chosen.add(tuple(picked))
     return sorted(chosen)
 
 
 def _adopt(problem: RecodingProblem, claims: Claims, final: IntArray, left: IntArray) -> None:
-    """Points that were safe nowhere join groups of their region, as few as it takes: the last ones fixed cost most anyway."""
+    """Points that were safe nowhere join groups of their region, as few as it takes: the last ones fixed cost most
+    anyway."""
     for region in np.unique(problem.regions.of[left]):
         inside = np.flatnonzero((problem.regions.of == region) & ~problem.out)
         waiting = inside[final[inside] < 0]

@@ -1,39 +1,43 @@
-"""Bags of rows: people with equally many rows, recoded so that everybody's bag of published rows is that of at least k people.
+"""Bags of rows: people with equally many rows, recoded so that everybody's bag of published rows is that of at least k
+people.
 
-For every number of rows r the people who have r become the records of one recoding problem: what is constant stands there once,
-what belongs to events r times, a person's rows in the order of their values. Any search for groups then finds people whose rows,
-one beside the other, are cheap to write alike.
+For every number of rows r the people who have r become the records of one recoding problem: what is constant stands
+there once, what belongs to events r times, a person's rows in the order of their values. Any search for groups then
+finds people whose rows, one beside the other, are cheap to write alike.
 
 Notation
     bag     the published rows of a person, without their order
     slot    the place of a row in the order of a person's rows
-    gone    a row that an earlier release published and this one does not: it has no cells now, and what it told counts on
+    gone    a row that an earlier release published and this one does not: it has no cells now, and what it told counts
+            on
     kind    how many rows are published of a person, and how many are gone
     ever    the set of values of a hidden column that a person has in whichever row
 
 Guarantee
-    People of a group have equal bags. Whoever knows all rows of a person, and how many there are, cannot tell the people of a group
-    apart: each pseudonym is the person's with at most 1/k. In every slot the values satisfy the claims, and *ever*: no value is had
-    by all people of a group, none by more than the share that is asked for.
+    People of a group have equal bags. Whoever knows all rows of a person, and how many there are, cannot tell the
+    people of a group apart: each pseudonym is the person's with at most 1/k. In every slot the values satisfy the
+    claims, and *ever*: no value is had by all people of a group, none by more than the share that is asked for.
 
 Invariants
-    I1  The number of rows is known to outsiders. Where too few people have as many, or no group of them satisfies the claims, all
-        of them lose a row by chance and stand with those who have one less; whoever has none left is suppressed.
+    I1  The number of rows is known to outsiders. Where too few people have as many, or no group of them satisfies the
+        claims, all of them lose a row by chance and stand with those who have one less; whoever has none left is
+        suppressed.
     I2  What is constant is written as one cell that covers all rows of everybody in the group, also where it varies.
-    I4  Of a table of people and one of their rows, people without rows are records of a problem of their own: what is constant, and
-        whatever of claims is about numbers or about columns of people. Nothing else is said of them.
+    I4  Of a table of people and one of their rows, people without rows are records of a problem of their own: what is
+        constant, and whatever of claims is about numbers or about columns of people. Nothing else is said of them.
     I3  Groups of a problem satisfy the claims; the models themselves say so.
-    I5  Whoever was published before stands with people whose rows, one by one, had the same past, present and gone (`chains`).
+    I5  Whoever was published before stands with people whose rows, one by one, had the same past, present and gone
+        (`chains`).
 
 
 Past records
 ------------
 Records that earlier releases published, beside those of a table: whose they are, and what was shown of them.
 
-Where pseudonyms tie the rows of a person, whoever is published again stands with people whose rows had the same past, one by one
-(`history.persons`). So a row of the table has a *look*: the joint class of what was published of it. Rows that were published
-and are not in the table are *gone*; nothing is written of them now, and the values that they told still count for their people.
-"""
+Where pseudonyms tie the rows of a person, whoever is published again stands with people whose rows had the same past,
+one by one (`history.persons`). So a row of the table has a *look*: the joint class of what was published of it. Rows
+that were published and are not in the table are *gone*; nothing is written of them now, and the values that they told
+still count for their people."""
 
 from __future__ import annotations
 
@@ -69,7 +73,8 @@ Grouper = Callable[[RecodingProblem], Grouping]
 
 
 class EverHad(Model):
-    """No value that all people of a group have in some row, and none that more than a share has; never written in a policy."""
+    """No value that all people of a group have in some row, and none that more than a share has; never written in a
+    policy."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True, arbitrary_types_allowed=True)
     name: ClassVar[str] = "values that people ever have"
@@ -160,10 +165,14 @@ class RowMultisets:
         self.told_before = frozenset(past.values)
         names = dict.fromkeys(name for claim in policy.claims for name in claim.hide)
         self.hidden = {name: past.joined(table.text(name), name) for name in names}
-        keys = [np.concatenate([column.codes.astype(np.int64), np.zeros(past.gone, dtype=np.int64)]) for column in self.columns]
+        keys = [
+            np.concatenate([column.codes.astype(np.int64), np.zeros(past.gone, dtype=np.int64)])
+            for column in self.columns
+        ]
         self.part = np.where(np.arange(len(self.owner)) < table.rows, 0, 2) + self.line
         self.order = np.lexsort(np.array([*keys[::-1], self.look, self.part, self.owner]))
-        """Records person by person: rows of the table, then those that are gone, each in the order of their past and values."""
+        """Records person by person: rows of the table, then those that are gone, each in the order of their past and
+        values."""
 
     @property
     def people(self) -> int:
@@ -171,7 +180,8 @@ class RowMultisets:
         return int(self.owner.max(initial=-1)) + 1
 
     def by_kind(self, people: BoolArray, *, known: bool = False) -> dict[RowCounts, IntArray]:
-        """Some of the people, by how many rows they have: people × records; of all their rows, or of `known` ones only."""
+        """Some of the people, by how many rows they have: people × records; of all their rows, or of `known` ones
+        only."""
         order = self.order[(self.look[self.order] >= 0)] if known else self.order
         counts = np.bincount(self.owner[order] * 4 + self.part[order], minlength=4 * self.people).reshape(-1, 4)
         start = np.concatenate([[0], np.cumsum(counts.sum(axis=1))])
@@ -202,20 +212,27 @@ class RowMultisets:
         apart = equivalence_classes_of(list(self.look[records].T + 1), rows=len(records)).of
         if not names:
             leaf = apart.astype(np.int32)
-            return RecodingProblem((HISTORY,), (classes_apart(int(apart.max()) + 1),), (leaf,), tuple(hidden), tuple(asked))
-        return keep_classes_apart(RecodingProblem(tuple(names), tuple(domains), tuple(codes), tuple(hidden), tuple(asked)), apart)
+            return RecodingProblem(
+                (HISTORY,), (classes_apart(int(apart.max()) + 1),), (leaf,), tuple(hidden), tuple(asked)
+            )
+        return keep_classes_apart(
+            RecodingProblem(tuple(names), tuple(domains), tuple(codes), tuple(hidden), tuple(asked)), apart
+        )
 
     def _shown(self, kind: RowCounts) -> list[MultisetColumn]:
         """The quasi-identifiers of which something is published (I4)."""
         return [column for column in self.columns if kind.rows or (kind.line and column.name in self.own)]
 
     def _slots_of(self, name: str, kind: RowCounts) -> list[int]:
-        """The slots in which a hidden column says something: where it belongs to rows, those of people who have some (I4)."""
+        """The slots in which a hidden column says something: where it belongs to rows, those of people who have some
+        (I4)."""
         of_rows = isinstance(self.table, RelatedTable) and name not in self.own
         slots = kind.visits() if of_rows else list(range(sum(kind)))
         return slots if name in self.told_before else [slot for slot in slots if slot < kind.told]
 
-    def _ask(self, name: str, kind: RowCounts, records: IntArray, hidden: list[Sensitive], asked: list[Requirement]) -> None:
+    def _ask(
+        self, name: str, kind: RowCounts, records: IntArray, hidden: list[Sensitive], asked: list[Requirement]
+    ) -> None:
         """What is asked of a hidden column: of every slot, and of what people ever have."""
         slots, text = self._slots_of(name, kind), self.hidden[name]
         if not slots:
@@ -242,9 +259,12 @@ class RowMultisets:
         return Sensitive(column, code.ravel().astype(np.int32), tuple(map(str, range(len(sets)))))
 
     def written(self, kind: RowCounts, records: IntArray, problem: RecodingProblem, grouping: Grouping) -> WrittenRows:
-        """The records of the people who are published, with their cells (I2); what rows would say is missing in a line (I4)."""
+        """The records of the people who are published, with their cells (I2); what rows would say is missing in a line
+        (I4)."""
         if not problem.satisfied(grouping).all():  # I3
-            raise Infeasible("people with equally many rows cannot be grouped", hint="ask for less, or allow more suppression")
+            raise Infeasible(
+                "people with equally many rows cannot be grouped", hint="ask for less, or allow more suppression"
+            )
         of_person = problem.group_of_record(grouping)
         kept = np.flatnonzero(of_person >= 0)
         group, mine = of_person[kept], records[kept, : kind.told]
@@ -265,8 +285,11 @@ class RowMultisets:
             cells[column.name] = Cells(lo.ravel(), hi.ravel())
         return WrittenRows(mine.ravel(), cells)
 
-    def trimmed(self, kind: RowCounts, records: IntArray, randomness: Randomness) -> Iterator[tuple[RowCounts, IntArray]]:
-        """Everybody without one row (I1): a new one if there is one, else one whose like others lack, drawn by chance."""
+    def trimmed(
+        self, kind: RowCounts, records: IntArray, randomness: Randomness
+    ) -> Iterator[tuple[RowCounts, IntArray]]:
+        """Everybody without one row (I1): a new one if there is one, else one whose like others lack, drawn by
+        chance."""
         look = self.look[records[:, : kind.rows]]
         often = np.bincount(self.look[self.part >= 2] + 1, minlength=int(self.look.max(initial=-1)) + 2)
         rank = np.where(look < 0, -1, often[look + 1] * (len(often) + 1) + look)
@@ -295,7 +318,8 @@ def _column(policy: Policy, table: Table, name: str) -> MultisetColumn:
 
 
 def _slots(column: MultisetColumn, codes: CodeArray) -> list[CodeArray]:
-    """The codes of a column that a problem looks at: of every row, or, where it is constant, one; its ends where it varies."""
+    """The codes of a column that a problem looks at: of every row, or, where it is constant, one; its ends where it
+    varies."""
     if not column.constant:
         return [codes[:, slot] for slot in range(codes.shape[1])]
     low, high = codes.min(axis=1), codes.max(axis=1)
@@ -312,12 +336,15 @@ def require_few_suppressed(policy: Policy, suppressed: int, records: int) -> Non
     """Refuse a release that leaves out more than the policy allows."""
     limit = policy.utility.suppress_at_most
     if suppressed == records:
-        raise Infeasible("no record can be published: no people with equally many rows satisfy the claims", hint="ask for less")
+        raise Infeasible(
+            "no record can be published: no people with equally many rows satisfy the claims", hint="ask for less"
+        )
     if limit is not None and suppressed > limit * records + 1e-9:
         share = suppressed / records
         hint = f"set utility.suppress_at_most to {np.ceil(share * 1e4) / 100:.2f}%, or lower the levels"
         raise Infeasible(
-            f"{suppressed} of {records} rows ({share:.3%}) have no partner, and the policy allows {limit:.3%}", hint=hint
+            f"{suppressed} of {records} rows ({share:.3%}) have no partner, and the policy allows {limit:.3%}",
+            hint=hint,
         )
 
 
@@ -328,7 +355,8 @@ def group_multisets(
     grouper: Grouper,
     done: Callable[[float], None],
 ) -> list[WrittenRows]:
-    """The rows of some people, written so that bags are shared; whoever finds no partner loses a row and is tried again (I1)."""
+    """The rows of some people, written so that bags are shared; whoever finds no partner loses a row and is tried again
+    (I1)."""
     found, waiting = [], dict(people)
     most = max((kind.rows for kind in waiting), default=0)
     for rows in range(most, -1, -1):
@@ -355,7 +383,8 @@ class PastRecords:
     """The records that are gone, and what was shown of everything."""
 
     look: IntArray
-    """Per record of the table, then per record that is gone: what earlier releases showed of it, −1 where they showed nothing."""
+    """Per record of the table, then per record that is gone: what earlier releases showed of it, −1 where they showed
+    nothing."""
     owner: IntArray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     """The person of each record that is gone; people who are not in the table follow those who are."""
     line: BoolArray = field(default_factory=lambda: np.zeros(0, dtype=np.bool_))
@@ -403,7 +432,11 @@ def _owners(tied: HistoryLinks, policy: Policy, table: Table, gone: IntArray) ->
     """The people of records that are gone, in the numbering of the table."""
     assert policy.person is not None
     number = dict(
-        zip(persons_of_records(policy, table).to_pylist(), persons_of_rows(table, policy.person.unit).tolist(), strict=True)
+        zip(
+            persons_of_records(policy, table).to_pylist(),
+            persons_of_rows(table, policy.person.unit).tolist(),
+            strict=True,
+        )
     )
     names = tied.bundles.values.of_people(WHOSE, gone)
     return np.array([number.setdefault(name, len(number)) for name in names], dtype=np.int64)

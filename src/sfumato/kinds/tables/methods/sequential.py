@@ -120,9 +120,11 @@ from sfumato.release.past_releases import History, PastRelease, keys_of
 from sfumato.release.release import Part, Release
 
 BORROWED = 5_000
-"""Up to so many distinct tuples borrowing is one of the starts of the search; it is slower, and rarely the better above."""
+"""Up to so many distinct tuples borrowing is one of the starts of the search; it is slower, and rarely the better
+above."""
 _SEARCHED, _MANY = 2.0, 100_000
-"""Seconds of the search unless the policy says otherwise, and records above which half of them do: there it gains little more."""
+"""Seconds of the search unless the policy says otherwise, and records above which half of them do: there it gains
+little more."""
 
 
 class Sequential(RecodingMethod):
@@ -136,7 +138,9 @@ class Sequential(RecodingMethod):
     counts_people: ClassVar[bool] = False
     hides_combinations: ClassVar[bool] = False
 
-    by: Literal["class", "join"] = Field(default="class", description="class: joint equivalence classes; join: the paper's search")
+    by: Literal["class", "join"] = Field(
+        default="class", description="class: joint equivalence classes; join: the paper's search"
+    )
     growth: Literal["unifying", "separative"] = Field(
         default="unifying", description="with by: join, unifying mixes old and new records, separative keeps them apart"
     )
@@ -149,11 +153,17 @@ class Sequential(RecodingMethod):
     seconds: float | None = Field(
         default=None,
         ge=0,
-        description="with by: class, time limit of the search in seconds of one core; default: 2, above 100,000 records 1",
+        description=(
+            "with by: class, time limit of the search in seconds of one core; default: 2, above 100,000 records 1"
+        ),
     )
-    cells: bool = Field(default=True, description="specialize single cells after whole nodes; false: global recoding only")
+    cells: bool = Field(
+        default=True, description="specialize single cells after whole nodes; false: global recoding only"
+    )
     budget: float = Field(
-        default=60.0, gt=0, description="time limit in CPU seconds to search and prove a requirement over three or more releases"
+        default=60.0,
+        gt=0,
+        description="time limit in CPU seconds to search and prove a requirement over three or more releases",
     )
 
     def refusal(self, policy: Policy) -> str:
@@ -165,7 +175,10 @@ class Sequential(RecodingMethod):
         if len(policy.claims) > 1:
             return "it keeps one claim, k-linkability or k-diversity of one column"
         if not self.enforces(policy.claims[0], policy):
-            return f"it keeps k-linkability or k-diversity of one column given all quasi-identifiers, not {policy.claims[0]}"
+            return (
+                "it keeps k-linkability or k-diversity of one column given all quasi-identifiers, not"
+                f" {policy.claims[0]}"
+            )
         if policy.ledger and not policy.key:
             return "with a ledger it needs 'key:', the columns that name a record across releases"
         return ""
@@ -180,7 +193,13 @@ class Sequential(RecodingMethod):
 
     def preference(self, records: int | None) -> tuple[int, str]:
         size = "any size" if records is None else f"{records:,} records"
-        return 4, f"it continues a history by construction, at {size} in seconds, and its proof does not grow with the releases"
+        return (
+            4,
+            (
+                f"it continues a history by construction, at {size} in seconds, and its proof does not grow with the"
+                " releases"
+            ),
+        )
 
     def describe(self, policy: Policy, data: Any = None) -> list[str]:
         series = self._series(policy)
@@ -189,13 +208,22 @@ class Sequential(RecodingMethod):
         told = {"withhold": "companions are withheld", "counterfeits": "counterfeits stand in", "refuse": "refused"}
         gone = told[series.leaving] if self.by == "class" or series.leaving == "counterfeits" else told["refuse"]
         limit = series.counterfeits_at_most
-        gone += f", at most {limit:.3%} of the records" if limit is not None and series.leaving == "counterfeits" else ""
-        waits = f"; up to {series.waiting:.3%} of the records, never published so far, wait for company" if series.waiting else ""
+        gone += (
+            f", at most {limit:.3%} of the records" if limit is not None and series.leaving == "counterfeits" else ""
+        )
+        waits = (
+            f"; up to {series.waiting:.3%} of the records, never published so far, wait for company"
+            if series.waiting
+            else ""
+        )
         return [f"{growth}outsiders {known} who is in which release; people who leave: {gone}{waits}"]
 
     def _series(self, policy: Policy) -> Series:
         """What the policy says about several releases, with what this method says itself."""
-        own = {"cohorts": self.cohorts, "leaving": {"allow": "counterfeits", "refuse": "refuse", None: None}[self.counterfeits]}
+        own = {
+            "cohorts": self.cohorts,
+            "leaving": {"allow": "counterfeits", "refuse": "refuse", None: None}[self.counterfeits],
+        }
         return policy.series.model_copy(update={key: value for key, value in own.items() if value is not None})
 
     def group(self, problem: RecodingProblem, task: Task) -> Grouping:
@@ -204,7 +232,9 @@ class Sequential(RecodingMethod):
         seconds = self.seconds if self.seconds is not None else self.seconds_of_search(task.policy, usual)
         starts = [mondrian(problem, objective=objective)]
         if len(problem.points) <= BORROWED or not seconds:
-            starts.append(borrow(problem, objective=objective, progress=lambda done: task.progress(done / 2, "borrowing")))
+            starts.append(
+                borrow(problem, objective=objective, progress=lambda done: task.progress(done / 2, "borrowing"))
+            )
         if not seconds:
             return starts[-1]
         improving = lambda done: task.progress((1 + done) / 2, "improving")  # noqa: E731
@@ -273,7 +303,8 @@ def _loses_a_column(policy: Policy, weave: AlignedReleases, made: Specialized) -
 def _instead(release: Release) -> Release:
     """Joint classes that are published because the search was not proven in time."""
     return replace(
-        release, notes=(*release.notes, "the search was not proven within its budget: joint classes were formed instead")
+        release,
+        notes=(*release.notes, "the search was not proven within its budget: joint classes were formed instead"),
     )
 
 
@@ -295,7 +326,9 @@ def _translated(
         for a, b in zip(lo, hi, strict=True)
     ]
     if any(span is None for span in spans):
-        raise Infeasible(f"the groups of column '{name}' differ between cohorts", hint="give the column a hierarchy file")
+        raise Infeasible(
+            f"the groups of column '{name}' differ between cohorts", hint="give the column a hierarchy file"
+        )
     table = np.array(spans, dtype=np.int64).reshape(-1, 2)
     return table[:, 0], table[:, 1]
 
@@ -334,7 +367,9 @@ def _taxonomy(domain: object) -> Taxonomy:
     return Taxonomy.halving(domain.size)
 
 
-def _published(task: Task, people: ReleasePopulation, weave: AlignedReleases, lo: np.ndarray, hi: np.ndarray) -> Release:
+def _published(
+    task: Task, people: ReleasePopulation, weave: AlignedReleases, lo: np.ndarray, hi: np.ndarray
+) -> Release:
     """The table with its rows in an order of their own (I1)."""
     order = task.randomness.child("row order").permutation(len(people.keys))
     columns = {}
@@ -377,13 +412,18 @@ def population_of(task: Task, history: History, hidden: str, *, allow: bool) -> 
         return ReleasePopulation(keys, values, np.zeros(len(keys), dtype=np.bool_))
     if not allow:
         raise Infeasible(
-            f"{len(gone)} record(s) of earlier releases are no longer in the table; the values that vanish would tell theirs",
+            f"{len(gone)} record(s) of earlier releases are no longer in the table; the values that vanish would tell"
+            " theirs",
             where="key",
-            hint="keep them in the data, or set 'counterfeits: allow' in the method to let counterfeit rows stand in for them",
+            hint=(
+                "keep them in the data, or set 'counterfeits: allow' in the method to let counterfeit rows stand in for"
+                " them"
+            ),
         )
     if len(gone) > counterfeit_limit(policy, table.rows):
         raise Infeasible(
-            f"rows would have to stand in for {len(gone)} record(s) of earlier releases that are no longer in the table",
+            f"rows would have to stand in for {len(gone)} record(s) of earlier releases that are no longer in the"
+            " table",
             where="series.counterfeits_at_most",
             hint="allow more of them, or keep the records in the data",
         )
@@ -409,7 +449,10 @@ def _refuse_changes(history: History, keys: tuple[str, ...], values: Table) -> N
         raise Infeasible(
             f"{len(changed)} record(s) have other values than when they were published",
             where="key",
-            hint="publish the values as they were, or give a changed record a new key and allow counterfeits for the old one",
+            hint=(
+                "publish the values as they were, or give a changed record a new key and allow counterfeits for the"
+                " old one"
+            ),
         )
 
 
@@ -435,7 +478,8 @@ def _invented(gone: list[str], columns: list[str], values: Table, history: Histo
 
 
 def check_batch(history: History, people: ReleasePopulation, claim: Goal, hidden: str, tells: bool) -> None:
-    """Refuse when the records that came new since the last release with the sensitive column break the claim themselves (I3)."""
+    """Refuse when the records that came new since the last release with the sensitive column break the claim themselves
+    (I3)."""
     tellers = [past for past in history.releases if hidden in past.published]
     if not tells or not tellers:
         return
@@ -464,7 +508,9 @@ def enough(batch: Counter[str], claim: Goal) -> bool:
 # --------
 
 
-def require_together(weave: AlignedReleases, policy: Policy, lo: IntArray, hi: IntArray, level: Goal, budget: float) -> None:
+def require_together(
+    weave: AlignedReleases, policy: Policy, lo: IntArray, hi: IntArray, level: Goal, budget: float
+) -> None:
     """Refuse boxes of the new release that keep the claim in each cohort and not over all rows."""
     if level.goal == "linkability" or not (weave.sensitive_name in policy.published or _told(weave)):
         return
@@ -528,7 +574,12 @@ class AlignedReleases:
     """Earlier releases and the population in one numbering; `sensitive` is the hidden column that is judged."""
 
     def __init__(
-        self, releases: tuple[PastRelease, ...], population: ReleasePopulation, policy: Policy, sensitive: str, cohorts: bool
+        self,
+        releases: tuple[PastRelease, ...],
+        population: ReleasePopulation,
+        policy: Policy,
+        sensitive: str,
+        cohorts: bool,
     ) -> None:
         self.releases, self.population, self.policy = releases, population, policy
         self.sensitive_name = sensitive
@@ -576,7 +627,7 @@ class AlignedReleases:
         role: Role = "quasi-identifier" if "quasi-identifier" in declared else "other"
         return Attribute(name, self.domains[name].size, role)
 
-    # -- boxes ------------------------------------------------------------------------------------------------------------
+    # -- boxes ---------------------------------------------------------------------------------------------------------
 
     def earlier(self) -> list[Box]:
         """Per earlier release the boxes of all records."""
@@ -620,7 +671,9 @@ class AlignedReleases:
             if name in past.exhibit.policy.columns
             else domain
         )
-        pairs = np.array([interval_of(past.number, name, label, old, domain) for label in labels], dtype=np.int64).reshape(-1, 2)
+        pairs = np.array(
+            [interval_of(past.number, name, label, old, domain) for label in labels], dtype=np.int64
+        ).reshape(-1, 2)
         return pairs[codes, 0], pairs[codes, 1]
 
     def columns(self) -> tuple[Attribute, ...]:

@@ -4,16 +4,17 @@ Paper: [sequential Alg. 3, Eq. 7]
 
 Invariants
     I1  The board satisfies the claim (on the claim's join) before and after every step that is kept.
-    I2  Linkability is monotone: a step that breaks it breaks it for ever, for every record of the same unit, and for whatever these
-        records become in other columns. So group testing may condemn, and ends maximal: no cell can be specialized any more.
+    I2  Linkability is monotone: a step that breaks it breaks it for ever, for every record of the same unit, and for
+        whatever these records become in other columns. So group testing may condemn, and ends maximal: no cell can be
+        specialized any more.
     I3  Records of a unit are exchangeable: trying one of them again in an unchanged state gives the same answer.
 
 Departures
-    Eq. 7 divides by the loss of privacy, which is normally 0 and may be negative for diversity. A step that costs no privacy comes
-    first (ratio +∞), among those the one that gains most information; then the ratio decides. Candidates are tried from the
-    largest gain, so the first that costs nothing ends the round.
-    Diversity is not monotone: dropping a node for ever (Step 13) and skipping repeated tries are heuristics there.
-    The shrinking of buckets, which the paper omits: a tenth of the open cells, then half of that, down to one.
+    Eq. 7 divides by the loss of privacy, which is normally 0 and may be negative for diversity. A step that costs no
+    privacy comes first (ratio +∞), among those the one that gains most information; then the ratio decides. Candidates
+    are tried from the largest gain, so the first that costs nothing ends the round. Diversity is not monotone: dropping
+    a node for ever (Step 13) and skipping repeated tries are heuristics there. The shrinking of buckets, which the
+    paper omits: a tenth of the open cells, then half of that, down to one.
 
 
 Specialize
@@ -26,35 +27,40 @@ Guarantee
 Paper: [sequential Alg. 3]
 
 Invariants
-    I1  Which records of a base get which of its boxes is drawn at random: they are exchangeable, and nobody may guess the draw.
-    I2  With three and more releases the search ends when its share of the budget is spent, and so does every attempt at a proof.
-        What is left unproven is never published: the next rung of the ladder is coarser, the last needs no program, and when even
-        that one fails the release is refused.
+    I1  Which records of a base get which of its boxes is drawn at random: they are exchangeable, and nobody may guess
+        the draw.
+    I2  With three and more releases the search ends when its share of the budget is spent, and so does every attempt at
+        a proof. What is left unproven is never published: the next rung of the ladder is coarser, the last needs no
+        program, and when even that one fails the release is refused.
 
 
 Back off
 --------
-From a release that the kernel allows to one that is proven: back off cell by cell, then by whole columns, always in time.
+From a release that the kernel allows to one that is proven: back off cell by cell, then by whole columns, always in
+time.
 
 Guarantee
-    `climb_down` returns only when the exact guard has certified the board as it then stands; else it raises `Infeasible`.
+    `climb_down` returns only when the exact guard has certified the board as it then stands; else it raises
+    `Infeasible`.
 
-Paper: [sequential Thm. 3.4] (deciding the full join is NP-hard for three and more releases, so some proofs must be given up)
+Paper: [sequential Thm. 3.4] (deciding the full join is NP-hard for three and more releases, so some proofs must be
+given up)
 
 Invariants
     I1  A rung that is not certified before its deadline is left for a coarser one; nothing uncertified is returned.
     I2  Each rung has a share of the budget, and rungs are finitely many.
-    I3  Rungs of whole columns are tried without programs; only the last one, where nothing is left to give up, may use what time
-        there is.
+    I3  Rungs of whole columns are tried without programs; only the last one, where nothing is left to give up, may use
+        what time there is.
 
 
 Witness
 -------
-The exact guard for three and more releases: links that are proven by a perfect matching, and a way back when they are too few.
+The exact guard for three and more releases: links that are proven by a perfect matching, and a way back when they are
+too few.
 
 Guarantee
-    `certified` is true only if the claim holds when nothing but proven cliques is counted (linkability), or when every clique of
-    the kernel is proven or refuted (diversity). Every proof is a matching in integers.
+    `certified` is true only if the claim holds when nothing but proven cliques is counted (linkability), or when every
+    clique of the kernel is proven or refuted (diversity). Every proof is a matching in integers.
 
 Paper: [sequential Def. 3.3, Thm. 3.4]
 
@@ -62,13 +68,16 @@ Notation
     amounts   how many records each clique stands for in a perfect matching; the first one is the truth
 
 Invariants
-    I1  A clique is proven only by amounts that are non-negative integers and use every node exactly as often as it has records.
+    I1  A clique is proven only by amounts that are non-negative integers and use every node exactly as often as it has
+        records.
     I2  A clique is refuted only by a linear program that finished with optimum zero.
-    I3  Backing off generalizes: linkability cannot fall by it, and it ends at the latest when the whole release is suppressed.
-    I4  A release *follows* another one if each node of that other one is in cliques with a single node of it. It then adds nothing:
-        a matching of the other releases extends in one way, and the counts fit because the truth extends so too. When followers
-        are dropped in turn until two releases are left, every clique of the kernel is proven, because for two the kernel is exact.
-        A new release of suppressed columns follows, so this ends without any program where nothing else does.
+    I3  Backing off generalizes: linkability cannot fall by it, and it ends at the latest when the whole release is
+        suppressed.
+    I4  A release *follows* another one if each node of that other one is in cliques with a single node of it. It then
+        adds nothing: a matching of the other releases extends in one way, and the counts fit because the truth extends
+        so too. When followers are dropped in turn until two releases are left, every clique of the kernel is proven,
+        because for two the kernel is exact. A new release of suppressed columns follows, so this ends without any
+        program where nothing else does.
 """
 
 from __future__ import annotations
@@ -139,7 +148,7 @@ class Specialization:
         nodes = board.class_nodes.data[:, board.unit_class.data[: board.unit_count]]
         return float(sum((cost[nodes[i]] * counts).sum() for i, cost in enumerate(self.costs)))
 
-    # -- stage 1 ----------------------------------------------------------------------------------------------------------
+    # -- stage 1 -------------------------------------------------------------------------------------------------------
 
     def specialize_cuts(self) -> None:
         """Split whole nodes of the cuts, best ratio of information to privacy first, until none can be split."""
@@ -191,7 +200,7 @@ class Specialization:
             return float((weights > 0).sum(axis=1).min())
         return float((weights.sum(axis=1) / weights.max(axis=1)).min())
 
-    # -- stage 2 ----------------------------------------------------------------------------------------------------------
+    # -- stage 2 -------------------------------------------------------------------------------------------------------
 
     def specialize_cells(self) -> None:
         """Specialize single cells: group testing for linkability, shrinking buckets for diversity."""
@@ -337,13 +346,20 @@ class Specialized:
     lifted: int
     """Records that had to be generalized again because the exact guard said no."""
     rung: str = "cells"
-    """What was proven: the cells as searched, the cut, the cut without some columns, or nothing but suppressed columns."""
+    """What was proven: the cells as searched, the cut, the cut without some columns, or nothing but suppressed
+    columns."""
     spent: bool = False
     """Whether the search, or the proof of what it found, ended because its time was over."""
 
 
 def specialize(
-    task: SequelProblem, claim: Goal, chance: Randomness, *, measure: Measure = "loss", cells: bool = True, budget: float = 60.0
+    task: SequelProblem,
+    claim: Goal,
+    chance: Randomness,
+    *,
+    measure: Measure = "loss",
+    cells: bool = True,
+    budget: float = 60.0,
 ) -> Specialized:
     """The most special release that Algorithm 3 finds and the exact guard confirms."""
     if not (task.tells or task.told):
@@ -364,7 +380,9 @@ def specialize(
     rung = ladder.climb_down() if proof else "cells"  # I2
     lo, hi = _boxes(board, chance.child("rows"))
     spent = over or ladder.spent or rung in ("columns", "suppressed")
-    return Specialized(lo, hi, search.loss(), cut_loss, cut_level, board.checks, ladder.programs, ladder.lifted, rung, spent)
+    return Specialized(
+        lo, hi, search.loss(), cut_loss, cut_level, board.checks, ladder.programs, ladder.lifted, rung, spent
+    )
 
 
 def _impossible(claim: Goal, board: Board) -> Infeasible:
@@ -439,8 +457,8 @@ class Ladder:
         if self._certified(self.started + self.budget):
             return "suppressed"
         raise Infeasible(
-            f"the claim could not be proven for all releases together within {self.budget:g} CPU seconds, not even with all columns"
-            " of the new release suppressed",
+            f"the claim could not be proven for all releases together within {self.budget:g} CPU seconds, not even with"
+            " all columns of the new release suppressed",
             hint="allow more time (budget), publish fewer columns that earlier releases share, or lower the level",
         )
 
@@ -475,7 +493,8 @@ class Ladder:
         return done
 
     def _without_columns(self) -> bool:
-        """The cut with the cheapest set of shared columns suppressed for everybody that leaves nothing to prove (I3)."""
+        """The cut with the cheapest set of shared columns suppressed for everybody that leaves nothing to prove
+        (I3)."""
         options = []
         for columns in _sets(self.board.shared):
             self.board.restore(self.cut)
@@ -690,7 +709,8 @@ class Witness:
         return changed
 
     def _around(self, clique: int, size: int) -> IntArray:
-        """About `size` cliques: those among the nodes near this one, nearness spreading along cliques and true cliques in turn."""
+        """About `size` cliques: those among the nodes near this one, nearness spreading along cliques and true cliques
+        in turn."""
         inside = np.zeros(len(self.supply), dtype=np.bool_)
         inside[self.system[clique]] = True
         columns = np.array([clique])
@@ -706,7 +726,8 @@ class Witness:
 def collapses(cliques: IntArray) -> bool:
     """Can releases (columns) that follow another one be dropped until two are left? (I4)
 
-    >>> collapses(np.array([[0, 0, 5], [0, 1, 6], [1, 1, 6]])), collapses(np.array([[0, 0, 5], [0, 1, 6], [1, 1, 5], [1, 0, 6]]))
+    >>> collapses(np.array([[0, 0, 5], [0, 1, 6], [1, 1, 6]])), collapses(np.array([[0, 0, 5], [0, 1, 6], [1, 1, 5], [1,
+    ...     0, 6]]))
     (True, False)
     """
     left = list(range(cliques.shape[1]))
@@ -736,7 +757,8 @@ def _components(nodes: IntArray, size: int) -> IntArray:
 
 
 def back_off(board: Board, short: np.ndarray) -> int:
-    """Generalize the records around the tuples that are short by one step in every column; how many records moved (I3)."""
+    """Generalize the records around the tuples that are short by one step in every column; how many records moved
+    (I3)."""
     people = board.past.people
     quasi = [(i, m) for i, m in enumerate(board.task.columns) if m in set(board.task.quasi.tolist())]
     hit = np.zeros(board.class_count_total, dtype=np.bool_)

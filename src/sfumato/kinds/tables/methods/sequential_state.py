@@ -10,7 +10,8 @@ Notation
 Invariants
     I1  Moving records changes counters only; classes, nodes and their cliques are made once, when first needed.
     I2  A move can be taken back exactly.
-    I3  Counts decide flows, flows decide the join, the join decides the level; nothing is carried over from an earlier state.
+    I3  Counts decide flows, flows decide the join, the join decides the level; nothing is carried over from an earlier
+        state.
 
 
 Past
@@ -20,10 +21,10 @@ What never changes while a release is made: history cliques, their edges, and wh
 Paper: [sequential Alg. 2, Lemma 3.8]
 
 Invariants
-    I1  The kernel of all releases, restricted to the earlier ones, lies inside their own kernel: history cliques outside it can be
-        left out from the start.
-    I2  Known tuples that lie in the same history cliques with proportional weights and have the same leaves in the new release are
-        linked alike; one of them stands for all.
+    I1  The kernel of all releases, restricted to the earlier ones, lies inside their own kernel: history cliques
+        outside it can be left out from the start.
+    I2  Known tuples that lie in the same history cliques with proportional weights and have the same leaves in the new
+        release are linked alike; one of them stands for all.
 
 
 Sequel problem
@@ -33,9 +34,10 @@ What is asked of the next release: earlier releases, the records as they could b
 Paper: [sequential Alg. 3, input]
 
 Notation
-    target   the narrowest box each record may get in the new release: its leaves, or the whole domain where nothing is published
-    base     records that are in the same node of every earlier release and have the same target: they are exchangeable, because
-             columns that only one earlier release publishes decide nothing about links
+    target   the narrowest box each record may get in the new release: its leaves, or the whole domain where nothing is
+             published
+    base     records that are in the same node of every earlier release and have the same target: they are exchangeable,
+             because columns that only one earlier release publishes decide nothing about links
 
 Invariants
     I1  A release says nothing about columns it does not publish: their target is the whole domain.
@@ -50,7 +52,8 @@ Paper: [sequential §2.2, §5.2]
 
 Invariants
     I1  Nodes that cover the same leaves are one node: a step down always says more.
-    I2  ``path[target, d]`` is the ancestor of `target` at depth d; a step from v towards it is ``path[target, depth[v] + 1]``.
+    I2  ``path[target, d]`` is the ancestor of `target` at depth d; a step from v towards it is ``path[target, depth[v]
+        + 1]``.
 
 >>> tree = Taxonomy.of_intervals([(0, 1), (1, 2), (2, 3), (0, 2), (0, 2), (0, 3)])
 >>> len(tree), tree.step(tree.root, tree.number(1, 2)) == tree.number(0, 2)
@@ -127,7 +130,10 @@ class Board:
         self.node_count = self.class_count_total = self.unit_count = 0
         self.class_nodes = GrowingArray((len(self.trees), 64))
         self.class_value, self.class_node = GrowingArray((64,)), GrowingArray((64,))
-        self.node_box, self.node_q = GrowingArray((2, len(self.past.columns), 64)), GrowingArray((2, len(self.shared_q), 64))
+        self.node_box, self.node_q = (
+            GrowingArray((2, len(self.past.columns), 64)),
+            GrowingArray((2, len(self.shared_q), 64)),
+        )
         self.class_q = GrowingArray((2, len(self.own_q), 64))
         self.clique_start, self.clique_h, self.clique_edge = (
             GrowingArray((65,)),
@@ -157,11 +163,16 @@ class Board:
         self.place = {m: i for i, m in enumerate(self.past.columns.tolist())}
         self.value_shared = self.task.tells and self.task.sensitive in decisive
         people = self.past.people
-        self.q_shared = tuple(np.ascontiguousarray(s[:, [task.columns[i] for i in self.shared_q]]) for s in (people.lo, people.hi))
-        self.q_own = tuple(np.ascontiguousarray(s[:, [task.columns[i] for i in self.own_q]]) for s in (people.lo, people.hi))
+        self.q_shared = tuple(
+            np.ascontiguousarray(s[:, [task.columns[i] for i in self.shared_q]]) for s in (people.lo, people.hi)
+        )
+        self.q_own = tuple(
+            np.ascontiguousarray(s[:, [task.columns[i] for i in self.own_q]]) for s in (people.lo, people.hi)
+        )
 
     def _start(self) -> None:
-        """Everything suppressed that may be: one unit per base, in the class of its sensitive value, within its boundaries."""
+        """Everything suppressed that may be: one unit per base, in the class of its sensitive value, within its
+        boundaries."""
         boxes, _ = self.task.target
         target = self.task.bases[0][:, -1]
         self.target = (
@@ -185,7 +196,7 @@ class Board:
         units = self._units(np.arange(len(target)), classes)
         self.records.data[units] = self.past.records
 
-    # -- classes, nodes and units on demand (I1) --------------------------------------------------------------------------
+    # -- classes, nodes and units on demand (I1) -----------------------------------------------------------------------
 
     def _class(self, key: tuple[int, ...]) -> int:
         known = self.classes.get(key)
@@ -237,7 +248,9 @@ class Board:
         self.clique_edge.room(at + len(found))
         self.edge_left.room(int(first.max()) + len(found))
         self.clique_h.data[at : at + len(found)] = np.sort(found)
-        count = number_edges(np.sort(found), past.cliques, self.stamp, first, self.edge_left.data, self.clique_edge.data, at)
+        count = number_edges(
+            np.sort(found), past.cliques, self.stamp, first, self.edge_left.data, self.clique_edge.data, at
+        )
         self.clique_start.data[number + 1] = at + len(found)
         self.edge_start.data[:, number + 1] = first + count
 
@@ -277,7 +290,7 @@ class Board:
         keys = self.unit_base.data[: self.unit_count] * (1 << 32) + self.unit_class.data[: self.unit_count]
         place_units(*self.table, keys, 0)
 
-    # -- moves ------------------------------------------------------------------------------------------------------------
+    # -- moves ---------------------------------------------------------------------------------------------------------
 
     def steps(self, column: int, units: IntArray | slice | None = None) -> IntArray:
         """Per unit (all of them, or some) the next node towards its target in a column, −1 where it has arrived."""
@@ -330,7 +343,8 @@ class Board:
         return self._regroup(units, new)
 
     def suppress(self, columns: tuple[int, ...]) -> int:
-        """Generalize these columns (places in `task.columns`) for everybody as far as they may be; how many records changed."""
+        """Generalize these columns (places in `task.columns`) for everybody as far as they may be; how many records
+        changed."""
         units = np.flatnonzero(self.records.data[: self.unit_count])
         kinds, place = np.unique(self.unit_class.data[units], return_inverse=True)
         new = np.array([self._suppressed(int(number), columns) for number in kinds], dtype=np.int64)
@@ -359,10 +373,12 @@ class Board:
         nodes = self.class_nodes.data[:, number].tolist()
         for i, m in enumerate(self.task.columns):
             roof = self.task.ceilings.get(m)
-            nodes[i] = nodes[i] if roof is not None and roof[nodes[i]] == nodes[i] else int(self.trees[i].parent[nodes[i]])
+            nodes[i] = (
+                nodes[i] if roof is not None and roof[nodes[i]] == nodes[i] else int(self.trees[i].parent[nodes[i]])
+            )
         return self._class((*nodes, int(self.class_value.data[number])))
 
-    # -- privacy (I3) -----------------------------------------------------------------------------------------------------
+    # -- privacy (I3) --------------------------------------------------------------------------------------------------
 
     def living(self) -> tuple[IntArray, IntArray, IntArray, IntArray]:
         """(living units, records per class, living classes, living nodes)."""
@@ -405,7 +421,8 @@ class Board:
         own_lo, own_hi = (np.ascontiguousarray(side.T) for side in self.class_q.data[:, :, : self.class_count_total])
         (q_lo, q_hi), (own_q_lo, own_q_hi) = self.q_shared, self.q_own
         tally(
-            nodes, self.clique_start.data, self.clique_h.data, alive, past.value, past.item_start, past.item, past.item_weight,
+            nodes, self.clique_start.data, self.clique_h.data, alive, past.value, past.item_start, past.item,
+            past.item_weight,
             q_lo, q_hi, node_lo, node_hi, own_lo, own_hi, own_q_lo, own_q_hi,
             first, following, self.class_value.data, per_class, found,
         )  # fmt: skip
@@ -444,7 +461,11 @@ class Past:
 
     def order_by_lead(self, cliques: IntArray, lo: IntArray, hi: IntArray) -> None:
         order, self.lead, self.block = blocks(lo, hi)
-        self.cliques, self.lo, self.hi = cliques[order], np.ascontiguousarray(lo[order]), np.ascontiguousarray(hi[order])
+        self.cliques, self.lo, self.hi = (
+            cliques[order],
+            np.ascontiguousarray(lo[order]),
+            np.ascontiguousarray(hi[order]),
+        )
 
     def _values(self, task: SequelProblem) -> IntArray:
         """s of each history clique, −1 while the sensitive column is unpublished."""
@@ -506,7 +527,8 @@ def _words(signed: np.ndarray) -> list[IntArray]:
 def _holders(
     task: SequelProblem, people: Boxes, quasi: IntArray, nodes: list[tuple[Boxes, IntArray]]
 ) -> tuple[IntArray, IntArray, FloatArray]:
-    """Per earlier release and tuple, the nodes with rows that contain the tuple, and how many rows: (start, node, rows)."""
+    """Per earlier release and tuple, the nodes with rows that contain the tuple, and how many rows: (start, node,
+    rows)."""
     starts, found, weights, total = [], [], [], 0
     q_lo, q_hi = np.ascontiguousarray(people.lo[:, quasi]), np.ascontiguousarray(people.hi[:, quasi])
     for (boxes, _), (merged, node_of) in zip(task.past, nodes, strict=True):
@@ -697,7 +719,8 @@ Measure = Literal["loss", "entropy"]
 
 @dataclass(frozen=True)
 class Goal:
-    """Everybody is linked to at least k sensitive values (linkability), or to none with a larger share than 1/k (diversity)."""
+    """Everybody is linked to at least k sensitive values (linkability), or to none with a larger share than 1/k
+    (diversity)."""
 
     k: float
     goal: GoalKind = "linkability"
@@ -706,7 +729,8 @@ class Goal:
 
 @dataclass(frozen=True)
 class SequelProblem:
-    """Earlier releases, targets and taxonomies; all tables are distinct rows with the number of the row of each record."""
+    """Earlier releases, targets and taxonomies; all tables are distinct rows with the number of the row of each
+    record."""
 
     attributes: tuple[Attribute, ...]
     earlier: tuple[tuple[Boxes, IntArray], ...]
@@ -726,13 +750,20 @@ class SequelProblem:
         publish: Sequence[int],
         taxonomies: Mapping[int, Taxonomy],
     ) -> SequelProblem:
-        """From (lo, hi) boxes of records × attributes and their leaves; `publish` are the columns of the new release."""
+        """From (lo, hi) boxes of records × attributes and their leaves; `publish` are the columns of the new
+        release."""
         sizes = np.array([a.size for a in attributes], dtype=np.int64)
         lo, hi = np.zeros_like(leaves), np.broadcast_to(sizes, leaves.shape).copy()  # I1
         lo[:, list(publish)], hi[:, list(publish)] = leaves[:, list(publish)], leaves[:, list(publish)] + 1
         known, _ = Boxes.of_records(leaves, leaves + 1)
         past = tuple(Boxes.of_records(*boxes) for boxes in earlier)
-        return cls(tuple(attributes), past, Boxes.of_records(lo, hi), known, {m: taxonomies[m] for m in publish if m in taxonomies})
+        return cls(
+            tuple(attributes),
+            past,
+            Boxes.of_records(lo, hi),
+            known,
+            {m: taxonomies[m] for m in publish if m in taxonomies},
+        )
 
     @cached_property
     def sizes(self) -> IntArray:
@@ -781,7 +812,11 @@ class SequelProblem:
     def quasi(self) -> IntArray:
         """Quasi-identifiers that some release publishes."""
         says = np.any([_says(boxes, self.sizes) for boxes, _ in self.past], axis=0)
-        names = [m for m, a in enumerate(self.attributes) if a.role == "quasi-identifier" and (says[m] or m in self.taxonomies)]
+        names = [
+            m
+            for m, a in enumerate(self.attributes)
+            if a.role == "quasi-identifier" and (says[m] or m in self.taxonomies)
+        ]
         return np.array(names, dtype=np.int64)
 
     @cached_property
@@ -805,7 +840,9 @@ class SequelProblem:
     def _frequencies(self, m: int) -> IntArray:
         boxes = self.target[0]
         single = boxes.hi[:, m] - boxes.lo[:, m] == 1
-        return np.bincount(boxes.lo[single, m], weights=boxes.count[single], minlength=int(self.sizes[m])).astype(np.int64)
+        return np.bincount(boxes.lo[single, m], weights=boxes.count[single], minlength=int(self.sizes[m])).astype(
+            np.int64
+        )
 
 
 def _says(boxes: Boxes, sizes: IntArray) -> np.ndarray:

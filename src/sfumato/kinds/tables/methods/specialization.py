@@ -1,25 +1,26 @@
 """Specializing: make what is published finer, one column at a time, as long as every claim holds for its own outsider.
 
-For claims that speak of different columns. Groups are then not judged one by one: cutting a column changes the classes of every
-claim that sees it, and of no other. So all records that agree on the columns which these claims have in common are cut alike.
+For claims that speak of different columns. Groups are then not judged one by one: cutting a column changes the classes
+of every claim that sees it, and of no other. So all records that agree on the columns which these claims have in common
+are cut alike.
 
 Paper: top-down specialization is that of Fung, Wang, Yu (2005); claims with columns of their own are ours.
 
 Notation
     entry     some records of a cell that are published alike; its box is what they are published as
-    unit      of a column c: entries with equal boxes in the columns that *all* claims on c see. Every class of such a claim lies
-              within one unit, so units are cut independently of each other
+    unit      of a column c: entries with equal boxes in the columns that *all* claims on c see. Every class of such a
+              claim lies within one unit, so units are cut independently of each other
 
 Invariants
     I1  Boxes only shrink, and contain their records; what was within the boundaries stays there.
     I2  A unit is cut only when every class that comes of it satisfies its claim, the records that stay behind included.
-    I3  In the end boxes shrink to what their unit needs. Then classes can become equal, which a monotone model survives.
+    I3  In the end boxes shrink to what their unit needs. Then classes can become equal, which a monotone model
+        survives.
 
 Departures: children that are not safe stay at the parent, instead of forbidding the cut for the others.
 
-Cost: each cut is a few passes over the entries for every column; as many cuts as hierarchies are deep (ranges: log of their size),
-and more where parts stay behind.
-"""
+Cost: each cut is a few passes over the entries for every column; as many cuts as hierarchies are deep (ranges: log of
+their size), and more where parts stay behind."""
 
 from __future__ import annotations
 
@@ -79,7 +80,9 @@ class _Boxes:
         return sorted(set.intersection(*sets)) if sets else [column]
 
     def units(self, column: int) -> IntArray:
-        return equivalence_classes_of([side[:, other] for other in self.shared[column] for side in (self.lo, self.hi)]).of
+        return equivalence_classes_of(
+            [side[:, other] for other in self.shared[column] for side in (self.lo, self.hi)]
+        ).of
 
     def cuts(self, column: int) -> Iterator[Cut]:
         """The cuts of a column that are safe."""
@@ -91,7 +94,8 @@ class _Boxes:
             yield Cut(column, lo, hi, gain)
 
     def _proposals(self, column: int, units: IntArray) -> Iterator[tuple[IntArray, IntArray]]:
-        """Everybody one step finer: the child on the way to the leaf, or the half of the range around the median of the unit."""
+        """Everybody one step finer: the child on the way to the leaf, or the half of the range around the median of the
+        unit."""
         domain, code = self.problem.domains[column], self.code[:, column]
         lo, hi = self.lo[:, column], self.hi[:, column]
         if isinstance(domain, Hierarchy):
@@ -115,7 +119,8 @@ class _Boxes:
         return lo, hi
 
     def _hold(self, column: int, units: IntArray, lo: IntArray, hi: IntArray) -> BoolArray:
-        """For each entry: would its classes hold, for every claim that sees the column? Units are looked at by themselves."""
+        """For each entry: would its classes hold, for every claim that sees the column? Units are looked at by
+        themselves."""
         verdict = np.ones(len(units), dtype=np.bool_)
         for requirement, seen in zip(self.problem.requirements, self.seen, strict=True):
             if column in seen:
@@ -142,7 +147,9 @@ class _Boxes:
         """Entries with equal boxes as groups that bring their boxes along."""
         sides = [side[:, column] for column in range(self.lo.shape[1]) for side in (self.lo, self.hi)]
         alike = equivalence_classes_of(sides, rows=len(self.cell))
-        published = tuple(Cells(lo[alike.first], hi[alike.first]) for lo, hi in zip(sides[::2], sides[1::2], strict=True))
+        published = tuple(
+            Cells(lo[alike.first], hi[alike.first]) for lo, hi in zip(sides[::2], sides[1::2], strict=True)
+        )
         tidy = normalize_grouping(self.cell, alike.of, self.count)
         return Grouping(tidy.cell, tidy.group, tidy.count, published)
 

@@ -8,8 +8,8 @@ Replacing: new values for chosen columns, while everything the policy wants kept
 `pattern-walk`          numbers that move at random inside the orderings and distances that are kept (`patterns`)
 ======================  ==========================================================================================
 
-Rules fall into independent parts; each part gets the cheapest engine that is exact (`sampling`), and only what no engine covers
-goes to the constraint solver. Begin with `sampling.problem` and `sampling.sampler_selection`.
+Rules fall into independent parts; each part gets the cheapest engine that is exact (`sampling`), and only what no
+engine covers goes to the constraint solver. Begin with `sampling.problem` and `sampling.sampler_selection`.
 
 
 Databases

@@ -52,12 +52,16 @@ class Calculator:
     def __init__(self, texts: Texts, references: Sequence[References]) -> None:
         self.texts, self.references = texts, references
 
-    def column(self, definition: ColumnEquation, spell: Callable[[Scalar], str], domain: ValueDomain) -> list[str | None]:
+    def column(
+        self, definition: ColumnEquation, spell: Callable[[Scalar], str], domain: ValueDomain
+    ) -> list[str | None]:
         """The texts of a defined column, which must all lie in its domain; a copied text stays as it is written."""
         found = self._texts(definition, spell)
         different = list({text for text in found if text is not None})
         if outside := int((~domain.contains(different)).sum()) if different else 0:
-            what = f"{outside} of the values that it gives '{definition.column.name}' lie outside of the column's domain"
+            what = (
+                f"{outside} of the values that it gives '{definition.column.name}' lie outside of the column's domain"
+            )
             raise Infeasible(what, where=f'rule "{definition.rule}"', hint="widen the domain, or leave the rule out")
         return found
 
@@ -92,7 +96,9 @@ class Calculator:
                 [self.value(argument, table, own) for argument, own in zip(node.arguments, kinds, strict=True)],
             )
         if isinstance(node, Arithmetic):
-            return _mapped(_OPERATIONS[node.operator], [self.value(side, table, "number") for side in (node.left, node.right)])
+            return _mapped(
+                _OPERATIONS[node.operator], [self.value(side, table, "number") for side in (node.left, node.right)]
+            )
         if isinstance(node, Running):
             return self._running(node, table)
         assert isinstance(node, Aggregate)
@@ -108,7 +114,9 @@ class Calculator:
                 place = {key: row for row, key in enumerate(self._keys(reference.parent))}
                 rows = [place.get(key) for key in self._keys(reference.child)]
                 return [None if row is None else own[row] for row in rows]
-        raise PolicyError(f"no rule says how table {table} refers to table {column.table}", hint="add a 'references' rule")
+        raise PolicyError(
+            f"no rule says how table {table} refers to table {column.table}", hint="add a 'references' rule"
+        )
 
     def _keys(self, columns: Sequence[ColumnValue]) -> list[tuple[str | None, ...]]:
         return list(zip(*(self.texts(column) for column in columns), strict=True))
@@ -116,7 +124,9 @@ class Calculator:
     def _aggregate(self, node: Aggregate, table: str | None) -> Scalars:
         if node.function not in _FOLDS or node.where is not None:
             raise PolicyError(
-                f"'{node.function}' cannot define a column here", where="keep", hint="use sum, mean, median, min, max or count"
+                f"'{node.function}' cannot define a column here",
+                where="keep",
+                hint="use sum, mean, median, min, max or count",
             )
         inside = next(iter({column.table for column in columns_of(node)}), table)
         if not node.by:
@@ -137,12 +147,16 @@ class Calculator:
         for reference in self.references:
             if reference.child == by and reference.parent[0].table == table:
                 return self._keys(reference.parent)
-        raise PolicyError(f"'{by[0]}' does not refer to table {table}", where="keep", hint="group by the columns of a foreign key")
+        raise PolicyError(
+            f"'{by[0]}' does not refer to table {table}", where="keep", hint="group by the columns of a foreign key"
+        )
 
     def _running(self, node: Running, table: str | None) -> Scalars:
         values, along = self.value(node.argument, table, "number"), self.value(node.along, table, "number")
         keys = self._keys(node.by) if node.by else [()] * len(along)
-        order = sorted((row for row in range(len(along)) if along[row] is not None), key=lambda row: Fraction(along[row] or 0))
+        order = sorted(
+            (row for row in range(len(along)) if along[row] is not None), key=lambda row: Fraction(along[row] or 0)
+        )
         totals: dict[Any, Fraction] = defaultdict(Fraction)
         found: Scalars = [None] * len(along)
         for row in order:
@@ -161,7 +175,9 @@ def _scalar(text: str | None, kind: str) -> Scalar | None:
         return text if kind == "any" else Fraction(value)
     days = parse_timestamp(text)
     if days is None and kind in ("number", "date"):
-        raise DataError(f"a rule calculates with values that are no {kind}s", hint="change the domain of the column, or the rule")
+        raise DataError(
+            f"a rule calculates with values that are no {kind}s", hint="change the domain of the column, or the rule"
+        )
     return text if days is None or kind == "any" else days
 
 

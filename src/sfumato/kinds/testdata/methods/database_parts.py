@@ -1,9 +1,11 @@
 """The free columns of all tables as independent parts, each with the rows it is about, and an engine for each.
 
 Invariants
-    I1  Three-valued logic is monotone: a record that obeys a condition still does not break it when some of its values become null.
-        So values are drawn for every record and nulls put back afterwards; uniqueness only loses members that way.
-    I2  A total leaves nulls out. Parts with totals are made on the rows that count in them; the others obey the part's other rules.
+    I1  Three-valued logic is monotone: a record that obeys a condition still does not break it when some of its values
+        become null. So values are drawn for every record and nulls put back afterwards; uniqueness only loses members
+        that way.
+    I2  A total leaves nulls out. Parts with totals are made on the rows that count in them; the others obey the part's
+        other rules.
     I3  Records in which a kept column is null obey what the rules say about the rest (`kleene`).
 
 Whatever cannot be split like this is refused before anything is drawn.
@@ -41,8 +43,8 @@ Kleene
 ------
 Conditions over records in which some columns are null, as plain conditions over the others.
 
-In three-valued logic a comparison with a null is unknown. `may_hold` is the condition under which the whole is not false (a check
-constraint is satisfied), `must_hold` the one under which it is true (a WHERE clause takes the record).
+In three-valued logic a comparison with a null is unknown. `may_hold` is the condition under which the whole is not
+false (a check constraint is satisfied), `must_hold` the one under which it is true (a WHERE clause takes the record).
 
 >>> from sfumato.policy.constraint_language import parse
 >>> rule = parse("a > 1 and b > 2").body
@@ -129,7 +131,9 @@ class FreeColumns:
 
     def _concerns(self, rule: IntegrityRule) -> bool:
         new = set(self.bound.free)
-        return isinstance(rule.body, References) or any(column in new for column in columns_of(rule) if not column.original)
+        return isinstance(rule.body, References) or any(
+            column in new for column in columns_of(rule) if not column.original
+        )
 
     def _numbering(self, column: ColumnValue) -> Levels:
         domain = self.bound.free[column]
@@ -140,20 +144,26 @@ class FreeColumns:
             domain = Values(tuple(sorted(values)) or ("",))
         return numbering(domain, self.bound.facts(column), str(column))
 
-    # ---- problems --------------------------------------------------------------------------------------------------------
+    # ---- problems ----------------------------------------------------------------------------------------------------
 
     def _sources(
         self, rows: dict[str, IntArray] | None, columns: list[ColumnValue], *, originals: bool = True
     ) -> dict[str | None, SampledTable]:
         """The tables as the samplers see them, with the columns that the rules mention."""
-        mentioned = {ColumnValue(c.name, c.table) for rule in self.rules for c in columns_of(rule)} if originals else set()
+        mentioned = (
+            {ColumnValue(c.name, c.table) for rule in self.rules for c in columns_of(rule)} if originals else set()
+        )
         found: dict[str | None, SampledTable] = {}
         for table in self.data.tables:
             own = None if rows is None else rows.get(table)
             count = self.data.count(table) if own is None else len(own)
             replaced = {c.name: self.levels[c] for c in columns if c.table == table}
             texts = TextsOf(self.data, {c.name: c for c in mentioned if c.table == table}, own)
-            weights = {c.name: self._weights(c, own) for c in columns if c.table == table and self._learns(c)} if originals else {}
+            weights = (
+                {c.name: self._weights(c, own) for c in columns if c.table == table and self._learns(c)}
+                if originals
+                else {}
+            )
             found[table] = SampledTable(count, replaced, texts, weights)
         return found
 
@@ -170,7 +180,7 @@ class FreeColumns:
                 found[code] += count
         return found
 
-    # ---- segments --------------------------------------------------------------------------------------------------------
+    # ---- segments ----------------------------------------------------------------------------------------------------
 
     def _segments(self, part: RulePart) -> Iterator[Segment]:
         tables = list(dict.fromkeys(str(column.table) for column in part.columns))
@@ -214,7 +224,10 @@ class FreeColumns:
             for column in columns_of(clause.body):
                 kept = column.original or column not in self.bound.free
                 if kept and self.data.has_missing(column):
-                    what = f"the rule \"{clause.rule}\" mentions '{column}', which has nulls, beside a rule about whole columns"
+                    what = (
+                        f"the rule \"{clause.rule}\" mentions '{column}', which has nulls, beside a rule about whole"
+                        " columns"
+                    )
                     raise PolicyError(what, where="keep", hint="state one of the two rules only")
 
     def _counted(self, part: RulePart, counted: list[Clause], everything: dict[str, IntArray]) -> Iterator[Segment]:
@@ -253,10 +266,12 @@ class FreeColumns:
         if any((mask != found[0]).any() for mask in found):
             named = '", "'.join(dict.fromkeys(str(clause.rule) for clause in counted))
             what = f"totals over columns of '{table}' whose nulls differ cannot be kept together: \"{named}\""
-            raise PolicyError(what, where="keep", hint="keep a total per column, or publish one of the columns as it is")
+            raise PolicyError(
+                what, where="keep", hint="keep a total per column, or publish one of the columns as it is"
+            )
         return found[0]
 
-    # ---- engines -----------------------------------------------------------------------------------------------------------
+    # ---- engines -----------------------------------------------------------------------------------------------------
 
     def _segment(self, part: RulePart, rows: dict[str, IntArray]) -> Segment:
         problem = SamplingProblem(self._sources(rows, list(part.columns)), self.rules)
@@ -284,7 +299,8 @@ def crossing_clauses(rule: IntegrityRule) -> list[Clause]:
 
 
 def _tested_for_null(part: RulePart) -> list[ColumnValue]:
-    """Columns, new ones too, of which a rule asks whether they are null; nulls stay where they are, so that is known."""
+    """Columns, new ones too, of which a rule asks whether they are null; nulls stay where they are, so that is
+    known."""
     nodes = [node for clause in part.clauses for node in clause.body.walk()]
     return [ColumnValue(node.value.name, node.value.table) for node in nodes if isinstance(node, IsNull)]
 
@@ -315,7 +331,11 @@ def place_values(columns: dict[ColumnValue, pa.Array], segment: Segment, drawn: 
 
 
 def draw_segments(
-    columns: dict[ColumnValue, pa.Array], free: FreeColumns, random: Randomness, progress: Progress, patience: SolverBudget | None
+    columns: dict[ColumnValue, pa.Array],
+    free: FreeColumns,
+    random: Randomness,
+    progress: Progress,
+    patience: SolverBudget | None,
 ) -> None:
     """All free columns, one segment after the other; solver blocks tell how far they are."""
     count = len(free.segments)
@@ -348,7 +368,10 @@ class Selected:
     """Some rows of every table of a database, in their original order."""
 
     def __init__(
-        self, database: Database, rows: dict[str, IntArray] | None = None, emptied: Mapping[ColumnValue, str | None] | None = None
+        self,
+        database: Database,
+        rows: dict[str, IntArray] | None = None,
+        emptied: Mapping[ColumnValue, str | None] | None = None,
     ) -> None:
         self.database, self.emptied = database, emptied or {}
         self.chosen = rows
@@ -367,7 +390,9 @@ class Selected:
         """The original values, nulls included; of an emptied column what stands there instead."""
         key = ColumnValue(column.name, column.table)
         if key in self.emptied and key not in self._taken:
-            self._taken[key] = map_column(pa.repeat(pa.scalar(self.emptied[key], pa.string()), self.count(str(column.table))))
+            self._taken[key] = map_column(
+                pa.repeat(pa.scalar(self.emptied[key], pa.string()), self.count(str(column.table)))
+            )
         if key not in self._taken:
             table = self.database.tables[str(column.table)]
             cells = table.column(column.name)
@@ -377,7 +402,9 @@ class Selected:
 
     def missing(self, column: ColumnValue) -> BoolArray:
         """Rows without a value: null, or an empty text, which is the same to rules."""
-        found: BoolArray = np.asarray(pc.fill_null(self._empty(column), True).to_numpy(zero_copy_only=False), dtype=bool)
+        found: BoolArray = np.asarray(
+            pc.fill_null(self._empty(column), True).to_numpy(zero_copy_only=False), dtype=bool
+        )
         return found
 
     def has_missing(self, column: ColumnValue) -> bool:
@@ -423,14 +450,18 @@ class TextsOf(Mapping[str, Any]):
 _SHARE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*%\s*")
 
 
-def subset(database: Database, wanted: dict[str, str], kinds: dict[str, str | None], random: Randomness) -> dict[str, IntArray]:
+def subset(
+    database: Database, wanted: dict[str, str], kinds: dict[str, str | None], random: Randomness
+) -> dict[str, IntArray]:
     """The rows of every table that are kept."""
     drawing = _Subset(database, wanted, kinds, random)
     return {name: np.flatnonzero(mask).astype(np.int64) for name, mask in drawing.kept().items()}
 
 
 class _Subset:
-    def __init__(self, database: Database, wanted: dict[str, str], kinds: dict[str, str | None], random: Randomness) -> None:
+    def __init__(
+        self, database: Database, wanted: dict[str, str], kinds: dict[str, str | None], random: Randomness
+    ) -> None:
         self.database, self.wanted, self.kinds, self.random = database, wanted, kinds, random
         self.keys = [_Reference(database, key) for key in database.schema.foreign_keys]
         for name in wanted:
@@ -491,7 +522,9 @@ class _Subset:
         if share is None:
             found = self._where(table)
             if not found.any():
-                raise Infeasible(f"no row of '{table}' is in the subset", where=f"data.subset.{table}", hint="widen the condition")
+                raise Infeasible(
+                    f"no row of '{table}' is in the subset", where=f"data.subset.{table}", hint="widen the condition"
+                )
             return found
         rows = np.flatnonzero(candidates)
         take = math.ceil(len(rows) * min(float(share[1]), 100.0) / 100)
@@ -502,8 +535,12 @@ class _Subset:
     def _where(self, table: str) -> BoolArray:
         own = {c.name: self.kinds.get(f"{table}.{c.name}") for c in self.database.schema.table(table).columns}
         condition = bind(parse(self.wanted[table], own), own).body
-        if not isinstance(condition, Condition) or any(isinstance(node, (Aggregate, Cell)) for node in condition.walk()):
-            raise PolicyError("a subset is a condition on single rows, or a share", where=f"data.subset.{table}", hint="like 5%")
+        if not isinstance(condition, Condition) or any(
+            isinstance(node, (Aggregate, Cell)) for node in condition.walk()
+        ):
+            raise PolicyError(
+                "a subset is a condition on single rows, or a share", where=f"data.subset.{table}", hint="like 5%"
+            )
         data = Selected(self.database)
         names = {column: ColumnValue(column.name, table) for column in columns_of(condition)}
         found = np.zeros(data.count(table), dtype=bool)
@@ -524,7 +561,9 @@ class _Reference:
     def __init__(self, database: Database, key: ForeignKey) -> None:
         self.child, self.parent = key.table, key.parent
         child, parent = database.tables[key.table], database.tables[key.parent]
-        place = parent_rows([child.column(name) for name in key.columns], [parent.column(name) for name in key.parent_columns])
+        place = parent_rows(
+            [child.column(name) for name in key.columns], [parent.column(name) for name in key.parent_columns]
+        )
         self.dangling: BoolArray = place < 0
         self.rows: IntArray = np.where(place < 0, 0, place)
 
@@ -547,7 +586,9 @@ def parent_rows(child: list[pa.ChunkedArray], parent: list[pa.ChunkedArray]) -> 
     return np.where(unknown, -1, place[label])
 
 
-def null_patterns(data: Selected, columns: list[ColumnValue], table: str) -> list[tuple[frozenset[ColumnValue], IntArray]]:
+def null_patterns(
+    data: Selected, columns: list[ColumnValue], table: str
+) -> list[tuple[frozenset[ColumnValue], IntArray]]:
     """The rows of a table by which of the columns are null."""
     nullable = [column for column in columns if data.has_missing(column)]
     if not nullable:
@@ -555,7 +596,10 @@ def null_patterns(data: Selected, columns: list[ColumnValue], table: str) -> lis
     masks = np.stack([data.missing(column) for column in nullable], axis=1)
     patterns, label = np.unique(masks, axis=0, return_inverse=True)
     return [
-        (frozenset(c for c, gone in zip(nullable, pattern, strict=True) if gone), np.flatnonzero(label.ravel() == place))
+        (
+            frozenset(c for c, gone in zip(nullable, pattern, strict=True) if gone),
+            np.flatnonzero(label.ravel() == place),
+        )
         for place, pattern in enumerate(patterns.tolist())
     ]
 
@@ -626,8 +670,12 @@ def _shortened(found: Composed, length: int, where: str) -> Composed:
         widest = limits.index(max(limits))
         limits[widest] -= 1
         if limits[widest] < 1:
-            raise PolicyError(f"no fake value fits into {length} characters", where=f"domain of '{where}'", hint="use a pattern")
+            raise PolicyError(
+                f"no fake value fits into {length} characters", where=f"domain of '{where}'", hint="use a pattern"
+            )
     pieces = [[text for text in piece if len(text) <= limit] for piece, limit in zip(found.pieces, limits, strict=True)]
     if not all(pieces):
-        raise PolicyError(f"no fake value fits into {length} characters", where=f"domain of '{where}'", hint="use a pattern")
+        raise PolicyError(
+            f"no fake value fits into {length} characters", where=f"domain of '{where}'", hint="use a pattern"
+        )
     return Composed(pieces, found.join)

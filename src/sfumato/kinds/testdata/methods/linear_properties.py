@@ -218,7 +218,8 @@ class RuleSheet:
         return runs(self.records, rule.partition)
 
     def _widened(self, inside: KeptPattern, name: str, rule: IntegrityRule, chance: Randomness) -> KeptPattern:
-        """The pattern of a column with the localities between its partitions that the rule wants, if the data has as many."""
+        """The pattern of a column with the localities between its partitions that the rule wants, if the data has as
+        many."""
         assert isinstance(rule.body, Localities)
         wanted = rule.body.across
         if not wanted:
@@ -231,14 +232,17 @@ class RuleSheet:
         return inside.and_also(found)
 
     def _with_distances(self, kept: KeptPattern, name: str, rule: IntegrityRule, chance: Randomness) -> KeptPattern:
-        """The pattern of a column with as many comparisons of two distances as the rule wants, if the data has twice as many."""
+        """The pattern of a column with as many comparisons of two distances as the rule wants, if the data has twice as
+        many."""
         assert isinstance(rule.body, Localities)
         wanted = rule.body.distances
         if not wanted:
             return kept
         if 2 * wanted > count_possible_quads(kept.edges):
             hint = "ask for fewer, or for larger partitions; each takes four different values of a partition"
-            raise DataError(f"the data has too few distances in '{name}' to compare {wanted}", where=f"keep: {rule}", hint=hint)
+            raise DataError(
+                f"the data has too few distances in '{name}' to compare {wanted}", where=f"keep: {rule}", hint=hint
+            )
         by_point = np.empty(int(kept.edges[-1]), np.int64)
         by_point[kept.points] = self.replaced[name].levels
         return kept.and_order(sample_quads(by_point, kept.edges, wanted, chance))
@@ -283,7 +287,9 @@ def _post_pattern(space: PropertySheet, pattern: KeptPattern, first: int, name: 
         f"localities of {name}",
     )
     row, weight = np.repeat(np.arange(len(pattern.quads)), 4), np.tile([1, -1, -1, 1], len(pattern.quads))
-    space.add(row, pattern.quads.ravel() + first, weight, np.zeros(len(pattern.quads), np.int64), f"distances of {name}")
+    space.add(
+        row, pattern.quads.ravel() + first, weight, np.zeros(len(pattern.quads), np.int64), f"distances of {name}"
+    )
     space.add_order(pattern.order + first, f"localities of {name}")
 
 
@@ -441,7 +447,8 @@ def _refused(rule: IntegrityRule, why: str) -> PolicyError:
 
 @dataclass(frozen=True, slots=True)
 class KeptPattern:
-    """What a column keeps: `points[record]`, sampled `triples` (i, j, k, side) and `order` pairs (lower, upper) over points."""
+    """What a column keeps: `points[record]`, sampled `triples` (i, j, k, side) and `order` pairs (lower, upper) over
+    points."""
 
     points: IntArray
     triples: IntArray
@@ -466,7 +473,10 @@ class KeptPattern:
 def localities(values: IntArray, home: IntArray, sample: float, chance: Randomness) -> KeptPattern:
     """The pattern of a column; `home` is the partition of every record, numbered without gaps."""
     points = points_of(values, home)
-    by_point, partition = np.empty(points.max(initial=-1) + 1, np.float64), np.empty(points.max(initial=-1) + 1, np.int64)
+    by_point, partition = (
+        np.empty(points.max(initial=-1) + 1, np.float64),
+        np.empty(points.max(initial=-1) + 1, np.int64),
+    )
     by_point[points], partition[points] = values, home
     edges = np.searchsorted(partition, np.arange(home.max(initial=-1) + 2))
     complete = sample >= 1.0
@@ -517,7 +527,9 @@ def _order(triples: IntArray) -> IntArray:
     from sfumato.kinds.testdata.methods.kernels.pattern_walk import WIDE
 
     i, j, k, side = triples.T
-    pairs: IntArray = np.unique(np.column_stack([np.where(side == WIDE, j, i), np.where(side == WIDE, k, j)]), axis=0)  # I1
+    pairs: IntArray = np.unique(
+        np.column_stack([np.where(side == WIDE, j, i), np.where(side == WIDE, k, j)]), axis=0
+    )  # I1
     return pairs
 
 
@@ -539,13 +551,15 @@ def classes_of(columns: Sequence[IntArray], records: int) -> IntArray:
 def neighbourhoods(columns: Sequence[IntArray], fewest: int) -> IntArray:
     """Partitions of at least so many records and fewer than twice as many, near each other in all columns at once.
 
-    The records are cut across the column in which they are spread widest, beside its spread in the whole table, at the widest gap
-    between its quarters, as long as both sides are large enough.
+    The records are cut across the column in which they are spread widest, beside its spread in the whole table, at the
+    widest gap between its quarters, as long as both sides are large enough.
 
     >>> neighbourhoods([np.array([1, 90, 2, 91]), np.array([5, 5, 6, 6])], 2).tolist()
     [0, 1, 0, 1]
     """
-    points = np.column_stack([values / (float(values.std()) or 1.0) for values in columns]) if columns else np.empty((0, 0))
+    points = (
+        np.column_stack([values / (float(values.std()) or 1.0) for values in columns]) if columns else np.empty((0, 0))
+    )
     home, waiting, count = np.zeros(len(points), np.int64), [np.arange(len(points))], 0
     while waiting:
         rows = waiting.pop()
@@ -569,8 +583,11 @@ LARGEST = 1 << 62
 """The most triples whose ranks fit a word."""
 
 
-def crossing_localities(inside: KeptPattern, values: IntArray, count: int, chance: Randomness, *, loose: bool = False) -> IntArray:
-    """Rows (i, j, k, side) of `count` different localities between the partitions of `inside`, or of all when there are fewer."""
+def crossing_localities(
+    inside: KeptPattern, values: IntArray, count: int, chance: Randomness, *, loose: bool = False
+) -> IntArray:
+    """Rows (i, j, k, side) of `count` different localities between the partitions of `inside`, or of all when there are
+    fewer."""
     from sfumato.kinds.testdata.methods.kernels.pattern_walk import NARROW, WIDE
 
     by_point = np.empty(int(inside.edges[-1]) if values.size else 0, np.int64)
@@ -604,9 +621,8 @@ def middles(by_point: IntArray, home: IntArray, edges: IntArray, *, loose: bool 
 def _around(by_point: IntArray, own_below: IntArray, own_above: IntArray) -> IntArray:
     """For every point, the pairs of one partition with a smaller and a larger value, over all partitions.
 
-    Upwards through the values, a point that is reached stops being a partner of those below it in its partition; once it is
-    passed, it is one for those above.
-    """
+    Upwards through the values, a point that is reached stops being a partner of those below it in its partition; once
+    it is passed, it is one for those above."""
     order = np.argsort(by_point, kind="stable")
     ranked = by_point[order]
     reached, passed = np.cumsum(own_below[order]), np.cumsum(own_above[order])
@@ -654,7 +670,8 @@ def count_possible_quads(edges: IntArray) -> int:
 
 
 def sample_quads(by_point: IntArray, edges: IntArray, count: int, chance: Randomness) -> IntArray:
-    """Rows (a, b, c, d) of `count` different quads inside partitions; `by_point` are the values, ascending in each partition."""
+    """Rows (a, b, c, d) of `count` different quads inside partitions; `by_point` are the values, ascending in each
+    partition."""
     sizes = np.diff(edges)
     ways = np.array([comb(int(size), 4) for size in sizes], dtype=np.float64)
     ends = np.cumsum(ways) / max(ways.sum(), 1)
@@ -663,7 +680,9 @@ def sample_quads(by_point: IntArray, edges: IntArray, count: int, chance: Random
     while len(drawn) < count:  # I2
         source = chance.child(turn)
         home = np.minimum(np.searchsorted(ends, source.child("home").uniform(2 * count), side="right"), len(sizes) - 1)
-        places = np.floor(source.child("points").uniform(8 * count).reshape(-1, 4) * sizes[home][:, None]).astype(np.int64)
+        places = np.floor(source.child("points").uniform(8 * count).reshape(-1, 4) * sizes[home][:, None]).astype(
+            np.int64
+        )
         pairing = source.child("pairing").integers(3, 2 * count)
         for own, four, way in zip(home.tolist(), np.sort(places, axis=1), pairing.tolist(), strict=True):
             if len(drawn) < count and len(set(four.tolist())) == 4:

@@ -1,28 +1,29 @@
 """`obfuscation`: new data in which every rule is still true, for testing and teaching.
 
 Guarantee
-    Every rule under `keep` holds in the output. Parts made by a direct engine are blind to the values they replace, so their
-    release tells nothing about anybody beyond rules, domains and the number of records (zero knowledge); the certificate says
-    for each part how it was made, whether uniformly, and whether the original was read.
+    Every rule under `keep` holds in the output. Parts made by a direct engine are blind to the values they replace, so
+    their release tells nothing about anybody beyond rules, domains and the number of records (zero knowledge); the
+    certificate says for each part how it was made, whether uniformly, and whether the original was read.
 
-Paper: [obfuscation §3-5]. The rule graph cuts the table into parts (Stage 1.1), each goes to the cheapest exact engine; what none
-covers goes to a constraint solver in blocks (Algorithms 1 and 2: LM, LM*, IG).
+Paper: [obfuscation §3-5]. The rule graph cuts the table into parts (Stage 1.1), each goes to the cheapest exact engine;
+what none covers goes to a constraint solver in blocks (Algorithms 1 and 2: LM, LM*, IG).
 
 Invariants
     I1  A part's randomness depends on the seed and its columns only: the number of jobs does not change the answer.
     I2  Published rows are in random order; the private trace knows which original record stands behind each.
 
 Departures
-    The paper gives every part to a solver and assumes that all its solutions are equally likely, which no solver grants. Here
-    the solver is the last resort. LM and LM* with blocks of one record would publish what rules bind unchanged; they are refused.
+    The paper gives every part to a solver and assumes that all its solutions are equally likely, which no solver
+    grants. Here the solver is the last resort. LM and LM* with blocks of one record would publish what rules bind
+    unchanged; they are refused.
 
 
 One table
 ---------
 A single table with missing values or computed columns, made as a database of one table is made.
 
-Missing values stay where they are, unless a column's domain says `nulls: drawn`; rules over them are neither kept nor broken.
-"""
+Missing values stay where they are, unless a column's domain says `nulls: drawn`; rules over them are neither kept nor
+broken."""
 
 from __future__ import annotations
 
@@ -40,7 +41,13 @@ from sfumato.data.database import ColumnFacts, Database, Schema, TableFacts
 from sfumato.data.table import Table, TextColumn
 from sfumato.kinds.testdata.form import Replaced, ReplacedPart
 from sfumato.kinds.testdata.methods.computed_columns import Calculator, has_dates, value_formatter
-from sfumato.kinds.testdata.methods.database_parts import FreeColumns, Segment, Selected, draw_segments, forecast_solver_time
+from sfumato.kinds.testdata.methods.database_parts import (
+    FreeColumns,
+    Segment,
+    Selected,
+    draw_segments,
+    forecast_solver_time,
+)
 from sfumato.kinds.testdata.methods.sampling.block_division import solver_budget
 from sfumato.kinds.testdata.methods.sampling.column_values import Levels, Listed, Steps, levels
 from sfumato.kinds.testdata.methods.sampling.problem import SampledTable, SamplingProblem, WholeTable
@@ -71,11 +78,14 @@ class Obfuscation(Method):
     keeps_rules: ClassVar[bool] = True
     remembers: ClassVar[bool] = True
 
-    heuristic: Literal["LM", "LM*", "IG"] = Field(default="LM*", description="order of the solver blocks: LM, LM* or IG")
+    heuristic: Literal["LM", "LM*", "IG"] = Field(
+        default="LM*", description="order of the solver blocks: LM, LM* or IG"
+    )
     block: int = Field(default=200, ge=1, description="records per block for parts that need the solver")
     minutes: float = Field(default=30, gt=0, description="time limit of the solver per run; the next run continues")
     engine: Literal["direct", "blocks"] = Field(
-        default="direct", description="direct: exact samplers where they exist; blocks: the paper's solver blocks everywhere"
+        default="direct",
+        description="direct: exact samplers where they exist; blocks: the paper's solver blocks everywhere",
     )
 
     variety: Literal["order", "cells", "hint"] = Field(
@@ -94,7 +104,10 @@ class Obfuscation(Method):
             if isinstance(rule.body, References):
                 return f'"{rule}" speaks about several tables'
         if self.block == 1 and self.heuristic != "IG":
-            return f"{self.heuristic} with blocks of one record leaves values that rules bind as they were; take at least 2"
+            return (
+                f"{self.heuristic} with blocks of one record leaves values that rules bind as they were; take at"
+                " least 2"
+            )
         hidden = [claim for claim in policy.claims if not self.enforces(claim, policy)]
         return f"it replaces values and cannot keep {hidden[0]}" if hidden else ""
 
@@ -108,9 +121,14 @@ class Obfuscation(Method):
         rules = [rule for rule in integrity_rules(policy) if any(column.original for column in columns_of(rule))]
         if rules:
             return f'the rule "{rules[0]}" looks at the original, and such releases are not judged together; {_ALONE}'
-        learned = [name for name in replacements_of(policy) if value_domains.draws_by_frequency(policy.columns[name].domain)]
+        learned = [
+            name for name in replacements_of(policy) if value_domains.draws_by_frequency(policy.columns[name].domain)
+        ]
         if learned:
-            return f"frequencies of '{learned[0]}' are learned from the original; such releases are not judged together; {_ALONE}"
+            return (
+                f"frequencies of '{learned[0]}' are learned from the original; such releases are not judged together;"
+                f" {_ALONE}"
+            )
         if self.engine == "blocks" and self.heuristic != "IG":
             return f"{self.heuristic} looks at the original, and such releases are not judged together; {_ALONE}"
         return super().unremembered(policy)
@@ -126,8 +144,12 @@ class Obfuscation(Method):
         gaps = [name for name in policy.with_role("replaced") if sparse and "" in data.text(name).labels]
         kept = [name for name in gaps if not value_domains.replaces_missing(policy.columns[name].domain)]
         if kept:
-            what = f"missing values of '{kept[0]}' stay where they were, and whoever joins releases knows people by them"
-            raise Infeasible(what, where=policy.document.where("columns", kept[0]), hint=f"say 'nulls: drawn', or {_ALONE}")
+            what = (
+                f"missing values of '{kept[0]}' stay where they were, and whoever joins releases knows people by them"
+            )
+            raise Infeasible(
+                what, where=policy.document.where("columns", kept[0]), hint=f"say 'nulls: drawn', or {_ALONE}"
+            )
         entries = (
             OneTable(policy, data, self.heuristic, self.block).entries()
             if sparse
@@ -135,9 +157,14 @@ class Obfuscation(Method):
         )
         seen = [entry for entry in entries if entry.reads_original or entry.learned]
         if seen:
-            what = f"new values of {', '.join(seen[0].columns)} look at the original, and such releases are not judged together"
+            what = (
+                f"new values of {', '.join(seen[0].columns)} look at the original, and such releases are not judged"
+                " together"
+            )
             raise Infeasible(
-                what, where=policy.document.where("keep"), hint=f"leave the rule out, take the heuristic IG, or {_ALONE}"
+                what,
+                where=policy.document.where("keep"),
+                hint=f"leave the rule out, take the heuristic IG, or {_ALONE}",
             )
 
     def enforces(self, claim: PrivacyRequirement, policy: Policy) -> bool:
@@ -295,7 +322,9 @@ def describe_routes(found: list[Route]) -> tuple[str, ...]:
 def _notes(problem: SamplingProblem, found: list[Route]) -> tuple[str, ...]:
     notes = [*describe_routes(found)]
     if not any(route.reads_original for route in found):
-        notes.append("no replaced value was read: the release depends on the rules, the domains and the number of records only")
+        notes.append(
+            "no replaced value was read: the release depends on the rules, the domains and the number of records only"
+        )
     notes += [_how(route.title, route.engine) for route in found if isinstance(route.engine, Blocks)]
     if any("learned" in route.engine.name for route in found):
         notes.append("frequencies of some columns were learned: the output depends on the original through them")
@@ -348,7 +377,9 @@ class TableProblem:
         for column, domain in self.domains.items():
             if isinstance(domain, Computed) and column not in known:
                 where = self.policy.document.where("columns", column.name)
-                raise PolicyError(f"no rule says how '{column.name}' is computed", where=where, hint="add an equation under keep")
+                raise PolicyError(
+                    f"no rule says how '{column.name}' is computed", where=where, hint="add an equation under keep"
+                )
 
     def doubts(self) -> list[str]:
         """Computed columns that may not come out unique."""
@@ -407,7 +438,9 @@ class OneTable:
         draw_segments(columns, self.free, task.randomness.child("parts"), task.progress, solver_budget(task, minutes))
         for column in self.problem.free:
             if not replaces_missing(self.problem.declared[column].domain):
-                columns[column] = pc.if_else(pc.is_valid(self.data.column(column)), columns[column], pa.scalar(None, pa.string()))
+                columns[column] = pc.if_else(
+                    pc.is_valid(self.data.column(column)), columns[column], pa.scalar(None, pa.string())
+                )
         for column in self.problem.emptied:
             columns[column] = pa.nulls(self.data.count(_TABLE), pa.string())
         for definition in self.problem.definitions:
@@ -431,7 +464,9 @@ class OneTable:
         """How every part was made."""
         found = [_entry(segment) for segment in self.free.segments]
         told = [
-            ReplacedPart(columns=(one.column.name,), engine="computed from other columns", uniform=False, reads_original=False)
+            ReplacedPart(
+                columns=(one.column.name,), engine="computed from other columns", uniform=False, reads_original=False
+            )
             for one in self.problem.definitions
         ]
         return (*{str(entry): entry for entry in found}.values(), *told)

@@ -1,50 +1,53 @@
 """pattern-walk: new numbers at random, in which every chosen linear property of the old ones is still true.
 
-The owner names properties under `keep:` (orderings, relative distances by `localities(…)`, any linear inequality between values).
-`localities(age) sample 0.08 partition 20 across 50` samples 8 % of the relative distances inside every run of 20 records, and 50
-more of the column that compare values of three different runs; all of them are kept alike. `partition by class` takes the records
-of a class together, `partition near 20` records that are near each other in all the columns.
-All tables that keep them form a polytope around the data; a walk inside it ends at a random one, which is published.
+The owner names properties under `keep:` (orderings, relative distances by `localities(…)`, any linear inequality
+between values). `localities(age) sample 0.08 partition 20 across 50` samples 8 % of the relative distances inside every
+run of 20 records, and 50 more of the column that compare values of three different runs; all of them are kept alike.
+`partition by class` takes the records of a class together, `partition near 20` records that are near each other in all
+the columns. All tables that keep them form a polytope around the data; a walk inside it ends at a random one, which is
+published.
 
 Guarantee
-    Every property holds in the published table, exactly: values are integers in units of their domain and no sum is rounded.
-    Nothing is guaranteed about privacy; the audit measures it afterwards, and refuses a release in which the outsider of
-    `linked_at_most` finds more people than that.
+    Every property holds in the published table, exactly: values are integers in units of their domain and no sum is
+    rounded. Nothing is guaranteed about privacy; the audit measures it afterwards, and refuses a release in which the
+    outsider of `linked_at_most` finds more people than that.
 
 Paper
     [multitype ch. 5]
 
 Invariants
     I1  Only levels of the declared domains are published, written as the domain writes them.
-    I2  Rows are shuffled with the cryptographic source, unless the policy wants `rows: ordered`; the sampled localities stay in the
-        private trace, unless it wants them told (`tell: kept`).
+    I2  Rows are shuffled with the cryptographic source, unless the policy wants `rows: ordered`; the sampled localities
+        stay in the private trace, unless it wants them told (`tell: kept`).
 
 Departures
-    Full chords, tied values, implied equalities, order with every locality, integer steps and a stop on measured mixing: see
-    `methods.polytope_walk`, `methods.linear_properties` and `kernels.pattern_walk`. A policy's `steps` is therefore an
-    upper limit. The
-    paper lets the values of a partition move between the partition's least and largest one; here they move in the domain that the
-    policy declares, unless `range: partition` asks for the paper's box, which keeps values closer.
+    Full chords, tied values, implied equalities, order with every locality, integer steps and a stop on measured
+    mixing: see `methods.polytope_walk`, `methods.linear_properties` and `kernels.pattern_walk`. A policy's `steps` is
+    therefore an upper limit. The paper lets the values of a partition move between the partition's least and largest
+    one; here they move in the domain that the policy declares, unless `range: partition` asks for the paper's box,
+    which keeps values closer.
 
 Cost
-    Partitions that `across` ties together are one part and are walked as one, which mixes more slowly than partitions apart.
-    Adult (30,162 records, three columns, partitions of 20, at most 40,000 steps): about half a minute on one core; linear in the
-    records.
+    Partitions that `across` ties together are one part and are walked as one, which mixes more slowly than partitions
+    apart. Adult (30,162 records, three columns, partitions of 20, at most 40,000 steps): about half a minute on one
+    core; linear in the records.
 
 
 Telling
 -------
 What a recipient is told about the kept properties: which of them hold between which published rows.
 
-A locality is told by the published rows of its three values, lowest first, and the gap that is at least as wide. A rule of the
-policy that names records (`v[1] + v[2] <= v[3]`) is told with the rows that stand for these records, numbered from 1, as in rules.
-Other rules speak of every record or of totals and stand in the policy already; those that mention the original are of no use here.
+A locality is told by the published rows of its three values, lowest first, and the gap that is at least as wide. A rule
+of the policy that names records (`v[1] + v[2] <= v[3]`) is told with the rows that stand for these records, numbered
+from 1, as in rules. Other rules speak of every record or of totals and stand in the policy already; those that mention
+the original are of no use here.
 
 Invariants
     I1  Lines are sorted by what they say, so their order tells nothing else.
 
 >>> import numpy as np
->>> told = kept_properties_part([], {"v": np.array([[2, 0, 1, 1]])}, np.array([1, 2, 0]))       # record 2 is published in row 2
+>>> told = kept_properties_part([], {"v": np.array([[2, 0, 1, 1]])}, np.array([1, 2,
+...     0]))       # record 2 is published in row 2
 >>> told.to_pylist()
 [{'rule': '', 'column': 'v', 'low': '2', 'middle': '3', 'high': '1', 'wider': 'low'}]
 """
@@ -83,12 +86,16 @@ NOTES = (
     "the kept properties are public: an outsider who knows other people's values may reason with them",
     "records of a partition that shared a value share one still, and sensitive columns are published as they are",
     "a person whose value the properties pin is published with it; the private report counts such values",
-    "how far the walk mixed is told to the data holder; parts that have not lie closer to the data than a uniform choice would",
+    (
+        "how far the walk mixed is told to the data holder; parts that have not lie closer to the data than a uniform"
+        " choice would"
+    ),
 )
 
 
 TOLD = (
-    "kept.csv says what is true of the original between which rows: whoever knows some people's numbers may look for rows that fit"
+    "kept.csv says what is true of the original between which rows: whoever knows some people's numbers may look for"
+    " rows that fit"
 )
 ORDERED = "rows stand in the order of the source: whoever knows that order knows whose row is whose"
 
@@ -101,24 +108,38 @@ class PatternWalk(Method):
     paper: ClassVar[str] = "multitype ch. 5"
     keeps_rules: ClassVar[bool] = True
 
-    steps: int | None = Field(default=None, ge=1, description="largest number of steps of a walk; without it until it has mixed")
+    steps: int | None = Field(
+        default=None, ge=1, description="largest number of steps of a walk; without it until it has mixed"
+    )
     walks: int = Field(
-        default=4, ge=2, le=32, description="number of walks through every part, compared to see whether they have mixed"
+        default=4,
+        ge=2,
+        le=32,
+        description="number of walks through every part, compared to see whether they have mixed",
     )
     range: Literal["domain", "partition"] = Field(
         default="domain",
-        description="domain: values move in their domain; partition: only between the least and largest value of their partition",
+        description=(
+            "domain: values move in their domain; partition: only between the least and largest value of their"
+            " partition"
+        ),
     )
-    sample_size: float = Field(default=100.0, gt=0, le=128, description="effective sample size at which a part counts as mixed")
+    sample_size: float = Field(
+        default=100.0, gt=0, le=128, description="effective sample size at which a part counts as mixed"
+    )
     tell: Literal["nothing", "kept"] = Field(
-        default="nothing", description="`kept`: publish which properties hold between which rows, so that recipients can use them"
+        default="nothing",
+        description="`kept`: publish which properties hold between which rows, so that recipients can use them",
     )
     rows: Literal["shuffled", "ordered"] = Field(
         default="shuffled",
         description="`ordered`: rows keep the order of the source, so that v[1] in a rule is row 1",
     )
     linked_at_most: float | None = Field(
-        default=None, gt=0, le=1, description="largest share of rows that an adversary who knows all original numbers may find"
+        default=None,
+        gt=0,
+        le=1,
+        description="largest share of rows that an adversary who knows all original numbers may find",
     )
 
     def refusal(self, policy: Policy) -> str:
@@ -128,11 +149,15 @@ class PatternWalk(Method):
         if policy.claims:
             return "it guarantees no claim under 'protect'; it keeps properties and measures privacy"
         if policy.quasi_identifiers:
-            return f"'{policy.quasi_identifiers[0]}' would be published unchanged; give it the role 'replaced' or 'other'"
+            return (
+                f"'{policy.quasi_identifiers[0]}' would be published unchanged; give it the role 'replaced' or 'other'"
+            )
         for name, domain in replacements_of(policy).items():
             if not isinstance(domain, Ordered):
                 return f"'{name}' is not replaced by integers, decimals or dates"
-        if self.tell == "kept" and any(isinstance(r.body, Localities) and r.body.distances for r in integrity_rules(policy)):
+        if self.tell == "kept" and any(
+            isinstance(r.body, Localities) and r.body.distances for r in integrity_rules(policy)
+        ):
             return "kept.csv has no words for the order of distances; take 'tell: nothing', or rules that name records"
         return next((why for rule in integrity_rules(policy) if (why := _rule_refusal(rule, policy))), "")
 
@@ -196,7 +221,9 @@ def _rule_refusal(rule: IntegrityRule, policy: Policy) -> str:
     if isinstance(rule.body, Localities):
         kept = [column.name for column in rule.body.columns if policy.columns[column.name].role != "replaced"]
         hidden = [column.name for column in rule.body.by if not _as_it_is(policy, column.name)]
-        unseen = f"the rule '{rule}' makes partitions by '{hidden[0]}', which is not published as it is" if hidden else ""
+        unseen = (
+            f"the rule '{rule}' makes partitions by '{hidden[0]}', which is not published as it is" if hidden else ""
+        )
         return f"the rule '{rule}' names '{kept[0]}', which is not replaced" if kept else unseen
     return ""
 
@@ -220,7 +247,9 @@ def sheet_of(policy: Policy, table: Table, *, narrow: bool = False) -> RuleSheet
         values = [_exact(label, name) for label in text.labels]
         return [values[code] for code in text.codes]
 
-    return RuleSheet(replaced, table.rows, fixed, narrow, lambda name: np.asarray(table.text(name).codes, dtype=np.int64))
+    return RuleSheet(
+        replaced, table.rows, fixed, narrow, lambda name: np.asarray(table.text(name).codes, dtype=np.int64)
+    )
 
 
 def _ordered(policy: Policy) -> dict[str, Ordered]:
@@ -231,7 +260,11 @@ def _replaced(policy: Policy, table: Table, name: str, domain: Ordered) -> Repla
     text = table.text(name)
     levels = [domain.level(label) for label in text.labels]
     counts = text.counts()
-    unread = sum(int(counts[code]) for code, level in enumerate(levels) if level is None or not domain.low <= level <= domain.high)
+    unread = sum(
+        int(counts[code])
+        for code, level in enumerate(levels)
+        if level is None or not domain.low <= level <= domain.high
+    )
     if unread:
         where, hint = policy.document.where("columns", name), "widen the domain, or clean the column first"
         raise DataError(f"{unread} values of '{name}' are not in its domain", where=where, hint=hint)
@@ -284,18 +317,26 @@ def _progress(walked: WalkResult, effort: WalkEffort) -> WalkProgress:
 # -------
 
 
-def kept_properties_part(rules: Iterable[IntegrityRule], localities: Mapping[str, IntArray], rows: IntArray) -> pa.Table:
+def kept_properties_part(
+    rules: Iterable[IntegrityRule], localities: Mapping[str, IntArray], rows: IntArray
+) -> pa.Table:
     """The lines of kept.csv; `rows` are the records behind the published rows."""
     from sfumato.kinds.testdata.methods.kernels.pattern_walk import WIDE
 
     row = np.empty(rows.size, np.int64)
     row[rows] = np.arange(1, rows.size + 1)
-    lines = [(rename_records(rule.text, lambda record: int(row[record - 1])), "", "", "", "", "") for rule in rules if _names(rule)]
+    lines = [
+        (rename_records(rule.text, lambda record: int(row[record - 1])), "", "", "", "", "")
+        for rule in rules
+        if _names(rule)
+    ]
     for name, triples in localities.items():
         told = sorted(zip(*row[triples[:, :3]].T.tolist(), (triples[:, 3] == WIDE).tolist(), strict=True))  # I1
         lines += [("", name, str(a), str(b), str(c), "low" if wide else "high") for a, b, c, wide in told]
     columns = zip(*lines, strict=True) if lines else [()] * len(KEPT_COLUMNS)
-    return pa.table({name: pa.array(list(column), pa.string()) for name, column in zip(KEPT_COLUMNS, columns, strict=True)})
+    return pa.table(
+        {name: pa.array(list(column), pa.string()) for name, column in zip(KEPT_COLUMNS, columns, strict=True)}
+    )
 
 
 def _names(rule: IntegrityRule) -> bool:
@@ -314,5 +355,7 @@ def rename_records(text: str, row: Callable[[int], int]) -> str:
     for before, number, after in reversed(list(zip(words, words[1:], words[2:], strict=False))):
         signs = [(word.kind, word.text) for word in (before, after)] == [("sign", "["), ("sign", "]")]
         if signs and number.kind == "number":
-            text = f"{text[: number.at]}{row(int(exact_number(number.text) or 0))}{text[number.at + len(number.text) :]}"
+            text = (
+                f"{text[: number.at]}{row(int(exact_number(number.text) or 0))}{text[number.at + len(number.text) :]}"
+            )
     return text

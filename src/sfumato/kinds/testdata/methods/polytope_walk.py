@@ -1,22 +1,23 @@
 """Walk every part of a polytope from the data to a place that has forgotten it, and say how well it mixed.
 
 Guarantee
-    The result is a lattice point that keeps every row exactly. Over parts that have mixed its law is the uniform one on the points
-    that the moves connect with the data; parts that have not mixed when the steps ran out are counted.
+    The result is a lattice point that keeps every row exactly. Over parts that have mixed its law is the uniform one on
+    the points that the moves connect with the data; parts that have not mixed when the steps ran out are counted.
 
 Invariants
     I1  Each part draws from its own stream, so the number of jobs does not change the answer.
-    I2  A part in which nothing can move by any single move, although the linear program says it could, starts at another lattice
-        point found by integer programming.
+    I2  A part in which nothing can move by any single move, although the linear program says it could, starts at
+        another lattice point found by integer programming.
 
 Departures
-    [multitype §5.4] starts the walk at the data in full dimension. Where rows are implied equalities that walk stands still; here
-    they become equalities first, and the walk runs inside the face.
+    [multitype §5.4] starts the walk at the data in full dimension. Where rows are implied equalities that walk stands
+    still; here they become equalities first, and the walk runs inside the face.
 
 
 Polytope
 --------
-The space of all tables that keep the properties: integer points between linear inequalities, cut into independent parts.
+The space of all tables that keep the properties: integer points between linear inequalities, cut into independent
+parts.
 
 Notation
     variable   a value that moves on its own: a cell, or all cells of a partition that share a value
@@ -26,7 +27,8 @@ Notation
     part       a connected component of variables that share rows; parts are independent of each other
 
 Invariants
-    I1  Variables and rows are stored part by part, inside a part strand by strand and upwards in value: a part is a slice.
+    I1  Variables and rows are stored part by part, inside a part strand by strand and upwards in value: a part is a
+        slice.
     I2  `start` is the data: a point that keeps every row, checked when the polytope is closed.
     I3  Every number stays below 2⁵³, so sums in double precision are exact.
 
@@ -42,9 +44,10 @@ Moves
 -----
 The directions of the walk: single values, blocks of neighbours, ramps and the data's own shape.
 
-Single values alone mix badly (neighbours hem each other in) and do not connect all lattice points when every locality is kept.
-Blocks shift 2, 4, 8 … neighbours together; ramps stretch everything beyond an anchor evenly; the shape stretches the pattern.
-All are integer directions that do not depend on where the walk stands, so every one of them leaves the uniform law unchanged.
+Single values alone mix badly (neighbours hem each other in) and do not connect all lattice points when every locality
+is kept. Blocks shift 2, 4, 8 … neighbours together; ramps stretch everything beyond an anchor evenly; the shape
+stretches the pattern. All are integer directions that do not depend on where the walk stands, so every one of them
+leaves the uniform law unchanged.
 
 Notation
     strand   the variables of one column in one part, upwards in value;  position  a variable's place in its strand
@@ -61,16 +64,17 @@ Faces
 -----
 Where the polytope is flat: inequalities that can only hold as equalities, and the integer moves that keep equalities.
 
-A walk cannot leave a face whose rows are tight everywhere; it has to walk inside it. One linear program over the cone of directions
-at the data finds all such rows at once, and integer elimination gives a basis of the moves that keep them.
+A walk cannot leave a face whose rows are tight everywhere; it has to walk inside it. One linear program over the cone
+of directions at the data finds all such rows at once, and integer elimination gives a basis of the moves that keep
+them.
 
 Notation
     cone    the directions d with row·d ≥ 0 for every row that is tight at the data and equal·d = 0
     s       how far a direction loosens a doubtful row, at most 1
 
 Invariants
-    I1  Σ s is largest for a direction that loosens every row that can be loosened, because directions of a cone add up; rows
-        with s = 0 there are implied equalities.
+    I1  Σ s is largest for a direction that loosens every row that can be loosened, because directions of a cone add up;
+        rows with s = 0 there are implied equalities.
     I2  Column operations by ±1 and integer multiples keep the lattice: the basis generates every integer solution of
         equal·u = 0, not only a sublattice.
 
@@ -108,7 +112,8 @@ PILOT = 8
 
 @dataclass(frozen=True, slots=True)
 class WalkEffort:
-    """How hard to walk: at most `steps` a walk (None: as many as mixing takes), `walks` chains, and when a part has mixed."""
+    """How hard to walk: at most `steps` a walk (None: as many as mixing takes), `walks` chains, and when a part has
+    mixed."""
 
     steps: int | None = None
     walks: int = 4
@@ -167,7 +172,8 @@ def _spans(polytope: Polytope) -> Iterator[tuple[int, int]]:
 
 
 def _prepared(polytope: Polytope, first: int, last: int, key: Any) -> tuple[Batch, int]:
-    """The batch with its faces settled and stuck parts started elsewhere, and how many rows turned out to be equalities."""
+    """The batch with its faces settled and stuck parts started elsewhere, and how many rows turned out to be
+    equalities."""
     from scipy import sparse
 
     cells = slice(polytope.cells_at[first], polytope.cells_at[last])
@@ -301,17 +307,22 @@ class PropertySheet:
         self._equal_terms.append((row + self._equal_count, variable, coefficient))
         self._equal_count += values.size
 
-    def _check_equal(self, row: IntArray, variable: IntArray, coefficient: IntArray, values: IntArray, name: str) -> None:
+    def _check_equal(
+        self, row: IntArray, variable: IntArray, coefficient: IntArray, values: IntArray, name: str
+    ) -> None:
         reached = np.bincount(row, coefficient * self.start[variable], minlength=values.size)
         broken = int((reached != values).sum())
         if broken:
-            raise DataError(f"the property does not hold in the data ({broken} of {values.size} instances)", where=f"keep: {name}")
+            raise DataError(
+                f"the property does not hold in the data ({broken} of {values.size} instances)", where=f"keep: {name}"
+            )
 
     def add_order(self, pairs: IntArray, name: str) -> None:
-        """x_lower ≤ x_upper for variables of one strand, strictly ordered in the data; box rows they imply become needless.
+        """x_lower ≤ x_upper for variables of one strand, strictly ordered in the data; box rows they imply become
+        needless.
 
-        Partitions can have boxes of their own: a bound follows from the neighbour's only where that is at least as tight.
-        """
+        Partitions can have boxes of their own: a bound follows from the neighbour's only where that is at least as
+        tight."""
         row = np.repeat(np.arange(pairs.shape[0]), 2)
         self.add(row, pairs[:, ::-1].ravel(), np.tile([1, -1], pairs.shape[0]), np.zeros(pairs.shape[0], int), name)
         low, high = pairs.T
@@ -337,7 +348,9 @@ class PropertySheet:
     def _check_box(self) -> None:
         outside = int(((self.start < self.lower) | (self.start > self.upper)).sum())
         if outside:
-            raise DataError(f"{outside} values lie outside their domain", hint="widen the domain of the replaced columns")
+            raise DataError(
+                f"{outside} values lie outside their domain", hint="widen the domain of the replaced columns"
+            )
 
     def _boxed(self) -> tuple[Sparse, IntArray]:
         from scipy import sparse
@@ -357,7 +370,9 @@ def _matrix(terms: list[tuple[IntArray, IntArray, IntArray]], count: int, variab
     from scipy import sparse
 
     empty = np.empty(0, np.int64)
-    row, variable, coefficient = (np.concatenate([empty, *parts]) for parts in (zip(*terms, strict=True) if terms else [()] * 3))
+    row, variable, coefficient = (
+        np.concatenate([empty, *parts]) for parts in (zip(*terms, strict=True) if terms else [()] * 3)
+    )
     return sparse.csr_matrix((coefficient, (row, variable)), shape=(count, variables), dtype=np.int64)
 
 
@@ -370,7 +385,9 @@ def _check_size(rows: Sparse, lower: IntArray, upper: IntArray) -> None:
         )
 
 
-def _sorted(made: PropertySheet, rows: Sparse, bounds: IntArray, equal: Sparse, part: IntArray, order: IntArray) -> Polytope:
+def _sorted(
+    made: PropertySheet, rows: Sparse, bounds: IntArray, equal: Sparse, part: IntArray, order: IntArray
+) -> Polytope:
     """Everything moved into the order of I1."""
     count = int(part.max(initial=-1)) + 1
     rows, row_order, rows_at = _by_part(rows[:, order], part[order], count)
@@ -406,7 +423,8 @@ STEEPEST = 64
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """A run of parts, ready for the kernel: where each part's cells, rows and moves begin, and the six arrays of the moves."""
+    """A run of parts, ready for the kernel: where each part's cells, rows and moves begin, and the six arrays of the
+    moves."""
 
     first: int
     last: int
@@ -450,7 +468,11 @@ def _strand_moves(start: IntArray, strand: IntArray, part: IntArray) -> list[Spa
     number = np.cumsum(fresh) - 1
     length = np.diff(np.append(begin, start.size))[number] if start.size else begin
     position = np.arange(start.size) - begin[number]
-    return [*_blocks(number, position, length), *_ramps(number, position, length), _shapes(start, number, begin, length)]
+    return [
+        *_blocks(number, position, length),
+        *_ramps(number, position, length),
+        _shapes(start, number, begin, length),
+    ]
 
 
 def _blocks(number: IntArray, position: IntArray, length: IntArray) -> list[Sparse]:
@@ -458,7 +480,9 @@ def _blocks(number: IntArray, position: IntArray, length: IntArray) -> list[Spar
     found, size = [], 2
     while size < 2 * length.max(initial=0):
         inside = (length > 1) & (size < 2 * length)
-        found.append(_columns(np.flatnonzero(inside), number[inside] * length.size + position[inside] // size, length.size))
+        found.append(
+            _columns(np.flatnonzero(inside), number[inside] * length.size + position[inside] // size, length.size)
+        )
         size *= 2
     return found
 
@@ -493,7 +517,9 @@ def _columns(variable: IntArray, name: IntArray, height: int, step: IntArray | N
     return sparse.csc_matrix((data, (variable, column)), shape=(height, names.size), dtype=np.int64)
 
 
-def _packed(own: Sparse, moves: Sparse, part: IntArray, cells_at: IntArray, rows_at: IntArray) -> tuple[Bounds, Directions]:
+def _packed(
+    own: Sparse, moves: Sparse, part: IntArray, cells_at: IntArray, rows_at: IntArray
+) -> tuple[Bounds, Directions]:
     from sfumato.kinds.testdata.methods.kernels.pattern_walk import Bounds, Directions
 
     home = part[moves.indices[moves.indptr[:-1]]] if moves.shape[1] else np.empty(0, np.int64)
@@ -550,14 +576,18 @@ def implied_equalities(tight: Sparse, doubtful: NDArray[np.bool_], equal: Sparse
     return flat
 
 
-def another_point(rows: Sparse, bounds: IntArray, equal: Sparse, start: IntArray, wish: NDArray[np.float64]) -> IntArray:
-    """A lattice point that goes as far as it can in the direction `wish`, found by integer programming; the start if none."""
+def another_point(
+    rows: Sparse, bounds: IntArray, equal: Sparse, start: IntArray, wish: NDArray[np.float64]
+) -> IntArray:
+    """A lattice point that goes as far as it can in the direction `wish`, found by integer programming; the start if
+    none."""
     from scipy.optimize import Bounds, LinearConstraint, milp
 
     constraints = [LinearConstraint(rows, bounds, np.inf)]
     if equal.shape[0]:
         constraints.append(LinearConstraint(equal, equal @ start, equal @ start))
-    solved = milp(-wish, integrality=np.ones(start.size, np.int64), bounds=Bounds(-np.inf, np.inf), constraints=constraints,
+    solved = milp(-wish, integrality=np.ones(start.size, np.int64), bounds=Bounds(-np.inf, np.inf),
+    constraints=constraints,
                   options={"time_limit": 5.0})  # fmt: skip
     if solved.x is None:
         return start
@@ -567,7 +597,8 @@ def another_point(rows: Sparse, bounds: IntArray, equal: Sparse, start: IntArray
 
 
 def kernel_moves(equal: Sparse, part: IntArray) -> Sparse:
-    """Moves for the parts that `equal` touches: a lattice basis of its kernel and the differences of neighbours in it."""
+    """Moves for the parts that `equal` touches: a lattice basis of its kernel and the differences of neighbours in
+    it."""
     from scipy import sparse
 
     home = part[equal.indices[equal.indptr[:-1]]]
@@ -593,7 +624,8 @@ def lattice_kernel(equal: list[Vector], cells: list[int]) -> list[Vector]:
 
 
 def _eliminated(row: Vector, basis: list[Vector]) -> list[Vector]:
-    """The basis of the sublattice on which `row` vanishes: Euclid on the values of the row, then drop the one that is left."""
+    """The basis of the sublattice on which `row` vanishes: Euclid on the values of the row, then drop the one that is
+    left."""
     live = [(value, vector) for vector in basis if (value := _value(row, vector))]
     still = [vector for vector in basis if not _value(row, vector)]
     while len(live) > 1:

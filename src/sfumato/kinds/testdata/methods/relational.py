@@ -1,14 +1,16 @@
 """`relational`: all tables of a database made anew, for testing; every constraint and every rule still holds.
 
 Guarantee
-    The release depends on the original only through what the policy publishes: columns that are not replaced, which cells are null,
-    row counts, which linked values are equal, rules that mention the original, and learned frequencies. Free columns are drawn like
-    those of `obfuscation`: by exact samplers that do not look at what they replace, unless the certificate says otherwise.
+    The release depends on the original only through what the policy publishes: columns that are not replaced, which
+    cells are null, row counts, which linked values are equal, rules that mention the original, and learned frequencies.
+    Free columns are drawn like those of `obfuscation`: by exact samplers that do not look at what they replace, unless
+    the certificate says otherwise.
 
 Paper: [obfuscation §3-5], with several tables: the rule graph spans all of them.
 
 Invariants
-    I1  A child's foreign key is the image of the parent's key under one map, so references stay valid without an order of tables.
+    I1  A child's foreign key is the image of the parent's key under one map, so references stay valid without an order
+        of tables.
     I2  A null stays a null.
     I3  Every table is published in random row order.
     I4  Chance depends on the seed and the columns of a part only.
@@ -23,14 +25,16 @@ Maps
 One map from old to new values for columns that change together: keys and everything that refers to them.
 
 Guarantee
-    Without a secret the map is a uniformly random one-to-one map into the domain, drawn anew for every release: equal values stay
-    equal and different ones different, nothing else remains. With a secret it is a function of secret, domain and value only.
+    Without a secret the map is a uniformly random one-to-one map into the domain, drawn anew for every release: equal
+    values stay equal and different ones different, nothing else remains. With a secret it is a function of secret,
+    domain and value only.
 
 Invariants
-    I1  New values are ranks without repetition, so the map is one-to-one; unique keys, composite ones too, and references through
-        chains and cycles survive without a look at the rows.
-    I2  With a secret, a value inside its own domain moves by a keyed permutation of ranks and cannot collide with another one
-        inside; others are drawn by a keyed hash, and a collision is refused where a rule needs the values apart.
+    I1  New values are ranks without repetition, so the map is one-to-one; unique keys, composite ones too, and
+        references through chains and cycles survive without a look at the rows.
+    I2  With a secret, a value inside its own domain moves by a keyed permutation of ranks and cannot collide with
+        another one inside; others are drawn by a keyed hash, and a collision is refused where a rule needs the values
+        apart.
 
 Cost: linear in the distinct values.
 
@@ -39,26 +43,29 @@ Linked rules
 ------------
 What rules ask of linked columns: some they keep by themselves, some narrow the domain, the others are refused.
 
-A one-to-one map keeps everything that only asks whether values are equal: unique, references, determines, at_least, groups, and
-comparisons by = and != inside a link. A condition on one linked column alone narrows its domain. Anything else would tie a key to
-other values.
+A one-to-one map keeps everything that only asks whether values are equal: unique, references, determines, at_least,
+groups, and comparisons by = and != inside a link. A condition on one linked column alone narrows its domain. Anything
+else would tie a key to other values.
 
 
 Families
 --------
 Rules between a record and the one it refers to: `item.shipped >= invoice.issued`.
 
-Everything is drawn first as if these rules were not there; then the records that break one are drawn again, a child where it is
-new, else its parent, until none is left. Children that find nothing beside their parent have it drawn again, too.
+Everything is drawn first as if these rules were not there; then the records that break one are drawn again, a child
+where it is new, else its parent, until none is left. Children that find nothing beside their parent have it drawn
+again, too.
 
 Guarantee: what is returned obeys every such rule; it is legal, not uniform.
 
 
 Memory
 ------
-How much memory the tables of a policy need, before anything is made: what is larger than allowed is refused with the way out.
+How much memory the tables of a policy need, before anything is made: what is larger than allowed is refused with the
+way out.
 
-Rows lie on the shelf and are worked on in pieces, whatever their number. What must be in memory at once grows with single columns:
+Rows lie on the shelf and are worked on in pieces, whatever their number. What must be in memory at once grows with
+single columns:
 
     order   row numbers of the largest table
     made    a column that is drawn, as numbers and as texts
@@ -67,8 +74,8 @@ Rows lie on the shelf and are worked on in pieces, whatever their number. What m
     groups  columns of rules about whole tables (totals, orders, overlaps), row by row
     sought  old values of replaced columns, which are looked for everywhere else
 
-The numbers of bytes are estimates from how columns lie in memory, not a bound (`benchmarks/README.md` has what was measured).
-"""
+The numbers of bytes are estimates from how columns lie in memory, not a bound (`benchmarks/README.md` has what was
+measured)."""
 
 from __future__ import annotations
 
@@ -134,7 +141,8 @@ from sfumato.release.release import Part, Provenance, Release
 
 
 class Relational(Method):
-    """Draw all replaced columns of a database: keys by one-to-one maps, others by exact samplers under all constraints."""
+    """Draw all replaced columns of a database: keys by one-to-one maps, others by exact samplers under all
+    constraints."""
 
     name: ClassVar[str] = "relational"
     form: ClassVar[type[Form]] = DatabaseForm
@@ -142,7 +150,9 @@ class Relational(Method):
     kinds: ClassVar[tuple[str, ...]] = ("database",)
     keeps_rules: ClassVar[bool] = True
 
-    heuristic: Literal["LM", "LM*", "IG"] = Field(default="LM*", description="order of the solver blocks: LM, LM* or IG")
+    heuristic: Literal["LM", "LM*", "IG"] = Field(
+        default="LM*", description="order of the solver blocks: LM, LM* or IG"
+    )
     block: int = Field(default=200, ge=2, description="records per block for parts that need the solver")
     minutes: float = Field(default=30, gt=0, description="time limit of the solver per run; the next run continues")
 
@@ -164,7 +174,9 @@ class Relational(Method):
         made = self.made(bound, data, task.randomness, task.progress, solver_budget(task, self.minutes))
         chance = task.randomness.child("row order")
         orders = {name: map_numbers(chance.child(name).permutation(data.count(name))) for name in data.tables}  # I3
-        parts = {part_name(name): Part(self._table(bound, data, made.columns, name, orders[name])) for name in data.tables}
+        parts = {
+            part_name(name): Part(self._table(bound, data, made.columns, name, orders[name])) for name in data.tables
+        }
         trace = Provenance({part_name(name): data.behind(name, order) for name, order in orders.items()})
         return Release(_form(bound, data, made), parts, trace=trace, notes=_notes(bound, made))
 
@@ -211,11 +223,15 @@ class Relational(Method):
             columns[definition.column] = map_column(_defined(bound, data, columns, definition))
         return NewTables(columns, free, maps)
 
-    def _table(self, bound: BoundPolicy, data: Selected, columns: dict[ColumnValue, pa.Array], table: str, order: Any) -> pa.Table:
+    def _table(
+        self, bound: BoundPolicy, data: Selected, columns: dict[ColumnValue, pa.Array], table: str, order: Any
+    ) -> pa.Table:
         names = bound.schema.table(table).written
         shown = {name: ColumnValue(name, table) for name in names}
         if len(order) <= rows_per_step():
-            return pa.table({name: _values(columns, data, c).take(pa.array(order)) for name, c in shown.items()} if names else {})
+            return pa.table(
+                {name: _values(columns, data, c).take(pa.array(order)) for name, c in shown.items()} if names else {}
+            )
         shelf = MappedTableBuilder(names)
         for name, column in shown.items():
             values, cut = _values(columns, data, column), range(0, len(order), rows_per_step())
@@ -234,7 +250,10 @@ class Relational(Method):
         Families(free, selected, bound.references)
         found = [_link_sentence(link) for link in bound.links]
         found += [f"'{one.column}' is computed: {one.rule}" for one in bound.definitions]
-        found += [*_together(dict.fromkeys(_sentence(segment) for segment in free.segments)), *self.doubts(policy, data)]
+        found += [
+            *_together(dict.fromkeys(_sentence(segment) for segment in free.segments)),
+            *self.doubts(policy, data),
+        ]
         return [*found, *forecast_solver_time(free, self.minutes)]
 
     def doubts(self, policy: Policy, data: Any) -> list[str]:
@@ -262,17 +281,23 @@ def _values(columns: dict[ColumnValue, pa.Array], data: Selected, column: Column
     return columns[column] if column in columns else data.column(column)
 
 
-def _defined(bound: BoundPolicy, data: Selected, columns: dict[ColumnValue, pa.Array], definition: ColumnEquation) -> pa.Array:
+def _defined(
+    bound: BoundPolicy, data: Selected, columns: dict[ColumnValue, pa.Array], definition: ColumnEquation
+) -> pa.Array:
     """A column that an equation defines, from what is finished."""
 
     def texts(column: ColumnValue) -> list[str | None]:
         own = ColumnValue(column.name, column.table)
-        found: list[str | None] = (data.column(own) if column.original else columns.get(own, data.column(own))).to_pylist()
+        found: list[str | None] = (
+            data.column(own) if column.original else columns.get(own, data.column(own))
+        ).to_pylist()
         return found
 
     facts = bound.facts(definition.column)
     kind = bound.kinds[str(definition.column)]
-    dated = kind == "date" or (kind is None and has_dates(definition.expression, lambda c: bound.kinds.get(str(c)) == "date"))
+    dated = kind == "date" or (
+        kind is None and has_dates(definition.expression, lambda c: bound.kinds.get(str(c)) == "date")
+    )
     spell = value_formatter("date" if dated else kind, facts.places, moments=facts.kind == "timestamp")
     made = Calculator(texts, bound.references).column(definition, spell, bound.domain(definition.column))
     return pa.array(made, pa.string())
@@ -281,7 +306,9 @@ def _defined(bound: BoundPolicy, data: Selected, columns: dict[ColumnValue, pa.A
 class NewTables:
     """New columns, and how they were made."""
 
-    def __init__(self, columns: dict[ColumnValue, pa.Array], free: FreeColumns, maps: dict[LinkedColumns, ValueMap]) -> None:
+    def __init__(
+        self, columns: dict[ColumnValue, pa.Array], free: FreeColumns, maps: dict[LinkedColumns, ValueMap]
+    ) -> None:
         self.columns, self.free, self.maps = columns, free, maps
 
 
@@ -294,13 +321,17 @@ def part_name(table: str) -> str:
     return quote(table, safe=" ")
 
 
-def _mapped(bound: BoundPolicy, link: LinkedColumns, data: Selected, conditions: list[Any], random: Randomness) -> ValueMap:
+def _mapped(
+    bound: BoundPolicy, link: LinkedColumns, data: Selected, conditions: list[Any], random: Randomness
+) -> ValueMap:
     secret = bound.source.secret_key() if link.deterministic else None
     source = secret or random.child("links").child(str(link.root))
     found = value_map(link, [bound.facts(column) for column in link.columns], data, conditions, source)
     if link.deterministic and found.collides and must_stay_distinct(bound, link):
         hint = "widen the domain, or choose another secret"
-        raise Infeasible("two values get the same new value under this secret", where=f"column '{link.root}'", hint=hint)
+        raise Infeasible(
+            "two values get the same new value under this secret", where=f"column '{link.root}'", hint=hint
+        )
     return found
 
 
@@ -313,13 +344,17 @@ def _nulled(column: pa.Array, data: Selected, of: ColumnValue) -> pa.Array:
 
 def _form(bound: BoundPolicy, data: Selected, made: NewTables) -> DatabaseForm:
     links = [
-        Linked(columns=tuple(str(column) for column in link.columns), deterministic=link.deterministic) for link in bound.links
+        Linked(columns=tuple(str(column) for column in link.columns), deterministic=link.deterministic)
+        for link in bound.links
     ]
     return DatabaseForm(
         tables={part_name(name): PublishedTable(table=name, rows=data.count(name)) for name in data.tables},
         declared=schema_to_json(bound.schema),
         links=tuple(links),
-        parts=(*{str(entry): entry for entry in map(_entry, made.free.segments)}.values(), *map(computed_part, bound.definitions)),
+        parts=(
+            *{str(entry): entry for entry in map(_entry, made.free.segments)}.values(),
+            *map(computed_part, bound.definitions),
+        ),
         dialect=bound.schema.dialect,
         namespace="" if bound.schema.others else bound.schema.namespace or "",
         subset=bool(bound.source.subset),
@@ -335,7 +370,9 @@ def computed_part(definition: ColumnEquation) -> ReplacedPart:
 
 def _entry(segment: Segment) -> ReplacedPart:
     engine = segment.route.engine
-    blocks = {"engine": "blocks", "heuristic": engine.heuristic, "block": engine.size} if isinstance(engine, Blocks) else {}
+    blocks = (
+        {"engine": "blocks", "heuristic": engine.heuristic, "block": engine.size} if isinstance(engine, Blocks) else {}
+    )
     said = {
         "columns": tuple(str(column) for column in segment.part.columns),
         "engine": engine.name,
@@ -357,19 +394,28 @@ def _link_sentence(link: LinkedColumns) -> str:
 
 
 def _notes(bound: BoundPolicy, made: NewTables) -> tuple[str, ...]:
-    notes = ["columns that are not replaced are published as they are, and so is the pattern of nulls and the number of rows"]
+    notes = [
+        "columns that are not replaced are published as they are, and so is the pattern of nulls and the number of rows"
+    ]
     if bound.links:
-        notes.append("linked columns: equal values stay equal, so how often a value occurs and who refers to whom is published")
+        notes.append(
+            "linked columns: equal values stay equal, so how often a value occurs and who refers to whom is published"
+        )
     if any(link.deterministic for link in bound.links):
         notes.append(
-            "deterministic columns: releases under the same secret can be linked, and whoever holds it can find values again"
+            "deterministic columns: releases under the same secret can be linked, and whoever holds it can find values"
+            " again"
         )
     if any(segment.route.reads_original for segment in made.free.segments):
         notes.append("some parts read original values, as their rules or weights ask")
     if any(isinstance(segment.route.engine, Blocks) for segment in made.free.segments):
-        notes.append("a constraint solver does not return all solutions equally often; estimates about its parts assume it does")
+        notes.append(
+            "a constraint solver does not return all solutions equally often; estimates about its parts assume it does"
+        )
     if any(one.startswith("surviving:") for one in bound.source.accept):
-        notes.append("original values of replaced columns still stand in columns that the data holder accepts: see 'accepted'")
+        notes.append(
+            "original values of replaced columns still stand in columns that the data holder accepts: see 'accepted'"
+        )
     if bound.source.subset:
         notes.append("a subset was published: whoever is in it is known to have been in the original")
     return tuple(notes)
@@ -396,7 +442,9 @@ class ValueMap:
         return len(pc.unique(self.new)) < len(self.new)
 
 
-def require_values(link: LinkedColumns, facts: Sequence[ColumnFacts], data: Selected, conditions: list[Condition]) -> None:
+def require_values(
+    link: LinkedColumns, facts: Sequence[ColumnFacts], data: Selected, conditions: list[Condition]
+) -> None:
     """Refuses a link whose domain and rules leave fewer values than it has."""
     _possible(link, facts, data, conditions)
 
@@ -411,7 +459,9 @@ def _possible(
     levels = numbering(link.domain, narrowest, str(link.root))
     found = legal_space({link.root: levels}, conditions, {})
     if found is None:
-        raise Infeasible("its rules cannot be combined with its domain", where=f"column '{link.root}'", hint="use a smaller domain")
+        raise Infeasible(
+            "its rules cannot be combined with its domain", where=f"column '{link.root}'", hint="use a smaller domain"
+        )
     size = found.space.size
     if size < len(old):
         what = f"only {size} different values are possible for {len(old)}"
@@ -420,7 +470,11 @@ def _possible(
 
 
 def value_map(
-    link: LinkedColumns, facts: Sequence[ColumnFacts], data: Selected, conditions: list[Condition], source: Randomness | bytes
+    link: LinkedColumns,
+    facts: Sequence[ColumnFacts],
+    data: Selected,
+    conditions: list[Condition],
+    source: Randomness | bytes,
 ) -> ValueMap:
     """The map of a link; `conditions` are rules on its root alone, `source` is chance or a secret."""
     old, levels, found = _possible(link, facts, data, conditions)
@@ -506,7 +560,9 @@ def conditions_on_links(bound: BoundPolicy) -> dict[ColumnValue, list[Condition]
     return found
 
 
-def _asked(bound: BoundPolicy, rule: IntegrityRule, part: Condition | Statement) -> Iterator[tuple[LinkedColumns, Condition]]:
+def _asked(
+    bound: BoundPolicy, rule: IntegrityRule, part: Condition | Statement
+) -> Iterator[tuple[LinkedColumns, Condition]]:
     looked = [column for column in values_in(part) if not column.original]
     linked = {id(bound.mapped[column]): bound.mapped[column] for column in looked if column in bound.mapped}
     if not linked or isinstance(part, _EQUALITY):
@@ -516,9 +572,16 @@ def _asked(bound: BoundPolicy, rule: IntegrityRule, part: Condition | Statement)
     if inside and isinstance(part, Compare) and part.operator in ("=", "!=") and _plain(part):
         return
     alone = len({*looked}) == 1 and not any(column.original for column in values_in(part))
-    if not inside or not alone or not isinstance(part, Condition) or any(isinstance(node, Aggregate) for node in part.walk()):
+    if (
+        not inside
+        or not alone
+        or not isinstance(part, Condition)
+        or any(isinstance(node, Aggregate) for node in part.walk())
+    ):
         what = f"the rule \"{rule}\" ties the linked column '{looked[0]}' to other values"
-        raise PolicyError(what, where="keep", hint="a key keeps equality only; drop the rule or publish the key as it is")
+        raise PolicyError(
+            what, where="keep", hint="a key keeps equality only; drop the rule or publish the key as it is"
+        )
     yield link, part
 
 
@@ -565,7 +628,9 @@ class Families:
                 return clause, reference
         named = " and ".join(sorted(f"'{table}'" for table in tables))
         raise PolicyError(
-            f"no reference joins {named}", where=f'rule "{clause.rule}"', hint="rules between tables follow a foreign key"
+            f"no reference joins {named}",
+            where=f'rule "{clause.rule}"',
+            hint="rules between tables follow a foreign key",
         )
 
     def _require_drawn(self, clause: Clause) -> None:
@@ -593,10 +658,21 @@ class Families:
         raise Infeasible(what, where=f'rule "{clause.rule}"', hint="widen the domains, or relax the rule")
 
     def _again(
-        self, columns: Columns, clause: Clause, reference: References, rows: IntArray, chance: Randomness, *, parents: bool
+        self,
+        columns: Columns,
+        clause: Clause,
+        reference: References,
+        rows: IntArray,
+        chance: Randomness,
+        *,
+        parents: bool,
     ) -> None:
         child, parent = str(reference.child[0].table), str(reference.parent[0].table)
-        new = {part for column in columns_of(clause.body) if (part := self._part(column)) is not None and not column.original}
+        new = {
+            part
+            for column in columns_of(clause.body)
+            if (part := self._part(column)) is not None and not column.original
+        }
         own = [part for part in new if part.columns[0].table == child]
         above = [part for part in new if part.columns[0].table == parent]
         if own and not (parents and above):
@@ -609,7 +685,9 @@ class Families:
         for part in parts:
             for number, segment in enumerate(self.free.redrawn(part, table, rows)):
                 fresh: Columns = {}
-                place_values(fresh, segment, segment.route.engine.run(chance.child(number).child(segment.title)), self.data)
+                place_values(
+                    fresh, segment, segment.route.engine.run(chance.child(number).child(segment.title)), self.data
+                )
                 for column, values in fresh.items():
                     kept = pc.is_valid(columns[column])
                     columns[column] = pc.if_else(pc.and_(pc.is_valid(values), kept), values, columns[column])
@@ -670,7 +748,9 @@ def require_memory(bound: BoundPolicy, data: Selected) -> None:
 def needed(bound: BoundPolicy, data: Selected) -> dict[str, int]:
     """Bytes by what they are for; small tables need none beyond those of the program."""
     clauses = [Clause(rule, body) for rule in bound.drawn_rules for body in conjuncts(rule.body)]
-    grouped = [one.body for one in clauses if one.is_whole and not isinstance(one.body, References | Unique | Determines)]
+    grouped = [
+        one.body for one in clauses if one.is_whole and not isinstance(one.body, References | Unique | Determines)
+    ]
     drawn = [one.body for one in clauses if any(column in bound.free for column in columns_of(one.body))]
     kept = {ColumnValue(c.name, c.table) for body in drawn for c in columns_of(body)} - set(bound.free)
     used = {ColumnValue(c.name, c.table) for body in grouped for c in columns_of(body)}
@@ -680,8 +760,12 @@ def needed(bound: BoundPolicy, data: Selected) -> dict[str, int]:
         "the order of rows": _ORDER * max(counts.values(), default=0),
         "drawn columns": max((_cost(data, column, _MADE, 3) for column in bound.free), default=0),
         "linked columns": sum(_cost(data, link.root, _LINK, 3) for link in bound.links),
-        "kept columns that rules read": sum(_cost(data, column, _SEEN, 5) for column in kept if str(column.table) in counts),
-        "rules about whole tables": sum(_GROUP * counts[str(column.table)] for column in used if str(column.table) in counts),
+        "kept columns that rules read": sum(
+            _cost(data, column, _SEEN, 5) for column in kept if str(column.table) in counts
+        ),
+        "rules about whole tables": sum(
+            _GROUP * counts[str(column.table)] for column in used if str(column.table) in counts
+        ),
         "old values to look for": sum(_cost(data, column, _SOUGHT, 2) for column in bound.free),
     }
 

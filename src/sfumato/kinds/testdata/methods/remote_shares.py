@@ -1,15 +1,17 @@
-"""New values for records that lie elsewhere: where rules tie records by keys and totals alone, every share is made by itself.
+"""New values for records that lie elsewhere: where rules tie records by keys and totals alone, every share is made by
+itself.
 
 Definition
-    A part whose rules look at one record at a time is drawn record by record, whatever the other records are. A key that must be
-    unique is a keyed permutation of all possible ones: the record with number i gets the i-th. Of a total over all records every
-    share gets its part beforehand (`sampling/dealt_totals.py`). So a share of the records, with their numbers, is all that is
-    needed to make its new values; shares that are made apart, in any order or twice, fit together.
+    A part whose rules look at one record at a time is drawn record by record, whatever the other records are. A key
+    that must be unique is a keyed permutation of all possible ones: the record with number i gets the i-th. Of a total
+    over all records every share gets its part beforehand (`sampling/dealt_totals.py`). So a share of the records, with
+    their numbers, is all that is needed to make its new values; shares that are made apart, in any order or twice, fit
+    together.
 
 Guarantee
-    What is made for a share has the law that it has in the whole table: uniform among all legal records, for unique keys among
-    all that differ, and with totals among all tables that have them. It depends on the secret, the numbers of the records and the
-    kept columns that rules mention, and on nothing else.
+    What is made for a share has the law that it has in the whole table: uniform among all legal records, for unique
+    keys among all that differ, and with totals among all tables that have them. It depends on the secret, the numbers
+    of the records and the kept columns that rules mention, and on nothing else.
 
 Invariants
     I1  No replaced value of the original is at hand, so none can be looked up.
@@ -21,17 +23,17 @@ Dealt totals
 Fixed totals of a table that lies in shares: every share gets a total of its own, and is then made by itself.
 
 Definition
-    A table with given totals is drawn in two steps: first what every share adds to them, then the records of each share given what
-    it adds. The second step needs the share alone. The first needs of all records only how many of each context stand in which
-    share.
+    A table with given totals is drawn in two steps: first what every share adds to them, then the records of each share
+    given what it adds. The second step needs the share alone. The first needs of all records only how many of each
+    context stand in which share.
 
 Guarantee
     Both steps together have the law that the whole table has in one piece: every legal table is equally likely.
 
 Invariants
-    I1  What a share adds is drawn as the sum of independent records and accepted with probability pmf_rest(what is left) /
-        peak_rest, `rest` being the shares after it; the last share gets what is left. That is the step of `totals.py` from one half
-        to the other, taken from share to share.
+    I1  What a share adds is drawn as the sum of independent records and accepted with probability pmf_rest(what is
+        left) / peak_rest, `rest` being the shares after it; the last share gets what is left. That is the step of
+        `totals.py` from one half to the other, taken from share to share.
     I2  The records that were added up are forgotten. Given what it adds, a share is drawn anew, by chance of its own.
 
 Cost: one draw for every record, here, without keeping any; a few dozen Fourier points a share.
@@ -58,7 +60,13 @@ from sfumato.core.randomness import Randomness
 from sfumato.data.table import Table
 from sfumato.engines.protocol import COUNT, NUMBER
 from sfumato.kinds.testdata.form import ReplacedPart
-from sfumato.kinds.testdata.methods.obfuscation import CONSTANTS, describe_part, describe_routes, problem_of, states_statistic
+from sfumato.kinds.testdata.methods.obfuscation import (
+    CONSTANTS,
+    describe_part,
+    describe_routes,
+    problem_of,
+    states_statistic,
+)
 from sfumato.kinds.testdata.methods.sampling.problem import (
     RulePart,
     SamplingProblem,
@@ -162,8 +170,8 @@ class IndependentDraws:
         Parameters
         ----------
         counted : pa.Table
-            How many records (`COUNT`) of each combination of the columns that weigh stand in the share whose first record has
-            this `NUMBER`.
+            How many records (`COUNT`) of each combination of the columns that weigh stand in the share whose first
+            record has this `NUMBER`.
         """
         firsts, share = np.unique(counted.column(NUMBER).to_numpy(), return_inverse=True)
         dealt = {}
@@ -173,7 +181,9 @@ class IndependentDraws:
             dealt[title_of(part)] = PartShare(engine.units, dict(zip(firsts.tolist(), map(tuple, added), strict=True)))
         return replace(self, dealt=dealt)
 
-    def planned(self, sample: pa.Table, counted: pa.Table | None = None) -> tuple[tuple[ReplacedPart, ...], tuple[str, ...]]:
+    def planned(
+        self, sample: pa.Table, counted: pa.Table | None = None
+    ) -> tuple[tuple[ReplacedPart, ...], tuple[str, ...]]:
         """How parts are made, for the manifest and in sentences; refuses what is seen to be impossible.
 
         Parameters
@@ -227,7 +237,9 @@ class IndependentDraws:
         texts = [counted.column(name).to_pylist() for name in names]
         rows: dict[tuple[str, ...], int] = {}
         of = np.array([rows.setdefault(key, len(rows)) for key in zip(*texts, strict=True)] or [0] * counted.num_rows)
-        kinds = pa.table({name: pa.array([key[place] for key in rows], pa.string()) for place, name in enumerate(names)})
+        kinds = pa.table(
+            {name: pa.array([key[place] for key in rows], pa.string()) for place, name in enumerate(names)}
+        )
         ground = self._ground(self._problem(Table(kinds)), part)
         context = np.zeros(max(len(rows), 1), dtype=np.int64)
         for place, one in enumerate(ground.spaces.contexts):
@@ -302,7 +314,8 @@ _AT_ONCE = 1 << 20
 
 
 def dealt_totals(sampler: TotalSampler, total: IntArray, counts: IntArray, random: Randomness) -> IntArray:
-    """What each share adds to the totals, one row a share; `counts` has the records of every class (columns) in every share."""
+    """What each share adds to the totals, one row a share; `counts` has the records of every class (columns) in every
+    share."""
     law = sampler.law_towards(total)
     cumulative = [np.cumsum(weight) for weight in law.weights]
     found = np.zeros((len(counts), sampler.dimensions), dtype=np.int64)
@@ -340,7 +353,8 @@ def _sum_of(values: IntArray, cumulative: FloatArray, count: int, random: Random
 
 
 class DealtBalance:
-    """Totals over a table in shares, as whoever deals them sees it: no record, how many of each context every share has."""
+    """Totals over a table in shares, as whoever deals them sees it: no record, how many of each context every share
+    has."""
 
     name = "fixed totals"
     uniform = True

@@ -1,4 +1,5 @@
-"""Data: where the data comes from and how it is read, what is odd about it, what its columns look like, and the role of each.
+"""Data: where the data comes from and how it is read, what is odd about it, what its columns look like, and the role of
+each.
 
 
 Project
@@ -81,7 +82,9 @@ class DataPage(Page):
         """The address behind a variable, for as long as the studio runs."""
         named = variable_of(visit.data.get("source"))
         if not named or not is_url(address):
-            raise PolicyError("not the address of a database", where="data", hint="write it like postgresql://user@host/name")
+            raise PolicyError(
+                "not the address of a database", where="data", hint="write it like postgresql://user@host/name"
+            )
         visit.desk.secrets[named] = address
         return ""
 
@@ -99,7 +102,8 @@ class DataPage(Page):
 def settings_of(form: Mapping[str, str]) -> dict[str, Any]:
     """The settings of reading that a form gives, as they stand under ``data:``; what was left empty is nothing.
 
-    >>> settings_of({"separator": ";", "missing": "NA, ?", "date_format": "born = %d.%m.%Y", "quote": '"', "act": "try"})
+    >>> settings_of({"separator": ";", "missing": "NA, ?", "date_format": "born = %d.%m.%Y", "quote": '"',
+    ...     "act": "try"})
     {'separator': ';', 'quote': '', 'missing': ['NA', '?'], 'date_format': {'born': '%d.%m.%Y'}}
     """
     found: dict[str, Any] = {}
@@ -182,7 +186,9 @@ class ProjectPage(Page):
         """Draft a policy for a file or a database; one that is there already is opened."""
         source, url = form.get("file", ""), form.get("url", "").strip()
         if url and not is_url(url):
-            raise DataError("not the address of a database", where="database", hint="write it like postgresql://user@host/name")
+            raise DataError(
+                "not the address of a database", where="database", hint="write it like postgresql://user@host/name"
+            )
         place = url or str(visit.project.existing(source))
         if place.lower().endswith(_DATABASES) and not url:
             place = f"sqlite:///{place}"
@@ -195,7 +201,8 @@ class ProjectPage(Page):
 
 
 def withheld(visit: Visit, url: str, name: str) -> str:
-    """How the policy names a database: an address that holds a login is kept in memory, and the policy names a variable."""
+    """How the policy names a database: an address that holds a login is kept in memory, and the policy names a
+    variable."""
     if "@" not in url:
         return url
     variable = "SFUMATO_" + "".join(sign if sign.isascii() and sign.isalnum() else "_" for sign in name.upper())

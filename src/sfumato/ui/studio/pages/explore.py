@@ -1,4 +1,5 @@
-"""Explore: what levels and methods cost, as a picture; candidates column by column; why a column is coarse; what flips protect."""
+"""Explore: what levels and methods cost, as a picture; candidates column by column; why a column is coarse; what flips
+protect."""
 
 from __future__ import annotations
 
@@ -35,7 +36,9 @@ class ExplorePage(Page):
         compared, why = visit.desk.latest(visit.subject, COMPARING), visit.desk.latest(visit.subject, WHY)
         columns = visit.tree.get("columns")
         known = (
-            [name for name, entry in columns.items() if _role(entry) == "quasi-identifier"] if isinstance(columns, Mapping) else []
+            [name for name, entry in columns.items() if _role(entry) == "quasi-identifier"]
+            if isinstance(columns, Mapping)
+            else []
         )
         return {
             "kind": kind,
@@ -43,7 +46,9 @@ class ExplorePage(Page):
             "columns": known,
             "compared": None if compared is None else question(compared),
             "points": [
-                point for point in _points(job) if compared is not None and str(point["number"]) in compared.note.split(",")
+                point
+                for point in _points(job)
+                if compared is not None and str(point["number"]) in compared.note.split(",")
             ],
             "why": None if why is None else question(why),
             "about": "" if why is None else why.note,
@@ -78,7 +83,9 @@ class ExplorePage(Page):
         texts = _texts(visit)
         known = [each for each in chosen if each in texts][:_MOST]
         if not known:
-            raise PolicyError("nothing is marked", where="compare", hint="mark points in the table or click them in a picture")
+            raise PolicyError(
+                "nothing is marked", where="compare", hint="mark points in the table or click them in a picture"
+            )
         base = str(visit.project.folder)
         job = visit.desk.start(
             side_by_side, COMPARING, visit.subject, texts={f"number {each}": texts[each] for each in known}, base=base

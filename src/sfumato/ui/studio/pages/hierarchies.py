@@ -1,8 +1,9 @@
-"""Hierarchies: how each quasi-identifier may be generalized, built by rule, by hand or from a file, and how far at most.
+"""Hierarchies: how each quasi-identifier may be generalized, built by rule, by hand or from a file, and how far at
+most.
 
-Words of coding (top, bottom, round, recode) say what values always become. They stand beside a rule that makes them coarser:
-choosing a rule keeps the words, and choosing words keeps the rule. A file, and ranges, have no place beside them.
-"""
+Words of coding (top, bottom, round, recode) say what values always become. They stand beside a rule that makes them
+coarser: choosing a rule keeps the words, and choosing words keeps the rule. A file, and ranges, have no place beside
+them."""
 
 from __future__ import annotations
 
@@ -38,7 +39,13 @@ class HierarchiesPage(Page):
         names = [name for name, entry in known.items() if entry.get("role") == "quasi-identifier"]
         chosen = visit.query.get("column", names[0] if names else "")
         files = [file.name for file in visit.project.data_files() if file.name.lower().endswith(_FILES)]
-        shown: dict[str, Any] = {"columns": names, "files": files, "lists": list(LISTS), "seen": visit.digest, "job": None}
+        shown: dict[str, Any] = {
+            "columns": names,
+            "files": files,
+            "lists": list(LISTS),
+            "seen": visit.digest,
+            "job": None,
+        }
         if chosen not in names:
             return shown | {"column": "", "spec": None, "said": "", "boundary": None, "coded": coding_of(None)}
         entry = known[chosen]
@@ -84,7 +91,11 @@ def coding_of(spec: Any) -> dict[str, str]:
     """
     words = {word: spec.get(word, "") if is_coded(spec) else "" for word in WORDS}
     table = words["recode"]
-    lines = [f"{old} = {'' if new is None else new}" for old, new in table.items()] if isinstance(table, Mapping) else [str(table)]
+    lines = (
+        [f"{old} = {'' if new is None else new}" for old, new in table.items()]
+        if isinstance(table, Mapping)
+        else [str(table)]
+    )
     return {word: str(value) for word, value in words.items()} | {"recode": "\n".join(lines)}
 
 
@@ -103,14 +114,18 @@ def coded_rule(form: Mapping[str, str], now: Any) -> Any:
     rule = (without_coding(now) if is_coded(now) else now) if isinstance(now, Mapping) else {}
     if isinstance(now, str) and words and now != "flat":
         what = f"coded values cannot stand in '{now}'"
-        raise PolicyError(what, where="hierarchy", hint="choose intervals, a prefix or a tree first, or kept or suppressed")
+        raise PolicyError(
+            what, where="hierarchy", hint="choose intervals, a prefix or a tree first, or kept or suppressed"
+        )
     return {**words, **rule} or (now if isinstance(now, str) else REMOVE)
 
 
 def _pair(line: str) -> tuple[str, str]:
     old, sign, new = (part.strip() for part in line.partition("="))
     if not sign or not old:
-        raise PolicyError("a line of the table says what becomes of a value", where="hierarchy", hint="for example: NY = East")
+        raise PolicyError(
+            "a line of the table says what becomes of a value", where="hierarchy", hint="for example: NY = East"
+        )
     return old, new
 
 
@@ -164,7 +179,9 @@ def drawn_tree(text: str) -> dict[str, Any]:
     except (ValueError, RecursionError):
         raise PolicyError("the tree could not be read", where="hierarchy", hint="draw it again") from None
     if not isinstance(drawn, dict) or len(drawn) != 1 or _size(drawn, 0) > _MOST_VALUES:
-        raise PolicyError("a tree has one root and not too many values", where="hierarchy", hint="keep large trees in a file")
+        raise PolicyError(
+            "a tree has one root and not too many values", where="hierarchy", hint="keep large trees in a file"
+        )
     return drawn
 
 

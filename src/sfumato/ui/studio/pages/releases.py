@@ -3,7 +3,8 @@
 
 Release
 -------
-Release: one release folder of the project, its certificate in words, the attacks played, its signature, files and reports.
+Release: one release folder of the project, its certificate in words, the attacks played, its signature, files and
+reports.
 
 
 Verify
@@ -23,7 +24,17 @@ from sfumato.release.folder import CERTIFICATE, MANIFEST, REPORT, STATEMENT, for
 from sfumato.release.signature import new_key_pair
 from sfumato.ui.studio.background_jobs import Job
 from sfumato.ui.studio.page import Page, Visit, question
-from sfumato.ui.studio.work.releasing import ahead, audit, before_and_after, five, play, recovered, release, sign, timeline
+from sfumato.ui.studio.work.releasing import (
+    ahead,
+    audit,
+    before_and_after,
+    five,
+    play,
+    recovered,
+    release,
+    sign,
+    timeline,
+)
 
 PUBLISHING, PREVIEW = "publishing", "preview"
 
@@ -75,11 +86,15 @@ class PublishPage(Page):
         if form.get("act") == "key":
             return self._new_key(visit, form.get("name", "").strip())
         if running is not None and running.state == "running":
-            raise PolicyError("this policy is being published already", where="publish", hint="wait for it, or cancel it")
+            raise PolicyError(
+                "this policy is being published already", where="publish", hint="wait for it, or cancel it"
+            )
         out = visit.project.path(form.get("out", "").strip())
         if out.exists():
             raise PolicyError(
-                f"'{out.name}' is there already", where="publish", hint="choose another name; releases are never replaced"
+                f"'{out.name}' is there already",
+                where="publish",
+                hint="choose another name; releases are never replaced",
             )
         ledger, key = form.get("ledger", "").strip(), form.get("key", "").strip()
         book = visit.project.path(ledger) if ledger else None
@@ -90,7 +105,9 @@ class PublishPage(Page):
             "new_ledger": bool(book and not book.exists()),
             "replace": bool(form.get("replace")),
         }
-        job = visit.desk.start(release, PUBLISHING, visit.subject, **given, key=str(visit.project.existing(key)) if key else "")
+        job = visit.desk.start(
+            release, PUBLISHING, visit.subject, **given, key=str(visit.project.existing(key)) if key else ""
+        )
         job.note = out.name
         return ""
 
@@ -109,7 +126,8 @@ class PublishPage(Page):
 
 
 def _too_late(visit: Visit, job: Job | None) -> str:
-    """The release that stood before its cancelling came; what was published is told from the disk, not from what was meant."""
+    """The release that stood before its cancelling came; what was published is told from the disk, not from what was
+    meant."""
     return job.note if job is not None and job.state == "cancelled" and visit.project.path(job.note).exists() else ""
 
 
@@ -117,7 +135,9 @@ def _free(visit: Visit) -> str:
     """A name for the next release."""
     stem = Path(visit.subject).stem
     return next(
-        name for name in (f"{stem}-release-{number}" for number in range(1, 10_000)) if not visit.project.path(name).exists()
+        name
+        for name in (f"{stem}-release-{number}" for number in range(1, 10_000))
+        if not visit.project.path(name).exists()
     )
 
 
@@ -143,7 +163,9 @@ class ReleasePage(Page):
 
     def model(self, visit: Visit) -> dict[str, Any]:
         if visit.subject not in visit.project.releases():
-            raise DataError(f"no release '{visit.subject}'", where="the project folder", hint="look at the list of releases")
+            raise DataError(
+                f"no release '{visit.subject}'", where="the project folder", hint="look at the list of releases"
+            )
         folder = visit.project.existing(visit.subject)
         sizes = {name: path.stat().st_size for name, path in sorted(files_of(folder).items())}
         private = folder.with_name(f"{folder.name}.private.html")
@@ -172,12 +194,18 @@ class ReleasePage(Page):
         folder = str(visit.project.existing(visit.subject))
         if form.get("act") == "play":
             visit.desk.start(
-                play, PLAYING, visit.subject, folder=folder, original=str(visit.project.existing(form.get("original", "")))
+                play,
+                PLAYING,
+                visit.subject,
+                folder=folder,
+                original=str(visit.project.existing(form.get("original", ""))),
             )
         elif form.get("act") == "sign":
             if STATEMENT in files_of(visit.project.existing(visit.subject)):
                 raise PolicyError("the release is signed already", where="sign", hint="verify it with the signer's key")
-            visit.desk.start(sign, SIGNING, visit.subject, folder=folder, key=str(visit.project.existing(form.get("key", ""))))
+            visit.desk.start(
+                sign, SIGNING, visit.subject, folder=folder, key=str(visit.project.existing(form.get("key", "")))
+            )
         else:
             raise PolicyError("nothing is known of this change", where=self.name, hint="load the page again")
         return ""
@@ -201,8 +229,14 @@ class VerifyPage(Page):
     def model(self, visit: Visit) -> dict[str, Any]:
         job = visit.desk.latest("", VERIFYING)
         project = visit.project
-        archives = sorted(path.name for path in project.folder.glob("*.zip") if path.is_file() and not path.is_symlink())
-        listed = {"releases": project.releases(), "archives": archives, "ledgers": [file.name for file in project.ledgers()]}
+        archives = sorted(
+            path.name for path in project.folder.glob("*.zip") if path.is_file() and not path.is_symlink()
+        )
+        listed = {
+            "releases": project.releases(),
+            "archives": archives,
+            "ledgers": [file.name for file in project.ledgers()],
+        }
         originals = [file.name for file in (*project.data_files(), *project.policies())]
         keys = sorted(path.name for path in project.folder.glob("*.pub") if path.is_file() and not path.is_symlink())
         return listed | {"originals": originals, "keys": keys, "job": None if job is None else question(job)}
@@ -214,6 +248,8 @@ class VerifyPage(Page):
             if form.get(key):
                 given[key] = str(project.existing(form[key]))
         if not (given.get("folder") or given.get("archive")):
-            raise PolicyError("there is nothing to verify", where="verify", hint="choose a release, or drop one as a zip file")
+            raise PolicyError(
+                "there is nothing to verify", where="verify", hint="choose a release, or drop one as a zip file"
+            )
         visit.desk.start(audit, VERIFYING, "", **given)
         return ""

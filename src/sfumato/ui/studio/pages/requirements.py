@@ -1,7 +1,8 @@
-"""Promises: claims as sentences, rules on a picture of columns, what must stay true, what `check` says; and the policy itself.
+"""Promises: claims as sentences, rules on a picture of columns, what must stay true, what `check` says; and the policy
+itself.
 
-Both sides of the page are the same file: a form edits the text, and the text, once it can be read, is what the forms show.
-"""
+Both sides of the page are the same file: a form edits the text, and the text, once it can be read, is what the forms
+show."""
 
 from __future__ import annotations
 
@@ -11,6 +12,7 @@ from typing import Any, ClassVar, get_args
 
 from sfumato.core.errors import PolicyError
 from sfumato.core.registry import catalogue
+from sfumato.core.wording import summary_of
 from sfumato.models.base import Model
 from sfumato.policy.requirements import read_requirements, short_forms
 from sfumato.policy.yaml_document import Document
@@ -23,7 +25,17 @@ RULES = "looking for rules"
 _END = 1 << 30
 """Beyond every list: appended."""
 _LISTS = ("protect", "keep", "knows", "accept")
-_EXAMPLE = {"k": "5", "l": "2", "t": "0.2", "alpha": "0.5", "p": "2", "m": "2", "planted": "20", "epsilon": "1", "delta": "0.00001"}
+_EXAMPLE = {
+    "k": "5",
+    "l": "2",
+    "t": "0.2",
+    "alpha": "0.5",
+    "p": "2",
+    "m": "2",
+    "planted": "20",
+    "epsilon": "1",
+    "delta": "0.00001",
+}
 _HOLE = re.compile(r"\{(\w+)\}")
 
 
@@ -37,7 +49,10 @@ class PromisesPage(Page):
     def model(self, visit: Visit) -> dict[str, Any]:
         tree, document = visit.tree, visit.document
         utility = tree.get("utility") if isinstance(tree.get("utility"), Mapping) else {}
-        job, looked = visit.work(check, "check", visit.stamp(), policy=str(visit.file)), visit.desk.latest(visit.subject, RULES)
+        job, looked = (
+            visit.work(check, "check", visit.stamp(), policy=str(visit.file)),
+            visit.desk.latest(visit.subject, RULES),
+        )
         columns, lines = roles_of(tree), {} if document is None else document.lines
         claims = [claim_shown(entry, at, columns, lines) for at, entry in enumerate(_listed(tree, "protect"))]
         kept = switches(visit.text) if document is not None else []
@@ -48,7 +63,9 @@ class PromisesPage(Page):
             "models": models_for(str(visit.data.get("kind", "table"))),
             "words": sorted(short_forms()),
             "methods": sorted(
-                name for name, cls in catalogue("methods", Method).items() if visit.data.get("kind", "table") in cls.kinds
+                name
+                for name, cls in catalogue("methods", Method).items()
+                if visit.data.get("kind", "table") in cls.kinds
             ),
             "method": tree.get("method"),
             "person": person_shown(tree, visit.data, columns, lines.get(("person",), 0)),
@@ -64,7 +81,8 @@ class PromisesPage(Page):
         }
 
     def act(self, visit: Visit, form: Mapping[str, str], several: Mapping[str, list[str]]) -> str:
-        """Add or remove a claim or a rule, say whose rows they are, set limit or method, or take the text as it was edited."""
+        """Add or remove a claim or a rule, say whose rows they are, set limit or method, or take the text as it was
+        edited."""
         seen, what = form.get("seen", ""), form.get("act", "")
         if what == "yaml":
             visit.save(form.get("yaml", "").replace("\r\n", "\n"), seen)
@@ -106,7 +124,9 @@ def roles_of(tree: Mapping[str, Any]) -> dict[str, str]:
     """The role of every column."""
     columns = tree.get("columns")
     listed = columns.items() if isinstance(columns, Mapping) else ()
-    return {str(name): str(entry.get("role", "")) if isinstance(entry, Mapping) else str(entry) for name, entry in listed}
+    return {
+        str(name): str(entry.get("role", "")) if isinstance(entry, Mapping) else str(entry) for name, entry in listed
+    }
 
 
 def _listed(tree: Mapping[str, Any], key: str) -> list[Any]:
@@ -146,7 +166,8 @@ def usual_of(form: Mapping[str, str], several: Mapping[str, list[str]]) -> list[
 
 
 def _has_object(entry: Any, roles: Mapping[str, str]) -> bool:
-    """Whether an entry that hides the sensitive columns has any to hide: a table without them asks only for candidates."""
+    """Whether an entry that hides the sensitive columns has any to hide: a table without them asks only for
+    candidates."""
     if not isinstance(entry, Mapping) or "hide" in entry:
         return True
     by = entry.get("by", entry)
@@ -155,9 +176,12 @@ def _has_object(entry: Any, roles: Mapping[str, str]) -> bool:
 
 
 def _require_new(made: list[Any], tree: Mapping[str, Any]) -> None:
-    """Refuse an entry that ``protect:`` has already, however it is written; what cannot be read the policy itself refuses."""
+    """Refuse an entry that ``protect:`` has already, however it is written; what cannot be read the policy itself
+    refuses."""
     roles = roles_of(tree)
-    known, hidden = ([name for name, role in roles.items() if role == want] for want in ("quasi-identifier", "sensitive"))
+    known, hidden = (
+        [name for name, role in roles.items() if role == want] for want in ("quasi-identifier", "sensitive")
+    )
     try:
         listed = [*_listed(tree, "protect"), *made]
         claims = read_requirements(listed, Document({"protect": listed}), known, hidden, hidden)
@@ -173,9 +197,13 @@ def rule_of(form: Mapping[str, str], several: Mapping[str, list[str]]) -> list[A
     """A rule between columns in one line: known -> hidden : level-word."""
     given, hide, word = several.get("given", []), several.get("hide", []), form.get("word", "")
     if not given or not hide:
-        raise PolicyError("a rule leads from columns to columns", where="protect", hint="mark columns on both sides of the picture")
+        raise PolicyError(
+            "a rule leads from columns to columns", where="protect", hint="mark columns on both sides of the picture"
+        )
     if word not in short_forms():
-        raise PolicyError(f"no claim in one line ends with '{word}'", where="protect", hint=f"one of {', '.join(short_forms())}")
+        raise PolicyError(
+            f"no claim in one line ends with '{word}'", where="protect", hint=f"one of {', '.join(short_forms())}"
+        )
     return [f"{', '.join(given)} -> {', '.join(hide)} : {form.get('level', '2').strip() or '2'}-{word}"]
 
 
@@ -206,7 +234,9 @@ def ends_of(entry: Any, roles: Mapping[str, str]) -> tuple[list[str], list[str]]
     given = names_in(entry.get("given")) if isinstance(entry, Mapping) and "by" in entry else []
     hide = names_in(entry.get("hide")) if isinstance(entry, Mapping) and "by" in entry else []
     given = given or [name for name, role in roles.items() if role == "quasi-identifier"]
-    return given, hide or ([name for name, role in roles.items() if role == "sensitive"] if cls and cls.needs_sensitive else [])
+    return given, hide or (
+        [name for name, role in roles.items() if role == "sensitive"] if cls and cls.needs_sensitive else []
+    )
 
 
 def sentence(entry: Any) -> str:
@@ -229,7 +259,8 @@ def sentence(entry: Any) -> str:
     known = {key: _written(field.default) for key, field in cls.model_fields.items() if not field.is_required()}
     known |= {key: str(value) for key, value in (levels if isinstance(levels, Mapping) else {}).items()}
     filled = _HOLE.sub(
-        lambda hole: known.get(hole[1], "…") or "as they come", cls.sentence.replace("{hide}", hide or "each sensitive column")
+        lambda hole: known.get(hole[1], "…") or "as they come",
+        cls.sentence.replace("{hide}", hide or "each sensitive column"),
     )
     return f"whoever knows {given or 'the quasi-identifiers'} {filled}"
 
@@ -237,7 +268,12 @@ def sentence(entry: Any) -> str:
 def models_for(kind: str) -> list[dict[str, Any]]:
     """The models that speak of a kind of data, their sentences in pieces: texts, and holes to fill in."""
     return [
-        {"name": name, "meaning": (cls.__doc__ or "").splitlines()[0], "pieces": pieces(cls), "hides": cls.needs_sensitive}
+        {
+            "name": name,
+            "meaning": summary_of(cls),
+            "pieces": pieces(cls),
+            "hides": cls.needs_sensitive,
+        }
         for name, cls in sorted(catalogue("models", Model).items())
         if kind in cls.kinds
     ]

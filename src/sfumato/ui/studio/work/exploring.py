@@ -1,4 +1,5 @@
-"""Exploring: what levels and methods cost, candidates side by side, what limits a column, what a flip of ties protects."""
+"""Exploring: what levels and methods cost, candidates side by side, what limits a column, what a flip of ties
+protects."""
 
 from __future__ import annotations
 
@@ -20,7 +21,9 @@ from sfumato.workflow.explore.variants import Sweep
 FIGURES = ("loss", "query_error", "suppressed", "seconds")
 
 
-def sweep(progress: Progress, policy: str, folder: str, levels: dict[str, list[float]], budget: float) -> dict[str, Any]:
+def sweep(
+    progress: Progress, policy: str, folder: str, levels: dict[str, list[float]], budget: float
+) -> dict[str, Any]:
     """What levels and methods cost; finished points are kept in `folder`, so that going on costs nothing twice."""
     found = explore(policy, sweep=Sweep(levels=levels), budget=budget, folder=folder, progress=progress)
     texts = {str(number): found.text(number, Path(policy).parent) for number in range(1, len(found.points) + 1)}
@@ -41,7 +44,8 @@ def coarseness(progress: Progress, text: str, base: str, column: str, budget: fl
 
 
 def flips(progress: Progress, policy: str) -> dict[str, Any]:
-    """The operating curve of a graph: what each flip protects and what can be recovered, with a picture of the trade-off."""
+    """The operating curve of a graph: what each flip protects and what can be recovered, with a picture of the
+    trade-off."""
     progress(0.1, "reading")
     graph = policy_of(policy).data.read(None)
     if not isinstance(graph, Graph):
@@ -50,4 +54,10 @@ def flips(progress: Progress, policy: str) -> dict[str, Any]:
     curve = operating_curve(graph)
     best, why = recommend_point(curve, EdgePerturbation().at_most)
     points = [point.to_json() | {"recommended": point is best} for point in curve]
-    return {"people": graph.nodes, "ties": graph.size, "points": points, "why": why, "picture": curve_picture(curve, best)}
+    return {
+        "people": graph.nodes,
+        "ties": graph.size,
+        "points": points,
+        "why": why,
+        "picture": curve_picture(curve, best),
+    }

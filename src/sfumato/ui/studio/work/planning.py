@@ -78,7 +78,9 @@ def tree(progress: Progress, policy: str, column: str) -> dict[str, Any]:
     """
     read = policy_of(policy, column)
     if column not in read.columns:
-        raise PolicyError(f"no column '{column}'", where=read.document.where("columns"), hint="choose one from the list")
+        raise PolicyError(
+            f"no column '{column}'", where=read.document.where("columns"), hint="choose one from the list"
+        )
     progress(0.2, "reading")
     text = read.data.read(None).text(column)
     values = [label for label in text.labels if label]
@@ -110,7 +112,12 @@ def _numbers(text: TextColumn) -> dict[str, Any]:
     low, high = min(read), max(read)
     unit = Decimal(10) ** (max((high - low).adjusted(), 0 if all(map(is_whole, read)) else -6))
     ends = (low // unit) * unit - (unit if low < 0 and low % unit else 0), (high // unit + 1) * unit
-    return {"bins": bins, "low": format_number(ends[0]), "high": format_number(ends[1]), "whole": all(map(is_whole, read))}
+    return {
+        "bins": bins,
+        "low": format_number(ends[0]),
+        "high": format_number(ends[1]),
+        "whole": all(map(is_whole, read)),
+    }
 
 
 def _broken(error: SfumatoError, read: Policy) -> dict[str, Any]:
@@ -154,7 +161,13 @@ def _nodes(tree: Hierarchy, records: dict[str, int]) -> dict[str, Any]:
     ]
     below = [node["records"] for node in nodes if node["level"] == 1]
     hidden = len(tree.names) - len(nodes)
-    return {"kind": "tree", "levels": 1 + max(depths), "nodes": nodes, "hidden": hidden, "largest": max(below, default=0)}
+    return {
+        "kind": "tree",
+        "levels": 1 + max(depths),
+        "nodes": nodes,
+        "hidden": hidden,
+        "largest": max(below, default=0),
+    }
 
 
 def _endpoints(leaves: Sequence[str]) -> dict[str, Any]:

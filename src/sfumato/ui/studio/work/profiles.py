@@ -1,4 +1,5 @@
-"""Profiles: what a source looks like before anything is decided about it, column by column, for the data holder's eyes."""
+"""Profiles: what a source looks like before anything is decided about it, column by column, for the data holder's
+eyes."""
 
 from __future__ import annotations
 
@@ -42,19 +43,33 @@ def profile(progress: Progress, policy: str) -> dict[str, Any]:
 
 
 def reading(progress: Progress, policy: str, settings: dict[str, Any]) -> dict[str, Any]:
-    """How the file would be read with other settings: its first rows, what its columns look like, what is odd; nothing is kept."""
+    """How the file would be read with other settings: its first rows, what its columns look like, what is odd; nothing
+    is kept."""
     progress(0.1, "reading")
     read = read_yaml(Path(policy))
     given = read.tree.get("data")
-    kept = {key: value for key, value in (given if isinstance(given, dict) else {"source": given}).items() if key not in settings}
+    kept = {
+        key: value
+        for key, value in (given if isinstance(given, dict) else {"source": given}).items()
+        if key not in settings
+    }
     data = kept | {key: value for key, value in settings.items() if value}
     table = Policy.parse({"version": "1", "data": data, **_whose(read.tree)}, base=read.base).data.read(None)
     if not isinstance(table, Table):
-        raise DataError("only tables have settings of reading", where="data", hint="the other kinds are read as they are")
+        raise DataError(
+            "only tables have settings of reading", where="data", hint="the other kinds are read as they are"
+        )
     progress(0.6, "looking at columns")
     shapes = [value_shape(table.text(name).labels) for name in table.names]
     odd = [oddity.to_json() for oddity in find_oddities(table)]
-    return {"rows": table.rows, "names": table.names, "shapes": shapes, "first": _first(table), "odd": odd, "settings": settings}
+    return {
+        "rows": table.rows,
+        "names": table.names,
+        "shapes": shapes,
+        "first": _first(table),
+        "odd": odd,
+        "settings": settings,
+    }
 
 
 def policy_of(file: str, *columns: str) -> Policy:
@@ -87,7 +102,10 @@ def table_profile(table: Table) -> dict[str, Any]:
 
 def _first(table: Table) -> list[list[str]]:
     """The first rows, to see whether the file is read as it is meant."""
-    return [[_short("" if cell is None else str(cell)) for cell in row.values()] for row in table.frame.slice(0, _ROWS).to_pylist()]
+    return [
+        [_short("" if cell is None else str(cell)) for cell in row.values()]
+        for row in table.frame.slice(0, _ROWS).to_pylist()
+    ]
 
 
 def _column(look: InferredColumn, text: TextColumn) -> dict[str, Any]:
@@ -126,8 +144,17 @@ def basket_profile(baskets: Baskets) -> dict[str, Any]:
 def graph_profile(graph: Graph) -> dict[str, Any]:
     """People, ties, and how many ties people have."""
     degrees = np.asarray(graph.degrees)
-    bins = [[low, high, int(((degrees >= low) & (degrees < high)).sum())] for low, high in _doubling(int(degrees.max(initial=0)))]
-    return {"kind": "graph", "rows": graph.nodes, "edges": graph.size, "degrees": bins, "most": int(degrees.max(initial=0))}
+    bins = [
+        [low, high, int(((degrees >= low) & (degrees < high)).sum())]
+        for low, high in _doubling(int(degrees.max(initial=0)))
+    ]
+    return {
+        "kind": "graph",
+        "rows": graph.nodes,
+        "edges": graph.size,
+        "degrees": bins,
+        "most": int(degrees.max(initial=0)),
+    }
 
 
 def _doubling(most: int) -> list[tuple[int, int]]:

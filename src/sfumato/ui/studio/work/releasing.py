@@ -1,4 +1,5 @@
-"""Releasing: publish, sign, play attacks, verify somebody's folder, show before and after; each one call into the house."""
+"""Releasing: publish, sign, play attacks, verify somebody's folder, show before and after; each one call into the
+house."""
 
 from __future__ import annotations
 
@@ -35,7 +36,13 @@ MOST_FILES = 2_000
 
 
 def release(
-    progress: Progress, policy: str, out: str, ledger: str = "", new_ledger: bool = False, key: str = "", replace: bool = False
+    progress: Progress,
+    policy: str,
+    out: str,
+    ledger: str = "",
+    new_ledger: bool = False,
+    key: str = "",
+    replace: bool = False,
 ) -> dict[str, Any]:
     """Make, certify and write a release; load its target when the policy names one."""
     read, sign = Policy.read(policy), SigningKey.read(key) if key else None
@@ -43,7 +50,11 @@ def release(
     made = publish(read, progress=progress, ledger=ledger or None, new_ledger=new_ledger)
     progress(1.0, "writing")
     made.write(out, sign=sign)
-    told: dict[str, Any] = {"release": Path(out).name, "certificate": made.certificate.to_json(), "findings": _findings(made)}
+    told: dict[str, Any] = {
+        "release": Path(out).name,
+        "certificate": made.certificate.to_json(),
+        "findings": _findings(made),
+    }
     if has_target(read):
         told["target"] = load_release(read, out, progress=progress, replace=replace).to_json()
     return told | {"utility": dict(made.utility)}
@@ -79,7 +90,8 @@ def data_of(name: str) -> Any:
 
 
 def play(progress: Progress, folder: str, original: str) -> dict[str, Any]:
-    """Every attack that concerns a release and can be played with the original, with what it gets beside what was promised."""
+    """Every attack that concerns a release and can be played with the original, with what it gets beside what was
+    promised."""
     progress(0.0, "reading")
     exhibit = open_release(folder, original=data_of(original))
     named = known_attacks(exhibit)
@@ -120,7 +132,11 @@ def recovered(progress: Progress, folder: str) -> dict[str, Any]:
 def ahead(progress: Progress, policy: str, ledger: str) -> dict[str, Any]:
     """What the releases of a ledger mean for the next one."""
     foresight = forecast_publish(policy, ledger=ledger)
-    return {"method": foresight.plan.method.name, "history": list(foresight.history), "promises": list(foresight.promises)}
+    return {
+        "method": foresight.plan.method.name,
+        "history": list(foresight.history),
+        "promises": list(foresight.promises),
+    }
 
 
 def unpacked(archive: Path, target: Path) -> Path:
@@ -130,22 +146,30 @@ def unpacked(archive: Path, target: Path) -> Path:
             entries = [entry for entry in pack.infolist() if not entry.is_dir()]
             if len(entries) > MOST_FILES or sum(entry.file_size for entry in entries) > MOST_UNPACKED:
                 raise DataError(
-                    "the archive holds more than a release folder does", where=archive.name, hint="pack one release folder"
+                    "the archive holds more than a release folder does",
+                    where=archive.name,
+                    hint="pack one release folder",
                 )
             for entry in entries:
                 _unpack(pack, entry, target)
     except (zipfile.BadZipFile, RuntimeError, NotImplementedError, EOFError, OSError):
-        raise DataError("not a zip file that can be read", where=archive.name, hint="pack the release folder again") from None
+        raise DataError(
+            "not a zip file that can be read", where=archive.name, hint="pack the release folder again"
+        ) from None
     manifests = sorted(target.rglob("manifest.json"), key=lambda path: len(path.parts))
     if not manifests:
-        raise DataError("no release folder in the archive", where=archive.name, hint="pack the folder with manifest.json in it")
+        raise DataError(
+            "no release folder in the archive", where=archive.name, hint="pack the folder with manifest.json in it"
+        )
     return manifests[0].parent
 
 
 def _unpack(pack: zipfile.ZipFile, entry: zipfile.ZipInfo, target: Path) -> None:
     path = PurePosixPath(entry.filename)
     if path.is_absolute() or ".." in path.parts or "\\" in entry.filename or ":" in entry.filename:
-        raise DataError("a name in the archive leads out of it", where=pack.filename or "", hint="do not trust whoever sent it")
+        raise DataError(
+            "a name in the archive leads out of it", where=pack.filename or "", hint="do not trust whoever sent it"
+        )
     if stat.S_ISLNK(entry.external_attr >> 16):
         raise DataError("a link in the archive", where=pack.filename or "", hint="pack plain files only")
     place = target.joinpath(*path.parts)
@@ -155,7 +179,9 @@ def _unpack(pack: zipfile.ZipFile, entry: zipfile.ZipInfo, target: Path) -> None
         while chunk := source.read(min(1 << 20, left + 1)):
             left -= len(chunk)
             if left < 0:
-                raise DataError("the archive is larger inside than it says", where=pack.filename or "", hint="do not trust it")
+                raise DataError(
+                    "the archive is larger inside than it says", where=pack.filename or "", hint="do not trust it"
+                )
             file.write(chunk)
 
 
@@ -192,7 +218,8 @@ def timeline(progress: Progress, ledger: str) -> dict[str, Any]:
 
 
 def _levels(entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Every figure of every claim over all releases, as lines of a picture; nothing where a release says nothing of it."""
+    """Every figure of every claim over all releases, as lines of a picture; nothing where a release says nothing of
+    it."""
     lines: dict[tuple[str, str], dict[str, Any]] = {}
     for place, entry in enumerate(entries):
         for finding in entry["findings"]:
@@ -200,6 +227,11 @@ def _levels(entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
             for name, asked in finding["required"].items():
                 value = finding["achieved"].get(name)
                 if isinstance(value, int | float) and not isinstance(value, bool) and isinstance(asked, int | float):
-                    empty = {"title": f"{finding['model']}{hide}", "level": name, "values": [None] * len(entries), "asked": asked}
+                    empty = {
+                        "title": f"{finding['model']}{hide}",
+                        "level": name,
+                        "values": [None] * len(entries),
+                        "asked": asked,
+                    }
                     lines.setdefault((f"{finding['model']}{hide}", name), empty)["values"][place] = value
     return [line for line in lines.values() if line["title"].split(" of ")[0] in catalogue("models", Model)]

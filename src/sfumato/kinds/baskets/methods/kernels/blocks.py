@@ -1,11 +1,13 @@
 """Blocks of alike records by exchange: two records of different blocks trade places when both blocks together gain.
 
-`anneal` also takes exchanges that cost a little, less and less so, and gets past where `exchange` alone would stop. Its steps come
-from a fixed sequence: the search is part of the public program, and what it finds depends on the items alone.
+`anneal` also takes exchanges that cost a little, less and less so, and gets past where `exchange` alone would stop. Its
+steps come from a fixed sequence: the search is part of the public program, and what it finds depends on the items
+alone.
 
 Notation
-    far[a, b] ~ distance of two records of a piece; block[r] ~ the block of record r; members[b] ~ its records, one per column, −1
-    where a block is smaller than the largest; near[b, r] ~ the sum of distances from r to the members of block b.
+    far[a, b] ~ distance of two records of a piece; block[r] ~ the block of record r; members[b] ~ its records, one per
+    column, −1 where a block is smaller than the largest; near[b, r] ~ the sum of distances from r to the members of
+    block b.
 Invariants
     I1  Sizes of blocks never change; every record stays in exactly one block.
     I2  Every exchange of `exchange` lowers the sum of distances within blocks.
@@ -22,10 +24,10 @@ Row j of `members` names the original rows that published record j must be able 
 Paper
     [multitype 3.5]: bit voting, distance bitmap, distance threshold.
 Departures
-    "Ties are resolved arbitrarily": here an item that exactly half of the group has is shown when that costs less bit error
-    rate, which weighs each record by 1/size; where that ties too, so as to keep the number of rows that show the item close
-    to the number of records that have it. Always dropping tied items biases every count downwards. `vote` may be given rates
-    at which decisions are turned round, by item and cell: see `cells`.
+    "Ties are resolved arbitrarily": here an item that exactly half of the group has is shown when that costs less bit
+    error rate, which weighs each record by 1/size; where that ties too, so as to keep the number of rows that show the
+    item close to the number of records that have it. Always dropping tied items biases every count downwards. `vote`
+    may be given rates at which decisions are turned round, by item and cell: see `cells`.
 Notation
     cell ~ 2·count + shown, the way a group of k has an item: by how many, and whether the majority shows it.
 Cost
@@ -50,8 +52,8 @@ A short path through a stretch of records with both ends fixed: reversals and re
 Paper
     [multitype 3.6.1]: a heuristic for the travelling salesman inside each segment of the Gray order.
 Departures
-    The thesis uses a genetic algorithm; exchanging two edges (2-opt) and moving up to three records (Or-opt) is faster and
-    finds shorter paths.
+    The thesis uses a genetic algorithm; exchanging two edges (2-opt) and moving up to three records (Or-opt) is faster
+    and finds shorter paths.
 Cost
     O(m²) per round for m records; a handful of rounds.
 """
@@ -84,7 +86,8 @@ def sums_of_distances(far: NDArray[np.float32], members: IntArray) -> NDArray[np
 def _best_trade(
     far: NDArray[np.float32], near: NDArray[np.float32], block: IntArray, members: IntArray, close: IntArray, r: int
 ) -> tuple[float, int, int]:
-    """The exchange of r with a record of a block where one of its nearest stands that saves most: (saved, block, slot)."""
+    """The exchange of r with a record of a block where one of its nearest stands that saves most: (saved, block,
+    slot)."""
     mine, best, to, at = block[r], np.float64(_GAIN), -1, -1
     for c in range(close.shape[1]):
         b = block[close[r, c]]
@@ -125,7 +128,8 @@ def exchange(
     close: IntArray,
     active: NDArray[np.bool_],
 ) -> int:
-    """One pass over the records marked in `active`, which receives those worth looking at again; returns the exchanges made."""
+    """One pass over the records marked in `active`, which receives those worth looking at again; returns the exchanges
+    made."""
     again, moves = np.zeros(len(block), np.bool_), 0
     for r in range(len(block)):
         if not active[r]:
@@ -154,7 +158,8 @@ def anneal(
     steps: int,
     hot: float,
 ) -> int:
-    """`steps` exchanges looked at, each of a record with one of a block where one of its nearest stands; returns those made."""
+    """`steps` exchanges looked at, each of a record with one of a block where one of its nearest stands; returns those
+    made."""
     state, moves, heat = np.uint64(_FIRST), 0, hot
     cooling = (_COLD / hot) ** (_COOLED / max(steps, _COOLED))
     for step in range(steps):
@@ -202,7 +207,9 @@ def plain_best_trade(far: NDArray[np.float32], block: IntArray, r: int, allowed:
 # -----
 
 
-Flat = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64], NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]
+Flat = tuple[
+    NDArray[np.int64], NDArray[np.int32], NDArray[np.int64], NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]
+]
 
 
 @jit
@@ -214,7 +221,8 @@ def _tally(
     weight: NDArray[np.float64],
     touched: NDArray[np.int32],
 ) -> tuple[int, float]:
-    """Count and weigh the items of one group; lists those seen in `touched`, returns how many, and the group's weight."""
+    """Count and weigh the items of one group; lists those seen in `touched`, returns how many, and the group's
+    weight."""
     kinds, total = 0, 0.0
     for row in group:
         share = 1.0 / max(1, starts[row + 1] - starts[row])
@@ -274,7 +282,8 @@ def _turn_round(
 def cells(
     starts: NDArray[np.int64], items: NDArray[np.int32], members: NDArray[np.int32], width: int
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Items x cells: in how many groups the majority leaves an item there, and what reversing all of them would cost."""
+    """Items x cells: in how many groups the majority leaves an item there, and what reversing all of them would
+    cost."""
     n, k = members.shape
     count, touched, weight = np.zeros(width, np.int32), np.zeros(width, np.int32), np.zeros(width, np.float64)
     shown, owed = np.zeros(width, np.bool_), np.zeros(width, np.float64)
@@ -292,7 +301,11 @@ def cells(
 
 @jit
 def vote(
-    starts: NDArray[np.int64], items: NDArray[np.int32], members: NDArray[np.int32], width: int, rates: NDArray[np.float32]
+    starts: NDArray[np.int64],
+    items: NDArray[np.int32],
+    members: NDArray[np.int32],
+    width: int,
+    rates: NDArray[np.float32],
 ) -> Flat:
     """Boundaries and items of base and doubt, the thresholds, and each group's distance to each member.
 
@@ -410,7 +423,8 @@ def _hand_out(copies: int, turn: int, sizes: NDArray[np.int64], taken: NDArray[n
 
 @jit
 def deal(starts: NDArray[np.int64], items: NDArray[np.int32], members: NDArray[np.int32], width: int) -> Dealt:
-    """Boundaries and items of the rows (block by block) and of the doubtful items (one set per block), and the thresholds."""
+    """Boundaries and items of the rows (block by block) and of the doubtful items (one set per block), and the
+    thresholds."""
     blocks, k = members.shape
     count, touched = np.zeros(width, np.int32), np.zeros(width, np.int32)
     base_starts, doubt_starts = np.zeros(blocks * k + 1, np.int64), np.zeros(blocks + 1, np.int64)
@@ -480,7 +494,8 @@ def _reversals(far: NDArray[np.int32], path: IntArray) -> int:
 
 @jit
 def _relocations(far: NDArray[np.int32], path: IntArray, block: int) -> int:
-    """Move inner blocks of `block` records, either way round, whenever that shortens the path; returns what was saved."""
+    """Move inner blocks of `block` records, either way round, whenever that shortens the path; returns what was
+    saved."""
     saved, size = 0, len(path)
     for i in range(1, size - block):
         first, last = path[i], path[i + block - 1]

@@ -1,21 +1,24 @@
 """Random perfect matchings of a regular graph, one after another, by walks that never get stuck.
 
-A row of `targets` lists the right nodes a left node may be matched with. Rows are shrunk in place: after each round the first
-`degree` slots of a row are the edges no matching has used.
+A row of `targets` lists the right nodes a left node may be matched with. Rows are shrunk in place: after each round the
+first `degree` slots of a row are the edges no matching has used.
 
 Paper
     [multitype Algorithm 1]: the closed walk. Goel, Kapralov, Khanna, "Perfect matchings in O(n log n) time in regular
-    bipartite graphs": the truncated walk. Wong, Mamoulis, Cheung, "Non-homogeneous generalization": the backtracking walk.
+    bipartite graphs": the truncated walk. Wong, Mamoulis, Cheung, "Non-homogeneous generalization": the backtracking
+    walk.
 Notation
     u ~ an original record, v ~ a published record, owner[v] ~ the u matched with v (−1: nobody), stream ~ see `chacha`.
 Invariants
     I1  Before and after each round the unused edges form a `degree`-regular bipartite graph.
     I2  During a round the edge that matches u rests in the last unused slot of its row.
-    I3  `owner` is a permutation at every moment of the closed walk; what is not yet matched is matched with itself on paper.
+    I3  `owner` is a permutation at every moment of the closed walk; what is not yet matched is matched with itself on
+        paper.
 Departures
-    Starts in ring order are several times faster than random ones, but a free place left far behind may then cost the last
-    walks a number of steps quadratic in the distance. A walk that has taken `limit` steps is therefore dropped and the nearest
-    free place is searched breadth first. How an assignment was found does not matter for the draw among disjoint ones.
+    Starts in ring order are several times faster than random ones, but a free place left far behind may then cost the
+    last walks a number of steps quadratic in the distance. A walk that has taken `limit` steps is therefore dropped and
+    the nearest free place is searched breadth first. How an assignment was found does not matter for the draw among
+    disjoint ones.
 Cost
     Truncated: about 9 steps per record and round on a ring, growing with log n. Closed: 20 to 40 steps.
 
@@ -24,12 +27,13 @@ Windows
 -------
 Moving records along a ring so that every k neighbours are alike: the search behind the `window` order.
 
-The cost of a sequence is ``sum over pairs at distance w < k of (k − w) · D``, the total distance inside all windows of k. A move
-takes a block out and puts it back where the cost is least. With a triangular weight the cost of inserting a record at *every*
-gap is a running sum, so one look at all gaps of a stretch of m records costs O(m), not O(m k).
+The cost of a sequence is ``sum over pairs at distance w < k of (k − w) · D``, the total distance inside all windows of
+k. A move takes a block out and puts it back where the cost is least. With a triangular weight the cost of inserting a
+record at *every* gap is a running sum, so one look at all gaps of a stretch of m records costs O(m), not O(m k).
 
 Notation
-    far[a, b] ~ distance of two records, sequence ~ the records of a stretch in order, strain[g] ~ what widening gap g saves.
+    far[a, b] ~ distance of two records, sequence ~ the records of a stretch in order, strain[g] ~ what widening gap g
+    saves.
 Invariants
     I1  Positions outside lo … hi − 1 never change; the sequence stays a permutation.
     I2  Every accepted move lowers the cost.
@@ -41,18 +45,18 @@ Guarding
 --------
 Withholding labels in one scan around a ring so that knowing the rule does not help to guess them.
 
-Each place is either shown, or withheld because its label is in the set S of labels that may not be shown there. S is a function
-of what the scan has published before, so whoever knows the rule knows S, and takes a withheld label for x in S with chance
-f_x / f(S). That *chance* is counted like a label shown in part, and S is widened until no window of `degree` places holds more
-than `bound` of any label.
+Each place is either shown, or withheld because its label is in the set S of labels that may not be shown there. S is a
+function of what the scan has published before, so whoever knows the rule knows S, and takes a withheld label for x in S
+with chance f_x / f(S). That *chance* is counted like a label shown in part, and S is widened until no window of
+`degree` places holds more than `bound` of any label.
 
 Notation
-    f_x ~ share of label x; a_t(x) ~ chance that place t has label x, as published (0 or 1 where it is shown).
-    top_x ~ the largest, over the windows around a place, of what x has there already plus f_x for every place still open.
+    f_x ~ share of label x; a_t(x) ~ chance that place t has label x, as published (0 or 1 where it is shown). top_x ~
+    the largest, over the windows around a place, of what x has there already plus f_x for every place still open.
 Invariants
     I1  top_x + f_x ≤ bound for every label before each place: the scan could always go on by withholding everything.
-    I2  x outside S keeps I1 when shown (top_x + 1 ≤ bound); x in S keeps it when withheld (top_x + f_x / f(S) ≤ bound), and
-        since f_x ≤ bound − top_x, widening S to all labels always suffices.
+    I2  x outside S keeps I1 when shown (top_x + 1 ≤ bound); x in S keeps it when withheld (top_x + f_x / f(S) ≤ bound),
+        and since f_x ≤ bound − top_x, widening S to all labels always suffices.
 Cost
     O(records x degree x labels); memory O(degree x labels).
 """
@@ -79,7 +83,8 @@ def _rest(targets: CodeArray, u: int, slot: int, last: int) -> None:
 
 @jit
 def _search(targets: CodeArray, degree: int, owner: NDArray[np.int32], begin: int, chosen: NDArray[np.int32]) -> int:
-    """Breadth first from `begin` to the nearest free place; enters the way into `chosen` and returns the places looked at."""
+    """Breadth first from `begin` to the nearest free place; enters the way into `chosen` and returns the places looked
+    at."""
     n = targets.shape[0]
     came, slot_of = np.full(n, -1, np.int32), np.zeros(n, np.int32)
     queue = np.empty(n + 1, np.int32)
@@ -107,7 +112,8 @@ def _search(targets: CodeArray, degree: int, owner: NDArray[np.int32], begin: in
 
 @jit
 def truncated_walk(targets: CodeArray, degree: int, stream: Stream, limit: int) -> tuple[NDArray[np.int32], int]:
-    """One round: each record walks along unused edges until it meets any free published record; returns owner, steps."""
+    """One round: each record walks along unused edges until it meets any free published record; returns owner,
+    steps."""
     n = targets.shape[0]
     owner = np.full(n, -1, np.int32)
     chosen = np.zeros(n, np.int32)
@@ -131,8 +137,11 @@ def truncated_walk(targets: CodeArray, degree: int, stream: Stream, limit: int) 
 
 
 @jit
-def _step(targets: CodeArray, u: int, free: int, seen: NDArray[np.int64], walk: int, stream: Stream, revisit: bool) -> int:
-    """A slot among the first `free` of row u, at random among those whose end this walk has not seen; −1 if there is none."""
+def _step(
+    targets: CodeArray, u: int, free: int, seen: NDArray[np.int64], walk: int, stream: Stream, revisit: bool
+) -> int:
+    """A slot among the first `free` of row u, at random among those whose end this walk has not seen; −1 if there is
+    none."""
     fresh = 0
     for slot in range(free):
         fresh += seen[targets[u, slot]] != walk
@@ -157,7 +166,8 @@ def _close(
     owner: NDArray[np.int32],
     matched: NDArray[np.bool_],
 ) -> None:
-    """Enter the cycle from `begin` back to `home` into the matching; detours were overwritten in `onward` on the way."""
+    """Enter the cycle from `begin` back to `home` into the matching; detours were overwritten in `onward` on the
+    way."""
     u, v = begin, -1
     while v != home:
         v = onward[u]
@@ -170,8 +180,11 @@ def _close(
 
 
 @jit
-def closed_walk(targets: CodeArray, degree: int, starts: NDArray[np.int64], stream: Stream) -> tuple[NDArray[np.int32], int]:
-    """One round: from each record not yet matched, walk along unused edges until the walk closes; returns owner, steps."""
+def closed_walk(
+    targets: CodeArray, degree: int, starts: NDArray[np.int64], stream: Stream
+) -> tuple[NDArray[np.int32], int]:
+    """One round: from each record not yet matched, walk along unused edges until the walk closes; returns owner,
+    steps."""
     n = targets.shape[0]
     owner = np.arange(n).astype(np.int32)
     matched = np.zeros(n, np.bool_)
@@ -200,8 +213,11 @@ def closed_walk(targets: CodeArray, degree: int, starts: NDArray[np.int64], stre
 
 
 @jit
-def backtracking_walk(targets: CodeArray, degree: int, starts: NDArray[np.int64], stream: Stream) -> tuple[NDArray[np.int32], int]:
-    """One round: walks that never revisit a node in the same walk and step back from dead ends; returns owner, steps."""
+def backtracking_walk(
+    targets: CodeArray, degree: int, starts: NDArray[np.int64], stream: Stream
+) -> tuple[NDArray[np.int32], int]:
+    """One round: walks that never revisit a node in the same walk and step back from dead ends; returns owner,
+    steps."""
     n = targets.shape[0]
     owner = np.arange(n).astype(np.int32)
     matched = np.zeros(n, np.bool_)
@@ -303,8 +319,11 @@ def _strain(far: Distances, seq: IntArray, size: int, k: int, block: int, gap: i
 
 
 @jit
-def _add_pull(value: NDArray[np.float64], size: int, reach: int, lo: int, hi: int, left: bool, cost: NDArray[np.float64]) -> None:
-    """Add to cost[g], for each gap g in lo … hi, the triangular sum of `value` over the `reach` − 1 places to one side."""
+def _add_pull(
+    value: NDArray[np.float64], size: int, reach: int, lo: int, hi: int, left: bool, cost: NDArray[np.float64]
+) -> None:
+    """Add to cost[g], for each gap g in lo … hi, the triangular sum of `value` over the `reach` − 1 places to one
+    side."""
     if reach <= 1:
         return
     total, box = 0.0, 0.0
@@ -367,7 +386,8 @@ def _strain_without(
     strain: NDArray[np.float64],
     near: NDArray[np.float64],
 ) -> None:
-    """The strain of every gap once the block at p is gone: copied where it cannot have changed, counted again around p."""
+    """The strain of every gap once the block at p is gone: copied where it cannot have changed, counted again around
+    p."""
     for g in range(lo, hi - block + 1):
         if g <= p - k:
             near[g] = strain[g]
@@ -412,8 +432,8 @@ def _least(cost: NDArray[np.float64], near: NDArray[np.float64], lo: int, hi: in
 def relocate(far: Distances, seq: IntArray, k: int, lo: int, hi: int, block: int, active: NDArray[np.bool_]) -> int:
     """One pass: take each block of `block` records out and put it back, either way round, where it costs least.
 
-    `active` marks the records worth looking at and receives those whose surroundings changed. Returns the number of moves.
-    """
+    `active` marks the records worth looking at and receives those whose surroundings changed. Returns the number of
+    moves."""
     size, last = len(seq), hi - block
     rest = np.empty(size, np.int64)
     strain, near = np.zeros(size + 1, np.float64), np.zeros(size + 1, np.float64)
@@ -459,7 +479,8 @@ def relocate(far: Distances, seq: IntArray, k: int, lo: int, hi: int, block: int
 
 @jit
 def _seam(far: Distances, seq: IntArray, k: int, first: int, last: int) -> float:
-    """How much the cost falls when seq[first … last] is reversed: only pairs across its two ends change their distance."""
+    """How much the cost falls when seq[first … last] is reversed: only pairs across its two ends change their
+    distance."""
     saved = 0.0
     for inside in range(first, last + 1):
         mirror = first + last - inside
@@ -493,7 +514,8 @@ def _trim(far: Distances, seq: IntArray, k: int, first: int, last: int) -> float
 
 @jit
 def reverse(far: Distances, seq: IntArray, k: int, lo: int, hi: int, close: NDArray[np.int64]) -> int:
-    """One pass: reverse stretches that bring a record next to one of its nearest, `close`, when that lowers the cost."""
+    """One pass: reverse stretches that bring a record next to one of its nearest, `close`, when that lowers the
+    cost."""
     place = np.full(far.shape[0], -1, np.int64)
     for p in range(len(seq)):
         place[seq[p]] = p
@@ -525,7 +547,9 @@ def plain_cost(far: Distances, seq: IntArray, k: int) -> float:
 def plain_relocate_once(far: Distances, seq: IntArray, k: int, lo: int, hi: int, p: int, block: int) -> float:
     """The least cost that one move of the block at p can reach, by trying every gap both ways round."""
     moved, rest = seq[p : p + block], np.delete(seq, np.s_[p : p + block])
-    trials = [np.concatenate([rest[:g], way, rest[g:]]) for g in range(lo, hi - block + 1) for way in (moved, moved[::-1])]
+    trials = [
+        np.concatenate([rest[:g], way, rest[g:]]) for g in range(lo, hi - block + 1) for way in (moved, moved[::-1])
+    ]
     return min(plain_cost(far, trial, k) for trial in trials)
 
 
@@ -567,8 +591,11 @@ def _tops(
 
 
 @jit
-def _widen(barred: NDArray[np.bool_], share: NDArray[np.float64], top: NDArray[np.float64], bound: float, first: int) -> float:
-    """Bar further labels, from `first` on, until no barred one is too likely behind a withheld place; the share barred."""
+def _widen(
+    barred: NDArray[np.bool_], share: NDArray[np.float64], top: NDArray[np.float64], bound: float, first: int
+) -> float:
+    """Bar further labels, from `first` on, until no barred one is too likely behind a withheld place; the share
+    barred."""
     mass, wanted = 0.0, 0.0
     for label in range(len(share)):
         if barred[label]:
@@ -618,7 +645,9 @@ def plain_guard(labels: list[int], share: list[float], degree: int, bound: float
             window = [chance[(begin + step) % count] for step in range(degree)]
             for label, f in enumerate(share):
                 still_open = sum(known is None for known in window) - 1
-                top[label] = max(top[label], sum(known[label] for known in window if known is not None) + still_open * f)
+                top[label] = max(
+                    top[label], sum(known[label] for known in window if known is not None) + still_open * f
+                )
         barred = {label for label in range(len(share)) if top[label] + 1 > bound + EPSILON}
         for step in range(len(share)):
             wanted = max((share[label] / (bound - top[label]) for label in barred), default=0.0)

@@ -1,16 +1,17 @@
-"""Opening boxes: everybody in a box who pays more than it costs moves in; who is left behind finds another home, or nobody moves.
+"""Opening boxes: everybody in a box who pays more than it costs moves in; who is left behind finds another home, or
+nobody moves.
 
-One step takes a costly record and a box around it, which becomes a new group; or the box of a group that is there, as it is or
-widened for the record, and whoever moves joins that group, which needs nobody to come: under claims on values most moves are of
-this kind. Donors keep what they need: they give no more than their surplus, but for a few that give all and are filled up again or
-dissolved (`rehousing`). Under claims on values,
-donors take back what they lack and the new group gives up what it has too much of. Boxes shrink to what they hold. A step is kept
-when it saves, or costs no more than chance and a falling temperature allow; what it may cost is drawn first, so that hopeless steps
-end early.
+One step takes a costly record and a box around it, which becomes a new group; or the box of a group that is there, as
+it is or widened for the record, and whoever moves joins that group, which needs nobody to come: under claims on values
+most moves are of this kind. Donors keep what they need: they give no more than their surplus, but for a few that give
+all and are filled up again or dissolved (`rehousing`). Under claims on values, donors take back what they lack and the
+new group gives up what it has too much of. Boxes shrink to what they hold. A step is kept when it saves, or costs no
+more than chance and a falling temperature allow; what it may cost is drawn first, so that hopeless steps end early.
 
 Notation
     heat       the temperature: a step that costs x is kept with probability exp(−x / heat)
-    log        moves of this step (unit, from, to, records), to be undone; ``chain`` leads from each to the donor's one before
+    log        moves of this step (unit, from, to, records), to be undone; ``chain`` leads from each to the donor's one
+               before
     touched    groups that the step has changed, with their cost and box before it
     number     moves in the log, touched groups, work done (comparisons, roughly)
 
@@ -24,13 +25,13 @@ Clearing
 --------
 Clearing: a few groups near each other are given up at once, and boxes are opened for those who stood in them.
 
-Opening one box at a time (`opening`) does not exchange two boxes for two others where neither exchange pays by itself. One step
-here clears a costly group and up to four groups near it. Their records, the strays, stay where they are until a box takes them in:
-some boxes are drawn around strays, the one that is cheapest for what its strays paid before is opened, and so on while there are
-strays and boxes that are worth it. Whoever pays more than the box costs moves in as well, and groups with a surplus fill it up.
-What is left of a cleared group stays together where it is enough, else each record goes to the group whose total grows least. The
-step is kept when it saves, or costs no more than chance and the temperature allow. Only where numbers alone are claimed: no mixture
-of values is looked at.
+Opening one box at a time (`opening`) does not exchange two boxes for two others where neither exchange pays by itself.
+One step here clears a costly group and up to four groups near it. Their records, the strays, stay where they are until
+a box takes them in: some boxes are drawn around strays, the one that is cheapest for what its strays paid before is
+opened, and so on while there are strays and boxes that are worth it. Whoever pays more than the box costs moves in as
+well, and groups with a surplus fill it up. What is left of a cleared group stays together where it is enough, else each
+record goes to the group whose total grows least. The step is kept when it saves, or costs no more than chance and the
+temperature allow. Only where numbers alone are claimed: no mixture of values is looked at.
 
 Notation
     cleared    ``desk.marked`` is 2; its cost is what its records paid, its box the one that it had
@@ -92,8 +93,11 @@ TURNS = 4
 
 
 @in_place
-def offered(stand: Seating, desk: Workbench, terms: Terms, donors: int, host: int, price: float, dice: NDArray[np.uint64]) -> int:
-    """How much donors give who pay more than the price: their surplus; all where they can spare it, and a few others; in all."""
+def offered(
+    stand: Seating, desk: Workbench, terms: Terms, donors: int, host: int, price: float, dice: NDArray[np.uint64]
+) -> int:
+    """How much donors give who pay more than the price: their surplus; all where they can spare it, and a few others;
+    in all."""
     coming, broken = 0, random_below(dice, BROKEN + 1)
     begin = random_below(dice, donors)
     for j in range(donors):
@@ -112,14 +116,16 @@ def offered(stand: Seating, desk: Workbench, terms: Terms, donors: int, host: in
 
 @in_place
 def allot(stand: Seating, desk: Workbench, terms: Terms, donors: int, price: float, dice: NDArray[np.uint64]) -> bool:
-    """Decide how much every donor gives: who pays more than the price everything or the surplus, others what is still missing."""
+    """Decide how much every donor gives: who pays more than the price everything or the surplus, others what is still
+    missing."""
     coming = offered(stand, desk, terms, donors, -1, price, dice)
     return lend(stand, desk, terms, donors, price, terms.fewest - coming) < np.inf
 
 
 @in_place
 def lend(stand: Seating, desk: Workbench, terms: Terms, donors: int, price: float, missing: int) -> float:
-    """Donors who give nothing yet give of their surplus what is missing, the costliest first; what they pay more, or infinity."""
+    """Donors who give nothing yet give of their surplus what is missing, the costliest first; what they pay more, or
+    infinity."""
     added = 0.0
     while missing > 0:
         dearest, lender = -1.0, -1
@@ -363,7 +369,8 @@ def join_box(
     stand: Seating, costs: CellCosts, shape: Shape, terms: Terms, desk: Workbench, u: int, g: int, heat: float,
     dice: NDArray[np.uint64],
 ) -> float:  # fmt: skip
-    """One step in which a group takes in everybody in its box, or a wider one, who pays more; what it changed of the total cost."""
+    """One step in which a group takes in everybody in its box, or a wider one, who pays more; what it changed of the
+    total cost."""
     host = draw_host(stand, shape, desk, u, dice)
     desk.number[2] += 20 + GUESTS * len(desk.lo)
     price = price_of(costs, desk)
@@ -416,10 +423,12 @@ def open_boxes(
 
 @in_place
 def offer_boxes(
-    stand: Seating, costs: CellCosts, shape: Shape, terms: Terms, desk: Workbench, lo: CodeArray, last: CodeArray, region: IntArray,
+    stand: Seating, costs: CellCosts, shape: Shape, terms: Terms, desk: Workbench, lo: CodeArray, last: CodeArray,
+    region: IntArray,
     dice: NDArray[np.uint64],
 ) -> float:  # fmt: skip
-    """Open boxes of other groupings where that saves something, in an order of the dice; what that changed of the total cost."""
+    """Open boxes of other groupings where that saves something, in an order of the dice; what that changed of the total
+    cost."""
     changed, boxes = 0.0, len(lo)
     begin, step = random_below(dice, boxes), 1 + random_below(dice, boxes)
     while greatest_common(step, boxes) > 1:
@@ -477,7 +486,15 @@ class Site(NamedTuple):
 
 @in_place
 def nearest(
-    stand: Seating, costs: CellCosts, desk: Workbench, site: Site, g: int, lo: CodeArray, last: CodeArray, b: int, lean: float
+    stand: Seating,
+    costs: CellCosts,
+    desk: Workbench,
+    site: Site,
+    g: int,
+    lo: CodeArray,
+    last: CodeArray,
+    b: int,
+    lean: float,
 ) -> int:
     """Fill `near` with the groups of g's region that have the cheapest box together with box b; how many.
 
@@ -521,7 +538,9 @@ def clear(stand: Seating, desk: Workbench, site: Site, g: int) -> None:
 
 
 @in_place
-def look_around(stand: Seating, costs: CellCosts, desk: Workbench, site: Site, u: int, g: int, dice: NDArray[np.uint64]) -> int:
+def look_around(
+    stand: Seating, costs: CellCosts, desk: Workbench, site: Site, u: int, g: int, dice: NDArray[np.uint64]
+) -> int:
     """Fill `near` with the groups near a group, or near a unit of it; how many."""
     lean = 0.5 * random_below(dice, 3)
     if random_below(dice, 2) == 0:
@@ -570,7 +589,8 @@ def some_stray(site: Site, dice: NDArray[np.uint64]) -> int:
 
 @in_place
 def draw_around(stand: Seating, shape: Shape, desk: Workbench, site: Site, u: int, dice: NDArray[np.uint64]) -> None:
-    """A box around a stray: and some others; or a cleared group's with the stray in it, some columns coarser or finer."""
+    """A box around a stray: and some others; or a cleared group's with the stray in it, some columns coarser or
+    finer."""
     columns = len(desk.lo)
     if random_below(dice, 3) == 0:
         for c in range(columns):
@@ -639,7 +659,9 @@ def dearness(stand: Seating, desk: Workbench, terms: Terms, donors: int, price: 
 
 
 @in_place
-def look_at_box(stand: Seating, costs: CellCosts, shape: Shape, terms: Terms, desk: Workbench, region: int) -> tuple[int, float]:
+def look_at_box(
+    stand: Seating, costs: CellCosts, shape: Shape, terms: Terms, desk: Workbench, region: int
+) -> tuple[int, float]:
     """Who of a region stands in the box on the desk: how many pieces, and how dear the box is."""
     units_inside(stand, shape, desk, region)  # I2
     pieces, donors, records = look_inside(stand, desk)
@@ -703,8 +725,11 @@ def added_so_far(stand: Seating, desk: Workbench, site: Site) -> float:
 
 
 @in_place
-def settle_strays(stand: Seating, costs: CellCosts, shape: Shape, terms: Terms, desk: Workbench, site: Site, most: float) -> bool:
-    """Rests of cleared groups stay together where they are enough, others find homes; whether that adds less than `most`."""
+def settle_strays(
+    stand: Seating, costs: CellCosts, shape: Shape, terms: Terms, desk: Workbench, site: Site, most: float
+) -> bool:
+    """Rests of cleared groups stay together where they are enough, others find homes; whether that adds less than
+    `most`."""
     for i in range(site.number[0]):
         g = site.group[i]
         if stand.size[g] >= terms.fewest:
@@ -726,7 +751,8 @@ def settle_strays(stand: Seating, costs: CellCosts, shape: Shape, terms: Terms, 
 
 @in_place
 def clear_and_open(
-    stand: Seating, costs: CellCosts, shape: Shape, terms: Terms, desk: Workbench, site: Site, g: int, found: int, heat: float,
+    stand: Seating, costs: CellCosts, shape: Shape, terms: Terms, desk: Workbench, site: Site, g: int, found: int,
+    heat: float,
     dice: NDArray[np.uint64],
 ) -> tuple[bool, float]:  # fmt: skip
     """One step; whether it was kept, and what it changed of the total cost (I1)."""
@@ -738,7 +764,9 @@ def clear_and_open(
         list_strays(stand, site)
         if site.number[1] == 0 or choose_box(stand, costs, shape, terms, desk, site, region, dice) >= DEAR:
             break
-        fine = open_chosen(stand, costs, shape, terms, desk, site, region, dice) and added_so_far(stand, desk, site) < most
+        fine = (
+            open_chosen(stand, costs, shape, terms, desk, site, region, dice) and added_so_far(stand, desk, site) < most
+        )
     fine = fine and settle_strays(stand, costs, shape, terms, desk, site, most - added_so_far(stand, desk, site))
     added = change(stand, desk) if fine else np.inf
     kept = added < most
@@ -750,7 +778,8 @@ def clear_and_open(
 
 @in_place
 def clear_groups(
-    stand: Seating, costs: CellCosts, shape: Shape, terms: Terms, desk: Workbench, site: Site, hot: float, cold: float, work: int,
+    stand: Seating, costs: CellCosts, shape: Shape, terms: Terms, desk: Workbench, site: Site, hot: float, cold: float,
+    work: int,
     dice: NDArray[np.uint64],
 ) -> float:  # fmt: skip
     """Steps until the work is done, from hot to cold; what they changed of the total cost (I3)."""

@@ -1,4 +1,5 @@
-"""The cost of an interval of leaves, ready for inner loops: a table of all pairs for small columns, a rule for large ones.
+"""The cost of an interval of leaves, ready for inner loops: a table of all pairs for small columns, a rule for large
+ones.
 
 Notation
     lo, last    smallest and largest leaf of a group in a column (both included)
@@ -11,16 +12,19 @@ Notation
 
 Boxes
 -----
-Priced boxes: the smallest publishable interval around a group in every column, and what it would cost to let a value in.
+Priced boxes: the smallest publishable interval around a group in every column, and what it would cost to let a value
+in.
 
 Notation
     tree     a column whose publishable intervals are the nodes of a hierarchy
     line     a column of numbers where every interval may be published
-    price    integer cost of an interval; `rest` of a column sums the prices from there on, so the first one is the whole price
+    price    integer cost of an interval; `rest` of a column sums the prices from there on, so the first one is the
+             whole price
 
 Invariants
     I1  The price of a box never falls when the box grows. A single value costs nothing.
-    I2  A box in a tree is a node, so the smallest box that also covers a value lies on the way from that node to the root.
+    I2  A box in a tree is a node, so the smallest box that also covers a value lies on the way from that node to the
+        root.
 
 
 Group joining
@@ -93,9 +97,8 @@ def beyond_tables(
 ) -> float:
     """The cost, in the columns that are no tables, of one record of the box around boxes i and j.
 
-    Inner loops read the tables themselves, from arrays bound to names of their own: reading them from the tuple, or in a
-    function, costs ten times as much.
-    """
+    Inner loops read the tables themselves, from arrays bound to names of their own: reading them from the tuple, or in
+    a function, costs ten times as much."""
     total = 0.0
     for c in range(costs.tables, lo.shape[1]):
         total += cell_cost(costs, c, min(lo[i, c], other_lo[j, c]), max(last[i, c], other_last[j, c]))
@@ -224,7 +227,9 @@ def join_round(
 
 
 @jit
-def _cheapest(columns: Columns, boxes: Records, sizes: IntArray, into: IntArray, group: Whole, first: Whole, last: Whole) -> Whole:
+def _cheapest(
+    columns: Columns, boxes: Records, sizes: IntArray, into: IntArray, group: Whole, first: Whole, last: Whole
+) -> Whole:
     best, found = FAR, -1
     for other in range(first, last):  # I1
         if other == group or into[other] != other:

@@ -3,7 +3,8 @@
 Notation
     unit      records that are alike in everything that matters: ``code[u]`` (leaves), ``tag[u]`` (places in a tally)
     piece     ``records[p]`` records of ``unit[p]`` in group ``home[p]``; a unit may stand in several groups
-    lists     pieces of a unit from ``of_unit[u]`` by ``beside``, of a group from ``of_group[g]`` by ``after`` and ``before``
+    lists     pieces of a unit from ``of_unit[u]`` by ``beside``, of a group from ``of_group[g]`` by ``after`` and
+              ``before``
     box       ``lo[g] … last[g]``: the smallest publishable intervals around a group
     shape     which intervals are publishable: nodes of a tree, or all (``start`` −1)
     below     ``below[base[c] + i]``: the units whose code in column c is among the first i of those that occur, as bits
@@ -28,16 +29,17 @@ Rehousing
 ---------
 Who is left behind when a box is opened: groups that lack records are filled up again, or dissolved.
 
-Where only numbers count, a group that has lost some of its records takes the surplus of others who stand in its box, from the
-costliest on; the more it has left, the more likely that is tried. Otherwise, and under claims on values, it is dissolved: each of
-its pieces goes to the group whose total grows least.
+Where only numbers count, a group that has lost some of its records takes the surplus of others who stand in its box,
+from the costliest on; the more it has left, the more likely that is tried. Otherwise, and under claims on values, it is
+dissolved: each of its pieces goes to the group whose total grows least.
 
 Notation
     most      what may still be added to the total cost, where groups that lack something count as if they cost nothing
     touched   groups that the step has changed, with their cost and box before it (`Workbench`)
 
 Invariants
-    I1  Nothing goes on once nothing is left of `most`; what a later move might have saved is forgone, as it is hardly ever enough.
+    I1  Nothing goes on once nothing is left of `most`; what a later move might have saved is forgone, as it is hardly
+        ever enough.
     I2  Only units of one region ever stand together.
 
 
@@ -46,7 +48,8 @@ Terms
 What a group must offer, as numbers that a loop can read: records, different values, shares, entropy, distance.
 
 Notation
-    row       ``tally[g]``: how many records of group g have each tag; the tags of hidden column h are ``start[h]:start[h + 1]``
+    row       ``tally[g]``: how many records of group g have each tag; the tags of hidden column h are
+              ``start[h]:start[h + 1]``
     fewest    records per group
     kinds     different values of a hidden column (0: any)
     share     largest share of one value (1: any)
@@ -332,7 +335,8 @@ def span(stand: Seating, shape: Shape, desk: Workbench, c: int, u: int, v: int) 
 
 @in_place
 def draw_box(stand: Seating, shape: Shape, desk: Workbench, u: int, g: int, dice: NDArray[np.uint64]) -> None:
-    """A box around a unit: its group's with some columns finer, and some coarser; around some of its group; or anything."""
+    """A box around a unit: its group's with some columns finer, and some coarser; around some of its group; or
+    anything."""
     columns, style = stand.lo.shape[1], random_below(dice, 4)
     for c in range(columns):
         desk.lo[c], desk.last[c] = stand.lo[g, c], stand.last[g, c]
@@ -344,14 +348,18 @@ def draw_box(stand: Seating, shape: Shape, desk: Workbench, u: int, g: int, dice
         for _ in range(1 + random_below(dice, 2)):
             c = random_below(dice, columns)
             v = random_below(dice, len(stand.code))
-            desk.lo[c], desk.last[c] = closed(shape, c, min(desk.lo[c], stand.code[v, c]), max(desk.last[c], stand.code[v, c]))
+            desk.lo[c], desk.last[c] = closed(
+                shape, c, min(desk.lo[c], stand.code[v, c]), max(desk.last[c], stand.code[v, c])
+            )
     elif style == 2:
         for c in range(columns):
             desk.lo[c] = desk.last[c] = stand.code[u, c]
         for _ in range(1 + random_below(dice, 3)):
             v = some_member(stand, g, dice)
             for c in range(columns):
-                desk.lo[c], desk.last[c] = closed(shape, c, min(desk.lo[c], stand.code[v, c]), max(desk.last[c], stand.code[v, c]))
+                desk.lo[c], desk.last[c] = closed(
+                    shape, c, min(desk.lo[c], stand.code[v, c]), max(desk.last[c], stand.code[v, c])
+                )
     elif style == 3:
         for c in range(columns):
             reading = random_below(dice, 3)
@@ -363,7 +371,8 @@ def draw_box(stand: Seating, shape: Shape, desk: Workbench, u: int, g: int, dice
 
 @in_place
 def draw_host(stand: Seating, shape: Shape, desk: Workbench, u: int, dice: NDArray[np.uint64]) -> int:
-    """A group of the unit's region that others may join, and its box: as it is, or widened for the unit; −1 when there is none."""
+    """A group of the unit's region that others may join, and its box: as it is, or widened for the unit; −1 when there
+    is none."""
     host, least, free = -1, np.inf, random_below(dice, 2) == 0
     for _ in range(GUESTS):
         g = stand.live[random_below(dice, stand.number[0])]
@@ -485,8 +494,11 @@ def accepts(stand: Seating, terms: Terms, g: int, u: int, many: int) -> bool:
 
 
 @in_place
-def home_for(stand: Seating, costs: CellCosts, terms: Terms, u: int, many: int, apart: int, most: float) -> tuple[int, float]:
-    """The group of its region, other than `apart`, whose total grows least and by how much; −1 when none grows by less."""
+def home_for(
+    stand: Seating, costs: CellCosts, terms: Terms, u: int, many: int, apart: int, most: float
+) -> tuple[int, float]:
+    """The group of its region, other than `apart`, whose total grows least and by how much; −1 when none grows by
+    less."""
     tables, start, width, values = costs.tables, costs.start, costs.size, costs.values
     live, size, cost, lo, last, code = stand.live, stand.size, stand.cost, stand.lo, stand.last, stand.code
     home, least = np.int64(-1), most
@@ -511,7 +523,8 @@ def home_for(stand: Seating, costs: CellCosts, terms: Terms, u: int, many: int, 
 
 @in_place
 def refill(stand: Seating, costs: CellCosts, shape: Shape, desk: Workbench, terms: Terms, g: int, most: float) -> float:
-    """A group takes the records that it lacks from others in its box; what is left of `most`, nothing when that is not possible."""
+    """A group takes the records that it lacks from others in its box; what is left of `most`, nothing when that is not
+    possible."""
     for c in range(len(desk.lo)):
         desk.lo[c], desk.last[c] = stand.lo[g, c], stand.last[g, c]
     units_inside(stand, shape, desk, stand.region[stand.unit[stand.of_group[g]]])  # I2
@@ -566,8 +579,8 @@ def dissolve(
 ) -> tuple[float, int]:
     """Everybody of a group goes where the total cost grows least.
 
-    Returned are what is left of `most`, below nothing when somebody finds no home, and how many pieces have gone in this step.
-    """
+    Returned are what is left of `most`, below nothing when somebody finds no home, and how many pieces have gone in
+    this step."""
     p = stand.of_group[g]
     while p >= 0:
         u, many = stand.unit[p], stand.records[p]
@@ -588,7 +601,8 @@ def dissolve(
 def rehouse(
     stand: Seating, costs: CellCosts, shape: Shape, desk: Workbench, terms: Terms, most: float, dice: NDArray[np.uint64]
 ) -> bool:
-    """Groups that no longer meet the terms are filled up or dissolved; whether that was possible and added less than `most`."""
+    """Groups that no longer meet the terms are filled up or dissolved; whether that was possible and added less than
+    `most`."""
     i, strays = 0, 0
     while i < desk.number[1]:
         g = desk.touched[i]
@@ -658,13 +672,20 @@ def met(terms: Terms, tally: IntArray, g: int, size: int) -> bool:
 
 @in_place
 def too_much(terms: Terms, tally: IntArray, g: int, size: int) -> tuple[int, int]:
-    """The tag that a claim on shares finds most over-represented, and how many records of it to drop; −1 when there is none."""
+    """The tag that a claim on shares finds most over-represented, and how many records of it to drop; −1 when there is
+    none."""
     worst, tag, many = 0.0, -1, 0
     for h in range(len(terms.kinds)):
         if terms.far[h] >= 1.0 and terms.share[h] >= 1.0 and terms.entropy[h] <= 0.0:
             continue
         for v in range(terms.start[h], terms.start[h + 1]):
-            wanted = terms.overall[v] * size if terms.far[h] < 1.0 else terms.share[h] * size if terms.share[h] < 1.0 else 0.0
+            wanted = (
+                terms.overall[v] * size
+                if terms.far[h] < 1.0
+                else terms.share[h] * size
+                if terms.share[h] < 1.0
+                else 0.0
+            )
             if tally[g, v] - wanted > worst:
                 worst, tag = tally[g, v] - wanted, v
                 many = max(1, int(0.5 * worst if terms.share[h] >= 1.0 or terms.far[h] < 1.0 else worst))

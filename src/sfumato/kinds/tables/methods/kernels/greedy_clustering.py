@@ -1,4 +1,5 @@
-"""Greedy clustering of classes with counts: GreedyPKClustering's picks, without looking at every record for each of them.
+"""Greedy clustering of classes with counts: GreedyPKClustering's picks, without looking at every record for each of
+them.
 
 Paper: [boundaries §3, functions GreedyPKClustering, DisperseCluster, FindBestCluster]
 
@@ -8,24 +9,25 @@ Notation
     total         the loss of a group after joining, ``(size + 1) · price'``
 
 Invariants
-    I1  Same picks as the pseudocode on single records that are sorted by root, quasi-identifier codes and sensitive codes, where
-        "one tuple from" means the first one; the starting seed is the first record.
-    I2  A group succeeds exactly when what is left of its root has k records and the demanded distinct values. Otherwise the
-        pseudocode gathers all that is left and disperses it; so do we, at once. Joining kept groups breaks nothing.
+    I1  Same picks as the pseudocode on single records that are sorted by root, quasi-identifier codes and sensitive
+        codes, where "one tuple from" means the first one; the starting seed is the first record.
+    I2  A group succeeds exactly when what is left of its root has k records and the demanded distinct values. Otherwise
+        the pseudocode gathers all that is left and disperses it; so do we, at once. Joining kept groups breaks nothing.
     I3  As ``size + 1`` is the same for every candidate of a pick, the least loss is the least price.
 
 Departures
-    Dispersal by growth is not in the paper, which disperses by total loss and so spoils small clean groups; both are here. By
-    growth, equal tuples go to one group: once the first has joined, no other group can be cheaper for the next.
-    Leftovers are dispersed in the order of I1 (the paper leaves their order open).
+    Dispersal by growth is not in the paper, which disperses by total loss and so spoils small clean groups; both are
+    here. By growth, equal tuples go to one group: once the first has joined, no other group can be cheaper for the
+    next. Leftovers are dispersed in the order of I1 (the paper leaves their order open).
 
-Cost: a search of the prefix tree per pick; equal records that cost nothing are taken together. Dispersal looks at every group of
-the root once per distinct tuple that is left over.
+Cost: a search of the prefix tree per pick; equal records that cost nothing are taken together. Dispersal looks at every
+group of the root once per distinct tuple that is left over.
 
 
 Diversity
 ---------
-What would make a group more diverse: sensitive values that it has, that are left, and the combos that bring most new ones.
+What would make a group more diverse: sensitive values that it has, that are left, and the combos that bring most new
+ones.
 
 Paper: [boundaries Def. 12, 13]
 
@@ -41,22 +43,23 @@ Cost: words of 64 combos × patterns down to the highest level that is present, 
 
 Point index
 -----------
-Which point costs least to join to a group: distinct tuples in lexicographic order, searched as a tree of shared prefixes.
+Which point costs least to join to a group: distinct tuples in lexicographic order, searched as a tree of shared
+prefixes.
 
 Notation
     point    a distinct tuple of leaf codes with records left to hand out; points are sorted by root, then by code
     combo    a distinct tuple of sensitive values; a cell is a combo at a point, with a count
-    root     points that may share a group (a region); its tree splits on the first column, then the second, …, until few
-             points are left in a twig
+    root     points that may share a group (a region); its tree splits on the first column, then the second, …, until
+             few points are left in a twig
     box      the smallest publishable box around a group, with its price (see `_boxes`)
     wish     what a point must offer: anything, or a combo of a `mask`
     fold     combos share the bits of a few words per twig and point; where combos are few enough, each has its own
 
 Invariants
-    I1  `nearest` returns, of the points that offer what is wished for, the one with the lowest price, among these the one with
-        the lowest number: what a scan over all points would return.
-    I2  Prices grow with the distance of a code from the box, in either direction, so a walk away from the box may stop at the
-        first twig that is too dear; the price paid so far plus `rest` is a lower bound for everything in a twig.
+    I1  `nearest` returns, of the points that offer what is wished for, the one with the lowest price, among these the
+        one with the lowest number: what a scan over all points would return.
+    I2  Prices grow with the distance of a code from the box, in either direction, so a walk away from the box may stop
+        at the first twig that is too dear; the price paid so far plus `rest` is a lower bound for everything in a twig.
     I3  `bits` of a twig are the folded combos that are left in it; twigs without records are unlinked.
 
 Cost: memory is O(points × (1 + columns / LEAF)) twigs; a search visits the prefixes that are cheaper than the answer.
@@ -70,7 +73,18 @@ import numpy as np
 
 from sfumato.core.arrays import IntArray
 from sfumato.core.compiled import jit
-from sfumato.kinds.tables.methods.kernels.cell_costs import BOX, FAR, Columns, Records, Whole, enclose, free, record, widen, widened
+from sfumato.kinds.tables.methods.kernels.cell_costs import (
+    BOX,
+    FAR,
+    Columns,
+    Records,
+    Whole,
+    enclose,
+    free,
+    record,
+    widen,
+    widened,
+)
 
 LEAF = 8
 """A twig with at most this many points is not split further."""
@@ -289,7 +303,9 @@ def _scan(
 
 
 @jit
-def nearest(root: Whole, table: PointTable, columns: Columns, index: Index, box: Records, wish: Wish, steps: Records) -> Whole:
+def nearest(
+    root: Whole, table: PointTable, columns: Columns, index: Index, box: Records, wish: Wish, steps: Records
+) -> Whole:
     """The point below `root` that offers what is wished for at the least price; −1 when none does. (I1)"""
     twigs, links = index.twigs, index.links
     price, found, depth, paid = np.int64(FAR), np.int64(-1), np.int64(0), np.int64(0)
@@ -361,7 +377,8 @@ class Gathering(NamedTuple):
     fresh: IntArray
     present: IntArray
     kinds: Records
-    """Per sensitive column the different values that are demanded, their weight, those the group has, those the root has left."""
+    """Per sensitive column the different values that are demanded, their weight, those the group has, those the root
+    has left."""
     value_left: IntArray
     """Records of the root that are left with each sensitive value."""
     combo_left: IntArray
@@ -378,9 +395,11 @@ def new_draft(table: PointTable, distinct: IntArray, weight: IntArray) -> Gather
     kinds = np.zeros(len(weight), dtype=KIND)
     kinds["demanded"], kinds["weight"] = distinct, weight
     return Gathering(
-        np.zeros(width + 1, BOX), Wish(np.zeros(1, np.int64), np.zeros(words, np.int64), np.zeros(table.bits.shape[1], np.int64)),
+        np.zeros(width + 1, BOX), Wish(np.zeros(1, np.int64), np.zeros(words, np.int64), np.zeros(table.bits.shape[1],
+        np.int64)),
         np.full((len(weight), words), -1, np.int64), np.zeros(words, np.int64), kinds, np.zeros(values, np.int64),
-        np.zeros(len(table.values), np.int64), np.zeros(values + 1, np.int64), _patterns(weight), np.zeros(width + 1, STEP),
+        np.zeros(len(table.values), np.int64), np.zeros(values + 1, np.int64), _patterns(weight), np.zeros(width + 1,
+        STEP),
     )  # fmt: skip
 
 
@@ -550,11 +569,15 @@ class Work(NamedTuple):
     result: Result
 
 
-def prepare(table: PointTable, columns: Columns, root_start: IntArray, k: int, distinct: IntArray, weight: IntArray) -> Work:
+def prepare(
+    table: PointTable, columns: Columns, root_start: IntArray, k: int, distinct: IntArray, weight: IntArray
+) -> Work:
     """Index the points and make room for the result; `weight` are the integer weights of the sensitive columns."""
     width, records, roots = table.codes.shape[1], int(table.cells["count"].sum()), len(root_start) - 1
     most = records // max(k, int(distinct.max(initial=1)), 2) + roots
-    result = Result(np.zeros((most, width + 1), BOX), np.zeros(most, np.int64), np.zeros(records, ENTRY), np.zeros(2, np.int64))
+    result = Result(
+        np.zeros((most, width + 1), BOX), np.zeros(most, np.int64), np.zeros(records, ENTRY), np.zeros(2, np.int64)
+    )
     return Work(table, columns, build(table, root_start), new_draft(table, distinct, weight), result)
 
 
@@ -592,7 +615,8 @@ def _sow(root: Whole, work: Work, old: Whole) -> Whole:
 
 @jit
 def _diversify(root: Whole, work: Work) -> Whole:
-    """Add the cheapest of the most diverse records until the group shows enough different values; at least one is added."""
+    """Add the cheapest of the most diverse records until the group shows enough different values; at least one is
+    added."""
     draft, table, size, lacking = work.draft, work.table, 1, True
     while lacking and work.prefixes.twigs[root].left > 0:
         ask_for_diversity(draft)
@@ -654,7 +678,8 @@ def _keep(box: Records, result: Result, size: Whole) -> None:
 
 @jit
 def _disperse(root: Whole, work: Work, opening: Whole, by_growth: bool) -> None:
-    """Give what is left of a root to its groups, in the order of ties; a root that could make no group becomes one. (I2)"""
+    """Give what is left of a root to its groups, in the order of ties; a root that could make no group becomes one.
+    (I2)"""
     table, result, twig = work.table, work.result, work.prefixes.twigs[root]
     if opening == result.used[1]:
         enclose(result.boxes[opening], table.codes[twig.begin])

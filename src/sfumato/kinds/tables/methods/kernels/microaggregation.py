@@ -1,4 +1,5 @@
-"""MDAV: the record farthest from the centre gathers its nearest neighbours, then the record farthest from that one, and so on.
+"""MDAV: the record farthest from the centre gathers its nearest neighbours, then the record farthest from that one, and
+so on.
 
 Paper: Domingo-Ferrer, Torra (2005).
 
@@ -10,10 +11,12 @@ Cost: records² / fewest.
 
 Exchanging
 ----------
-Groups of near points, improved: points move to a neighbouring group or change places with a point of one while that helps.
+Groups of near points, improved: points move to a neighbouring group or change places with a point of one while that
+helps.
 
 Notation
-    sums       of the points of each group; the squared distances within a group are the sum of squares less |sums|² / size
+    sums       of the points of each group; the squared distances within a group are the sum of squares less |sums|² /
+               size
     near       for each group the groups whose centres are nearest
     gain       by how much the squared distances within two groups fall
 
@@ -28,8 +31,8 @@ Shortest path
 -------------
 The best groups of consecutive numbers: a shortest path through the sorted values.
 
-Every group of an optimal solution for one column is a run of the sorted values with at least k and fewer than 2k of them; the
-squared distances from the mean of a run follow from running sums.
+Every group of an optimal solution for one column is a run of the sorted values with at least k and fewer than 2k of
+them; the squared distances from the mean of a run follow from running sums.
 
 Paper: Hansen, Mukherjee (2003).
 Cost: records × k.
@@ -102,7 +105,8 @@ def _take(
     near: IntArray,
     apart: FloatArray,
 ) -> int:
-    """Give the seed and its nearest points a group, take them out of `left`, and name the point farthest from the seed."""
+    """Give the seed and its nearest points a group, take them out of `left`, and name the point farthest from the
+    seed."""
     held = 0
     most = -1.0
     farthest = seed
@@ -284,7 +288,9 @@ def _gain_of_move(points: FloatArray, sums: FloatArray, size: IntArray, own: int
 
 
 @jit
-def _gain_of_swap(points: FloatArray, sums: FloatArray, size: IntArray, own: int, other: int, place: int, partner: int) -> float:
+def _gain_of_swap(
+    points: FloatArray, sums: FloatArray, size: IntArray, own: int, other: int, place: int, partner: int
+) -> float:
     here = 0.0
     there = 0.0
     for column in range(points.shape[1]):
@@ -295,7 +301,9 @@ def _gain_of_swap(points: FloatArray, sums: FloatArray, size: IntArray, own: int
 
 
 @jit
-def _swap(points: FloatArray, of: IntArray, sums: FloatArray, members: IntArray, seat: IntArray, one: int, other: int) -> int:
+def _swap(
+    points: FloatArray, of: IntArray, sums: FloatArray, members: IntArray, seat: IntArray, one: int, other: int
+) -> int:
     for column in range(points.shape[1]):
         step = points[other, column] - points[one, column]
         sums[of[one], column] += step
@@ -313,7 +321,14 @@ def _swap(points: FloatArray, of: IntArray, sums: FloatArray, members: IntArray,
 
 @jit
 def _move(
-    points: FloatArray, of: IntArray, sums: FloatArray, size: IntArray, members: IntArray, seat: IntArray, place: int, into: int
+    points: FloatArray,
+    of: IntArray,
+    sums: FloatArray,
+    size: IntArray,
+    members: IntArray,
+    seat: IntArray,
+    place: int,
+    into: int,
 ) -> int:
     own = of[place]
     last = members[own, size[own] - 1]

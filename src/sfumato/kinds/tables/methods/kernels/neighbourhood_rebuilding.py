@@ -1,12 +1,13 @@
 """Neighbourhoods: a costly group and the groups near it, taken apart and put together again more cheaply.
 
-Many neighbourhoods are worked on in one call, none sharing a group with another, so that each proposal can be judged by the
-models and accepted by itself.
+Many neighbourhoods are worked on in one call, none sharing a group with another, so that each proposal can be judged by
+the models and accepted by itself.
 
 Notation
     entry       ``records[e]`` records of unit ``unit[e]``; group g has entries ``first[g]:first[g + 1]``
     order       groups in an order in which similar ones are near; only a window of it is searched for neighbours
-    proposal    ``gone[g]`` names the proposal that replaces group g (−1: none); new entries name theirs through their group
+    proposal    ``gone[g]`` names the proposal that replaces group g (−1: none); new entries name theirs through their
+                group
 
 Invariants
     I1  A proposal places exactly the records of the groups it replaces, all of one region, at a lower cost.
@@ -31,8 +32,10 @@ A draft: a few groups over a small pool of units, kept with their extents and co
 Notation
     unit    records that are alike in everything that matters, with a count
     pool    the units of a neighbourhood: ``code[v]`` (leaves), ``tag[v]`` (hidden values), ``records[v]``, ``price[v]``
-    draft   ``held[g, v]`` records of unit v in group g; ``lo, last`` extents; ``cost`` of one record; ``number[0]`` groups
-    wanted  ``fewest`` records per group; per hidden column `kinds` different values, and when `even` no value above 1/kinds
+    draft   ``held[g, v]`` records of unit v in group g; ``lo, last`` extents; ``cost`` of one record; ``number[0]``
+            groups
+    wanted  ``fewest`` records per group; per hidden column `kinds` different values, and when `even` no value above
+            1/kinds
 
 Invariants
     I1  ``size[g]`` is the sum of ``held[g]``; extents are those of the units held; a group of size 0 has cost 0.
@@ -108,7 +111,8 @@ def extents(state: State, costs: CellCosts) -> None:
 def nearest_groups(
     state: State, costs: CellCosts, gone: IntArray, seed: int, window: int, lean: float, near: IntArray, far: FloatArray
 ) -> int:
-    """Fill `near` with the seed and its nearest free groups: a cheap union, and by `lean` much to save in the neighbour."""
+    """Fill `near` with the seed and its nearest free groups: a cheap union, and by `lean` much to save in the
+    neighbour."""
     tables, start, size, values = costs.tables, costs.start, costs.size, costs.values
     lo, last, cost, region, order = state.lo, state.last, state.cost, state.region, state.order
     near[0], found, most = seed, 1, len(near)
@@ -140,7 +144,8 @@ def nearest_groups(
 
 @in_place
 def gather(state: State, costs: CellCosts, chosen: IntArray, found: int, pool: Pool, draft: Draft) -> tuple[int, int]:
-    """Pool the units of the chosen groups and draft the groups as they are; how many groups fitted, and how many units."""
+    """Pool the units of the chosen groups and draft the groups as they are; how many groups fitted, and how many
+    units."""
     draft_units = 0
     clear(draft, len(pool.records))
     for i in range(found):
@@ -215,11 +220,12 @@ def some_of(near: IntArray, found: int, wanted: int, chosen: IntArray, dice: NDA
 
 @in_place
 def improve(
-    state: State, costs: CellCosts, wanted: Offer, chosen: IntArray, found: int, pool: Pool, drafts: tuple[Draft, Draft, Draft],
+    state: State, costs: CellCosts, wanted: Offer, chosen: IntArray, found: int, pool: Pool, drafts: tuple[Draft, Draft,
+    Draft],
     left: IntArray, dice: NDArray[np.uint64],
 ) -> tuple[float, int, int, int]:  # fmt: skip
-    """Leave in the first draft the best arrangement found of the chosen groups; the gain, the groups and units it is about,
-    and how much work it was."""
+    """Leave in the first draft the best arrangement found of the chosen groups; the gain, the groups and units it is
+    about, and how much work it was."""
     best, trial, spare = drafts
     clear(trial, len(left))
     clear(spare, len(left))
@@ -289,7 +295,9 @@ def random_below(dice: NDArray[np.uint64], n: int) -> int:
 
 
 @in_place
-def best_home(costs: CellCosts, pool: Pool, draft: Draft, wanted: Offer, v: int, records: int, apart: int) -> tuple[int, float]:
+def best_home(
+    costs: CellCosts, pool: Pool, draft: Draft, wanted: Offer, v: int, records: int, apart: int
+) -> tuple[int, float]:
     """The group, other than `apart`, whose total grows least by these records; an empty one only when they suffice."""
     tables, start, size, values = costs.tables, costs.start, costs.size, costs.values
     lo, last, members, cost, code = draft.lo, draft.last, draft.size, draft.cost, pool.code
@@ -360,7 +368,8 @@ def empty_out(costs: CellCosts, pool: Pool, draft: Draft, wanted: Offer, a: int,
 
 @in_place
 def worth_a_try(costs: CellCosts, pool: Pool, draft: Draft, wanted: Offer, a: int, units: int) -> bool:
-    """Whether emptying group a could save: its units, sent away one by one, would not cost half as much again as now."""
+    """Whether emptying group a could save: its units, sent away one by one, would not cost half as much again as
+    now."""
     allowed = 1.5 * draft.size[a] * draft.cost[a]
     for v in range(units):
         if draft.held[a, v] > 0:
@@ -441,7 +450,8 @@ def welcome(pool: Pool, draft: Draft, wanted: Offer, g: int, v: int, records: in
 def grow(
     costs: CellCosts, pool: Pool, draft: Draft, wanted: Offer, left: NDArray[np.int64], g: int, units: int, greed: float
 ) -> bool:
-    """Add to group g the records that raise the cost least, each worth `greed` times its present price, until it offers enough."""
+    """Add to group g the records that raise the cost least, each worth `greed` times its present price, until it offers
+    enough."""
     tables, start, size, values = costs.tables, costs.start, costs.size, costs.values
     lo, last, code, price, fewest = draft.lo, draft.last, pool.code, pool.price, wanted.fewest
     while lacking(pool, draft, wanted, g, units):

@@ -1,11 +1,11 @@
 """Cutting points again and again where only the number of records counts: one group after the other, in place.
 
-The same cuts as `partitioning` makes in rounds, for claims that a number of records satisfies. A group is a run of the order of
-points; a cut sorts the run into its parts and puts them on a stack.
+The same cuts as `partitioning` makes in rounds, for claims that a number of records satisfies. A group is a run of the
+order of points; a cut sorts the run into its parts and puts them on a stack.
 
-One look at the points of a run counts the records of every code of every column; which cut is best is read from these counts,
-and a second look hands the points out to the parts. Where a run has far fewer points than a column has codes between its first and
-last, its points are looked at again instead.
+One look at the points of a run counts the records of every code of every column; which cut is best is read from these
+counts, and a second look hands the points out to the parts. Where a run has far fewer points than a column has codes
+between its first and last, its points are looked at again instead.
 
 Invariants
     I1  What a cut saves is added up part by part, in the order of the rounds, so that ties are broken alike.
@@ -15,11 +15,10 @@ Coarse classes
 --------------
 Classes of points that look alike once every column is read at a coarser level: one pass and one hash table.
 
-A column read at a level gives every leaf a 64-bit number, equal for leaves that the level does not tell apart. The sum of these
-numbers over the columns names a class; its low bits are replaced by the point's region, so that regions never meet, whatever
-the numbers are. Two different classes share a name with probability about n² / 2⁶⁴ per table; then they would be joined,
-which costs quality and not safety.
-"""
+A column read at a level gives every leaf a 64-bit number, equal for leaves that the level does not tell apart. The sum
+of these numbers over the columns names a class; its low bits are replaced by the point's region, so that regions never
+meet, whatever the numbers are. Two different classes share a name with probability about n² / 2⁶⁴ per table; then they
+would be joined, which costs quality and not safety."""
 
 from __future__ import annotations
 
@@ -39,8 +38,8 @@ from sfumato.kinds.tables.methods.kernels.cell_costs import CellCosts, cell_cost
 class Trees(NamedTuple):
     """The hierarchies of the columns, one after the other; a column without one starts at −1.
 
-    ``child[start + d · size + leaf]`` is the place among its siblings of the node above a leaf at depth d, and `node` its number.
-    """
+    ``child[start + d · size + leaf]`` is the place among its siblings of the node above a leaf at depth d, and `node`
+    its number."""
 
     start: NDArray[np.int64]
     depths: NDArray[np.int64]
@@ -50,8 +49,9 @@ class Trees(NamedTuple):
 
 
 class CuttingDesk(NamedTuple):
-    """Room for one group: per position its part; per column and code the records (from ``base[c]``), per column the extent; per
-    child size, extent, part; per part records and price; the best cut so far and what it makes of the children."""
+    """Room for one group: per position its part; per column and code the records (from ``base[c]``), per column the
+    extent; per child size, extent, part; per part records and price; the best cut so far and what it makes of the
+    children."""
 
     chosen: NDArray[np.int64]
     weight: NDArray[np.int64]
@@ -82,7 +82,8 @@ def cut_by_size(
     trees: Trees,
     desk: CuttingDesk,
 ) -> IntArray:
-    """The group of every point of `order`, whose runs from `first` to `first` are cut into groups of at least `fewest` records."""
+    """The group of every point of `order`, whose runs from `first` to `first` are cut into groups of at least `fewest`
+    records."""
     final = np.full(len(counts), -1, dtype=np.int64)
     begin = np.zeros(len(order) + len(first) + 1, dtype=np.int64)
     end = np.zeros(len(order) + len(first) + 1, dtype=np.int64)
@@ -137,7 +138,8 @@ def best_cut(
     trees: Trees,
     desk: CuttingDesk,
 ) -> int:
-    """How many parts the best cut of a run makes, 0 when there is none; `desk.chosen` tells the part of every position."""
+    """How many parts the best cut of a run makes, 0 when there is none; `desk.chosen` tells the part of every
+    position."""
     total = 0
     for i in range(low, high):
         total += counts[order[i]]
@@ -155,7 +157,10 @@ def best_cut(
         if lo < last and start >= 0:
             size = trees.size[column]
             depth = 1
-            while depth < trees.depths[column] and trees.node[start + depth * size + lo] == trees.node[start + depth * size + last]:
+            while (
+                depth < trees.depths[column]
+                and trees.node[start + depth * size + lo] == trees.node[start + depth * size + last]
+            ):
                 depth += 1
             row = start + min(depth, trees.depths[column] - 1) * size
             width = children_of(codes, counts, order, low, high, column, row, few, trees, desk)
@@ -189,7 +194,9 @@ def count_codes(codes: CodeArray, counts: IntArray, order: IntArray, low: int, h
 
 
 @jit
-def forget_codes(codes: CodeArray, order: IntArray, low: int, high: int, column: int, few: bool, desk: CuttingDesk) -> None:
+def forget_codes(
+    codes: CodeArray, order: IntArray, low: int, high: int, column: int, few: bool, desk: CuttingDesk
+) -> None:
     """No records at any code of a column again."""
     base = desk.base[column]
     if few:
@@ -213,7 +220,8 @@ def add_to_child(child: int, code: int, many: int, desk: CuttingDesk) -> None:
 
 @jit
 def children_of(
-    codes: CodeArray, counts: IntArray, order: IntArray, low: int, high: int, column: int, row: int, few: bool, trees: Trees,
+    codes: CodeArray, counts: IntArray, order: IntArray, low: int, high: int, column: int, row: int, few: bool,
+    trees: Trees,
     desk: CuttingDesk,
 ) -> int:  # fmt: skip
     """Size and extent of the children of the node around a run; one more than the last of them that has somebody."""
@@ -241,7 +249,15 @@ def children_of(
 
 @jit
 def halves_of(
-    codes: CodeArray, counts: IntArray, order: IntArray, low: int, high: int, column: int, middle: int, few: bool, desk: CuttingDesk
+    codes: CodeArray,
+    counts: IntArray,
+    order: IntArray,
+    low: int,
+    high: int,
+    column: int,
+    middle: int,
+    few: bool,
+    desk: CuttingDesk,
 ) -> None:
     """Size and extent of the codes before the middle and from it on."""
     base = desk.base[column]
@@ -295,9 +311,18 @@ def medians_of(
 
 @jit
 def tried(
-    width: int, column: int, row: int, middle: int, fewest: int, before: float, parts: int, costs: CellCosts, desk: CuttingDesk
+    width: int,
+    column: int,
+    row: int,
+    middle: int,
+    fewest: int,
+    before: float,
+    parts: int,
+    costs: CellCosts,
+    desk: CuttingDesk,
 ) -> int:
-    """The number of parts of this cut when it is allowed and saves more than the best so far, else of the best so far."""
+    """The number of parts of this cut when it is allowed and saves more than the best so far, else of the best so
+    far."""
     made = joined(width, fewest, column, costs, desk)
     if made < 2:
         return parts
@@ -321,7 +346,9 @@ def tried(
 
 
 @jit
-def hand_out(codes: CodeArray, order: IntArray, low: int, high: int, parts: int, trees: Trees, desk: CuttingDesk) -> None:
+def hand_out(
+    codes: CodeArray, order: IntArray, low: int, high: int, parts: int, trees: Trees, desk: CuttingDesk
+) -> None:
     """The part of every position, by the best cut."""
     column = desk.best[0]
     row = desk.best[1]
@@ -335,7 +362,8 @@ def hand_out(codes: CodeArray, order: IntArray, low: int, high: int, parts: int,
 
 @jit
 def joined(width: int, fewest: int, column: int, costs: CellCosts, desk: CuttingDesk) -> int:
-    """The children as parts: those that are large enough alone, the others together, with the smallest large one if they need it.
+    """The children as parts: those that are large enough alone, the others together, with the smallest large one if
+    they need it.
 
     0 when that does not work.
     """
@@ -384,8 +412,8 @@ def coarse_classes(
 ) -> tuple[IntArray, IntArray]:
     """Class of each point, numbered as met, and the records of each class.
 
-    ``marks[start[c] + code]`` is the number of a code of column c at the level that is looked at; ``low`` masks region bits.
-    """
+    ``marks[start[c] + code]`` is the number of a code of column c at the level that is looked at; ``low`` masks region
+    bits."""
     points, columns = codes.shape
     slots = 4
     while slots < 2 * points:

@@ -1,15 +1,17 @@
 """Cutting records again and again where one person may stand in several rows: one group after the other.
 
-A group is a run of the order of records. Every proposal gives each record of the run a *key*; records with equal keys are a child.
-Children that may not be published by themselves are the *rest*, which stays under the parent. A rest that needs company borrows
-records of children that can spare them (`borrow`), else whole children join it, the smallest first. All rows that fit what a rest
-is published as count against it, so that a rest is dear: the larger it is, the less a cut is worth.
+A group is a run of the order of records. Every proposal gives each record of the run a *key*; records with equal keys
+are a child. Children that may not be published by themselves are the *rest*, which stays under the parent. A rest that
+needs company borrows records of children that can spare them (`borrow`), else whole children join it, the smallest
+first. All rows that fit what a rest is published as count against it, so that a rest is dear: the larger it is, the
+less a cut is worth.
 
 Invariants
     I1  Every part of a cut satisfies what is asked, with all rows that fit it; a run that cannot be cut is final.
     I2  What is asked of a part does not depend on what becomes of the others, so it holds in the end.
 
-Cost: proposals × (records of the run, and rows that fit it) for every group ever formed; unusual ones where no other is safe.
+Cost: proposals × (records of the run, and rows that fit it) for every group ever formed; unusual ones where no other is
+safe.
 
 
 Crowds
@@ -19,7 +21,8 @@ Whether some records may be published together, where one person may stand in se
 Notation
     box     what a set of records is published as: the closed interval around it in every column
     M       the most rows of one person that fit the box, wherever they are published; at least 1
-    fits    numbers of the rows, of people with several, that fit the box around a larger set: only they can fit a smaller one
+    fits    numbers of the rows, of people with several, that fit the box around a larger set: only they can fit a
+            smaller one
 
 Cost: one look at the records of the set, and one at the rows of `fits`, which ends when somebody has too many.
 
@@ -37,8 +40,8 @@ Notation
     row     a row of somebody who has several, as leaf codes; rows are sorted by one column, the *guide*
     box     what a group is published as: an interval of leaves in every column
 
-Cost: for every box the rows whose guide lies in its interval, each comparison ending at the first column that does not fit.
-"""
+Cost: for every box the rows whose guide lies in its interval, each comparison ending at the first column that does not
+fit."""
 
 from __future__ import annotations
 
@@ -60,7 +63,8 @@ SINGLE = 0
 
 
 class Crowd(NamedTuple):
-    """Records: leaf codes, which point they are at, whose they are, what they hide; and all rows of people with several."""
+    """Records: leaf codes, which point they are at, whose they are, what they hide; and all rows of people with
+    several."""
 
     codes: CodeArray
     point: NDArray[np.int64]
@@ -68,14 +72,15 @@ class Crowd(NamedTuple):
     value: NDArray[np.int64]
     """The hidden values of a record, one column each."""
     having: NDArray[np.int64]
-    """Who has which of them: the value itself for people with one row, else a number of its own for a person and a value."""
+    """Who has which of them: the value itself for people with one row, else a number of its own for a person and a
+    value."""
     row: NDArray[np.int64]
     person: NDArray[np.int64]
 
 
 class CrowdWish(NamedTuple):
-    """What is asked of a set: records, that nobody has more than a k-th of them; and of every hidden column different values, their
-    largest share of records and (`among`) of people, whether nobody may be certain to have one."""
+    """What is asked of a set: records, that nobody has more than a k-th of them; and of every hidden column different
+    values, their largest share of records and (`among`) of people, whether nobody may be certain to have one."""
 
     fewest: int
     k: int
@@ -96,7 +101,8 @@ class Ends(NamedTuple):
 
 
 class CrowdDesk(NamedTuple):
-    """Room for one set: zeros per person, value and number of `having`; its box; records with the most frequent hidden values."""
+    """Room for one set: zeros per person, value and number of `having`; its box; records with the most frequent hidden
+    values."""
 
     tally: NDArray[np.int64]
     value: NDArray[np.int64]
@@ -141,14 +147,20 @@ def varied(crowd: Crowd, wanted: CrowdWish, desk: CrowdDesk, members: IntArray, 
         for i in range(low, high):
             desk.value[crowd.value[members[i], hidden]] = 0
         desk.largest[hidden] = largest
-        fine = fine and different >= wanted.distinct[hidden] and largest <= wanted.share[hidden] * (high - low) * (1 + 1e-12)
+        fine = (
+            fine
+            and different >= wanted.distinct[hidden]
+            and largest <= wanted.share[hidden] * (high - low) * (1 + 1e-12)
+        )
         if fine and wanted.among[hidden] < 1.0:
             fine = few_have_it(crowd, wanted, desk, members, low, high, hidden)
     return fine
 
 
 @jit
-def few_have_it(crowd: Crowd, wanted: CrowdWish, desk: CrowdDesk, members: IntArray, low: int, high: int, hidden: int) -> bool:
+def few_have_it(
+    crowd: Crowd, wanted: CrowdWish, desk: CrowdDesk, members: IntArray, low: int, high: int, hidden: int
+) -> bool:
     """Whether every value is had by at most the share of people that is allowed."""
     people = 0
     most = 0
@@ -186,7 +198,10 @@ def draw_box(crowd: Crowd, trees: Trees, ends: Ends, members: IntArray, low: int
         else:
             size = trees.size[column]
             depth = 1
-            while depth < trees.depths[column] and trees.node[start + depth * size + lo] == trees.node[start + depth * size + last]:
+            while (
+                depth < trees.depths[column]
+                and trees.node[start + depth * size + lo] == trees.node[start + depth * size + last]
+            ):
                 depth += 1
             box[0, column] = ends.low[start + (depth - 1) * size + lo]
             box[1, column] = ends.high[start + (depth - 1) * size + lo]
@@ -220,7 +235,8 @@ def most_in_box(crowd: Crowd, box: IntArray, fits: IntArray, begin: int, end: in
 
 @jit
 def keep_fitting(crowd: Crowd, desk: CrowdDesk, box: IntArray, fits: IntArray, begin: int, end: int) -> int:
-    """Write those of ``fits[begin:end]`` behind it that fit a box and are not alone there of their person; returns the new end."""
+    """Write those of ``fits[begin:end]`` behind it that fit a box and are not alone there of their person; returns the
+    new end."""
     for i in range(begin, end):
         if is_inside(crowd.row, fits[i], box):
             desk.tally[crowd.person[fits[i]]] += 1
@@ -268,8 +284,9 @@ class PeopleBoard(NamedTuple):
 
 
 class Run(NamedTuple):
-    """Room for one run: where it and the rows that fit it begin and end; the proposal that is looked at (for one column, and for
-    another, what makes a child, and where); records in the order of their keys, with their parts; where children begin, their M."""
+    """Room for one run: where it and the rows that fit it begin and end; the proposal that is looked at (for one
+    column, and for another, what makes a child, and where); records in the order of their keys, with their parts; where
+    children begin, their M."""
 
     span: NDArray[np.int64]
     cut: NDArray[np.int64]
@@ -287,7 +304,8 @@ class Run(NamedTuple):
 
 @jit
 def cut_for_people(board: PeopleBoard, order: IntArray, first: IntArray, run: Run) -> IntArray:
-    """The group of every record of `order`, whose runs from `first` to `first` are cut into groups that may be published (I1)."""
+    """The group of every record of `order`, whose runs from `first` to `first` are cut into groups that may be
+    published (I1)."""
     final = np.full(len(board.crowd.point), -1, dtype=np.int64)
     several = len(board.crowd.person)
     stack = np.zeros((len(order) + len(first) + 1, 4), dtype=np.int64)
@@ -380,7 +398,9 @@ def last_parts(board: PeopleBoard, run: Run, order: IntArray, fits: IntArray, ex
             for way in range(4):
                 first = LEAF if way < 2 else above
                 second = LEAF if way % 2 == 0 else beside
-                parts = tried(board, run, order, fits, parts, one, first, extent[one, 2], other, second, extent[other, 2])
+                parts = tried(
+                    board, run, order, fits, parts, one, first, extent[one, 2], other, second, extent[other, 2]
+                )
         if above == CHILD:
             parts = tried(board, run, order, fits, parts, one, LEAF, 0, 0, NONE, 0)
         else:
@@ -393,7 +413,8 @@ def last_parts(board: PeopleBoard, run: Run, order: IntArray, fits: IntArray, ex
 
 @jit
 def measure(board: PeopleBoard, run: Run, order: IntArray, extent: IntArray) -> None:
-    """Per column the smallest and the largest code, and how to cut: the level of the children; or the median and the next code."""
+    """Per column the smallest and the largest code, and how to cut: the level of the children; or the median and the
+    next code."""
     many = run.span[1] - run.span[0]
     mine = np.zeros(many, dtype=np.int64)
     trees = board.trees
@@ -410,7 +431,10 @@ def measure(board: PeopleBoard, run: Run, order: IntArray, extent: IntArray) -> 
         if start >= 0:
             size = trees.size[column]
             depth = 1
-            while depth < trees.depths[column] and trees.node[start + depth * size + lo] == trees.node[start + depth * size + last]:
+            while (
+                depth < trees.depths[column]
+                and trees.node[start + depth * size + lo] == trees.node[start + depth * size + last]
+            ):
                 depth += 1
             extent[column, 2] = start + min(depth, trees.depths[column] - 1) * size
         else:
@@ -438,10 +462,12 @@ def place_of(board: PeopleBoard, record: int, column: int, way: int, at: int) ->
 
 @jit
 def tried(
-    board: PeopleBoard, run: Run, order: IntArray, fits: IntArray, parts: int, one: int, first: int, at: int, other: int,
+    board: PeopleBoard, run: Run, order: IntArray, fits: IntArray, parts: int, one: int, first: int, at: int,
+    other: int,
     second: int, beside: int,
 ) -> int:  # fmt: skip
-    """The number of parts of this cut when it is allowed and saves more than the best so far, else of the best so far."""
+    """The number of parts of this cut when it is allowed and saves more than the best so far, else of the best so
+    far."""
     run.cut[0] = one
     run.cut[1] = first
     run.cut[2] = other
@@ -498,7 +524,9 @@ def gained(board: PeopleBoard, run: Run, many: int, made: int) -> float:
         for part in range(made):
             lo = min(lo, run.extent[part, 2 * column])
             last = max(last, run.extent[part, 2 * column + 1])
-            after += run.size[part] * cell_cost(board.costs, column, run.extent[part, 2 * column], run.extent[part, 2 * column + 1])
+            after += run.size[part] * cell_cost(
+                board.costs, column, run.extent[part, 2 * column], run.extent[part, 2 * column + 1]
+            )
         saves += many * cell_cost(board.costs, column, lo, last) - after
     return saves * (1.0 - run.start[made] / many)
 
@@ -521,7 +549,9 @@ def safe_parts(board: PeopleBoard, run: Run, children: int, fits: IntArray) -> i
     for i in range(many):
         if run.most[run.part[i]] == 0:
             taken[i] = 1
-    together = fine == children or rest_holds(board, run, taken, many, fits) or borrow(board, run, taken, children, fits)
+    together = (
+        fine == children or rest_holds(board, run, taken, many, fits) or borrow(board, run, taken, children, fits)
+    )
     if not together and not join(board, run, taken, children, fine, fits):
         return 0
     return number(run, taken, children)
@@ -531,7 +561,17 @@ def safe_parts(board: PeopleBoard, run: Run, children: int, fits: IntArray) -> i
 def allowed(board: PeopleBoard, run: Run, members: IntArray, low: int, high: int, fits: IntArray) -> int:
     """M of some records of the run when they may be published together, else 0 (I2)."""
     return rows_allowed(
-        board.crowd, board.wanted, board.trees, board.ends, board.desk, members, low, high, fits, run.span[2], run.span[3]
+        board.crowd,
+        board.wanted,
+        board.trees,
+        board.ends,
+        board.desk,
+        members,
+        low,
+        high,
+        fits,
+        run.span[2],
+        run.span[3],
     )
 
 
@@ -625,7 +665,8 @@ def borrow(board: PeopleBoard, run: Run, taken: IntArray, children: int, fits: I
 
 @jit
 def take(board: PeopleBoard, run: Run, taken: IntArray, children: int, need: int) -> bool:
-    """Take so many records from children that can spare them, point by point, so that they look alike; whether there are enough."""
+    """Take so many records from children that can spare them, point by point, so that they look alike; whether there
+    are enough."""
     many = run.start[children]
     spare = np.zeros(children, dtype=np.int64)
     for child in range(children):

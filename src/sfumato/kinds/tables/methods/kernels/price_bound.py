@@ -1,38 +1,42 @@
-"""What the records below generalized tuples can gain by being published there, at given prices: the inner step of the price bound.
+"""What the records below generalized tuples can gain by being published there, at given prices: the inner step of the
+price bound.
 
-Every record of unit i carries a price u[i]; publishing it at node t costs c[t]. The *gain* of a node is the largest total of
-u − c over sets of records below it that a release may publish there: at least `least` records, showing at least `kinds` different
-tags. All numbers are integers, so gains are exact. Records with u > c all take part; when they are too few or too alike, the best
-others of new tags are added, and then the best others of any kind.
+Every record of unit i carries a price u[i]; publishing it at node t costs c[t]. The *gain* of a node is the largest
+total of u − c over sets of records below it that a release may publish there: at least `least` records, showing at
+least `kinds` different tags. All numbers are integers, so gains are exact. Records with u > c all take part; when they
+are too few or too alike, the best others of new tags are added, and then the best others of any kind.
 
 Invariants
-    I1  No admissible set of records below a node totals more than its gain: among the records that must be added, those of the
-        best-priced new tags and then the best-priced remaining ones are taken, and every exchange would lower the total.
-    I2  A node is skipped only when it would not gain even if everybody who must be added had the best price among the others.
+    I1  No admissible set of records below a node totals more than its gain: among the records that must be added, those
+        of the best-priced new tags and then the best-priced remaining ones are taken, and every exchange would lower
+        the total.
+    I2  A node is skipped only when it would not gain even if everybody who must be added had the best price among the
+        others.
 
 
 Share prices
 ------------
 What records below generalized tuples can gain at given prices when no value may have more than its share.
 
-As in `node_prices`, every record of unit i carries a price u[i], publishing it at node t costs c[t], and the *gain* of a node is
-the largest total of u − c over sets of records below it that a release may publish there. Here a set in which some tag occurs m
-times has at least needed[m] records: max(k, l·m) for frequency l-diversity, the least n with m ≤ α·n for (α,k)-anonymity.
+As in `node_prices`, every record of unit i carries a price u[i], publishing it at node t costs c[t], and the *gain* of
+a node is the largest total of u − c over sets of records below it that a release may publish there. Here a set in which
+some tag occurs m times has at least needed[m] records: max(k, l·m) for frequency l-diversity, the least n with m ≤ α·n
+for (α,k)-anonymity.
 
 Notation
     level m    sets in which no tag occurs more than m times, of at least needed[m] records; `needed` never falls
     hot        records with u > c; the others are cold
 
 Invariants
-    I1  The gain is the best over all levels: a set whose most frequent tag occurs m times is of level m, and a set of level m
-        may be published.
-    I2  The best set of a level has the m best hot records of every tag and, where these are too few, the best cold ones of tags
-        that are not full: at most m of every tag is a matroid, and among the sets of one size greedy choice is best in it.
+    I1  The gain is the best over all levels: a set whose most frequent tag occurs m times is of level m, and a set of
+        level m may be published.
+    I2  The best set of a level has the m best hot records of every tag and, where these are too few, the best cold ones
+        of tags that are not full: at most m of every tag is a matroid, and among the sets of one size greedy choice is
+        best in it.
     I3  A level is passed over only when even the best cold price for every missing record would not make it better.
 
-Cost: a pass over the memberships; nodes whose hot records do not satisfy the claim by themselves are put into heaps, from which as
-many records are taken as are looked at.
-"""
+Cost: a pass over the memberships; nodes whose hot records do not satisfy the claim by themselves are put into heaps,
+from which as many records are taken as are looked at."""
 
 from __future__ import annotations
 
@@ -111,7 +115,9 @@ def _various(entries: NDArray[np.int32], c: int, node: int, tag: IntArray, u: In
 
 
 @jit
-def _representatives(entries: NDArray[np.int32], node: int, wanted: int, tag: IntArray, u: IntArray, work: Scratch) -> int:
+def _representatives(
+    entries: NDArray[np.int32], node: int, wanted: int, tag: IntArray, u: IntArray, work: Scratch
+) -> int:
     """The best units of the best `wanted` tags that the node does not show yet; fewer when there are no more."""
     fresh = 0
     for unit in entries:
@@ -170,12 +176,15 @@ def node_gains(
 ) -> int:
     """Fill `gain` with the gain of every node and return the total of the positive ones.
 
-    Every node pays its `toll` off its gain. `taken` grows by the records that nodes of positive gain take of each unit. Unless
+    Every node pays its `toll` off its gain. `taken` grows by the records that nodes of positive gain take of each unit.
+    Unless
     `full`, nodes that cannot gain are skipped, with a gain of 0.
     """  # fmt: skip
     tags = tag.max() + 1 if len(tag) else 0
     offers = np.zeros((3, kinds + 2), np.int64), np.zeros((3, least + 2), np.int64)
-    work = Scratch(np.full(tags, -1, np.int64), np.zeros(tags, np.int64), np.zeros(tags, np.int64), offers[0], offers[1])
+    work = Scratch(
+        np.full(tags, -1, np.int64), np.zeros(tags, np.int64), np.zeros(tags, np.int64), offers[0], offers[1]
+    )
     total = 0
     for node in range(len(cost)):
         c, entries = cost[node], member[start[node] : start[node + 1]]
@@ -204,7 +213,14 @@ def node_gains(
 
 @jit
 def _take(
-    entries: NDArray[np.int32], c: int, reps: int, used: int, count: IntArray, u: IntArray, work: Scratch, taken: IntArray
+    entries: NDArray[np.int32],
+    c: int,
+    reps: int,
+    used: int,
+    count: IntArray,
+    u: IntArray,
+    work: Scratch,
+    taken: IntArray,
 ) -> None:
     """Note the records that take part."""
     for unit in entries:
@@ -231,7 +247,9 @@ def plain_node_gains(
     gains = []
     for node in range(len(cost)):
         units = member[start[node] : start[node + 1]].tolist()
-        records = sorted(((int(u[i] - cost[node]), int(tag[i])) for i in units for _ in range(int(count[i]))), reverse=True)
+        records = sorted(
+            ((int(u[i] - cost[node]), int(tag[i])) for i in units for _ in range(int(count[i]))), reverse=True
+        )
         chosen = [record for record in records if record[0] > 0]
         rest = [record for record in records if record[0] <= 0]
         while len({tag for _, tag in chosen}) < kinds and rest:
@@ -469,7 +487,8 @@ def _bench(start: IntArray, tags: int, levels: int) -> ShareBench:
     return ShareBench(
         np.zeros(tags, np.int64), np.zeros(tags, np.int64), np.zeros(tags, np.int64), np.full(tags, -1, np.int64),
         np.zeros(tags, np.int64),
-        np.zeros(levels, np.int64), np.zeros(levels, np.int64), np.zeros(longest, np.int64), np.zeros(longest, np.int64),
+        np.zeros(levels, np.int64), np.zeros(levels, np.int64), np.zeros(longest, np.int64), np.zeros(longest,
+        np.int64),
         np.zeros(1, np.int64),
     )  # fmt: skip
 
@@ -490,8 +509,10 @@ def share_gains(
 ) -> int:
     """Fill `gain` with the gain of every node and return the total of the positive ones.
 
-    Every node pays its `toll` off its gain. `taken` grows by the records that nodes of positive gain take of each unit. Unless
-    `full`, a gain that is not positive may be given as 0. `needed` has an entry for every number of times that a tag may occur
+    Every node pays its `toll` off its gain. `taken` grows by the records that nodes of positive gain take of each unit.
+    Unless
+    `full`, a gain that is not positive may be given as 0. `needed` has an entry for every number of times that a tag
+    may occur
     below a node.
     """  # fmt: skip
     records = PricedUnits(count, tag, u)
@@ -542,6 +563,8 @@ def plain_share_gains(
         best = int(NOTHING)
         for some in product(*(range(len(records) + 1) for records in worth.values())):
             if sum(some) and sum(some) >= needed[max(some)]:
-                best = max(best, sum(sum(records[:number]) for records, number in zip(worth.values(), some, strict=True)))
+                best = max(
+                    best, sum(sum(records[:number]) for records, number in zip(worth.values(), some, strict=True))
+                )
         gains.append(best - int(toll[node]) if best > NOTHING else best)
     return gains

@@ -1,16 +1,18 @@
 """Match, kernel and full joins of a release in the making with all earlier ones, at class level.
 
 Notation
-    history clique   one node from each of the P earlier releases, pairwise consistent; they never change while a release is made
+    history clique   one node from each of the P earlier releases, pairwise consistent; they never change while a
+    release is made
     node             a class of the new release on the columns that earlier releases share with it
     clique           (history clique, node): cliques of a node are one run of a growing pool, sorted by history clique
-    edge             (node of an earlier release, node of the new one); the edges of a node are one run per earlier release
+    edge             (node of an earlier release, node of the new one); the edges of a node are one run per earlier
+                     release
 
 Invariants
     I1  Pools only grow; what a node's run contains is fixed when the node is made. Which of it is alive is recomputed.
 
-Twin: `sfumato.history.judge.full_match_join` and `sfumato.history.judge.sequence` compute the same by other means (scipy,
-whole tables at once).
+Twin: `sfumato.history.judge.full_match_join` and `sfumato.history.judge.sequence` compute the same by other means
+(scipy, whole tables at once).
 
 Cost: linear in living edges and cliques; nothing depends on the number of records.
 
@@ -29,8 +31,8 @@ Matches
 Which edges of a flow between two lists of nodes are matches: true for some assignment of records that fits the counts.
 
 Invariants
-    I1  An edge is a match iff its ends lie in one strong component of the residual graph of the true flow; ends joined by flow are
-        contracted first, so the component search runs on what is left, which is small.
+    I1  An edge is a match iff its ends lie in one strong component of the residual graph of the true flow; ends joined
+        by flow are contracted first, so the component search runs on what is left, which is small.
 
 Twin: `sfumato.history.judge.sequence` finds the same components with scipy.
 
@@ -39,7 +41,8 @@ Cost: linear in living edges.
 
 Record cliques
 --------------
-Record cliques, counted at class level: who is linked with which sensitive value, and which people share all their cliques.
+Record cliques, counted at class level: who is linked with which sensitive value, and which people share all their
+cliques.
 
 Notation: that of `sfumato.kinds.tables.methods.kernels.release_joins`.
 
@@ -75,9 +78,16 @@ def place_units(keys: IntArray, values: IntArray, wanted: IntArray, count: int) 
 
 @jit
 def number_edges(
-    found: IntArray, hist: IntArray, stamp: IntArray, first: IntArray, edge_left: IntArray, clique_edge: IntArray, at: int
+    found: IntArray,
+    hist: IntArray,
+    stamp: IntArray,
+    first: IntArray,
+    edge_left: IntArray,
+    clique_edge: IntArray,
+    at: int,
 ) -> IntArray:
-    """Give the edges of a new node numbers from `first` on, per earlier release; cliques learn the numbers of their edges."""
+    """Give the edges of a new node numbers from `first` on, per earlier release; cliques learn the numbers of their
+    edges."""
     count = np.zeros(hist.shape[1], np.int64)
     for r in range(hist.shape[1]):
         for i in range(len(found)):
@@ -128,9 +138,13 @@ def settle(
         for k in range(pairs):
             if dirty[k]:
                 a, b = pair_start[k], pair_start[k + 1]
-                kill_mismatches(pair_lefts[k], pair_rights[k], pair_left[a:b], pair_right[a:b], pair_flow[a:b], pair_alive[a:b])
+                kill_mismatches(
+                    pair_lefts[k], pair_rights[k], pair_left[a:b], pair_right[a:b], pair_flow[a:b], pair_alive[a:b]
+                )
         used, pair_used = np.zeros(left.shape, np.bool_), np.zeros(len(pair_left), np.bool_)
-        _survivors(active, clique_start, clique_h, clique_edge, hist_edge, shift, lives, pair_alive, alive, used, pair_used)
+        _survivors(
+            active, clique_start, clique_h, clique_edge, hist_edge, shift, lives, pair_alive, alive, used, pair_used
+        )
         lost = False
         for r in range(earlier):
             lost = _drop_unused(lives[r, : sizes[r]], used[r, : sizes[r]]) or lost
@@ -141,8 +155,11 @@ def settle(
 
 
 @jit
-def _living_edges(active: IntArray, edge_start: IntArray, edge_left: IntArray) -> tuple[IntArray, IntArray, IntArray, IntArray]:
-    """The edges of the active nodes side by side per earlier release: where each run moved, how many there are, and their ends."""
+def _living_edges(
+    active: IntArray, edge_start: IntArray, edge_left: IntArray
+) -> tuple[IntArray, IntArray, IntArray, IntArray]:
+    """The edges of the active nodes side by side per earlier release: where each run moved, how many there are, and
+    their ends."""
     earlier = len(edge_start)
     shift, sizes = np.zeros((earlier, len(active)), np.int64), np.zeros(earlier, np.int64)
     for r in range(earlier):
@@ -256,7 +273,8 @@ def inside(lo: IntArray, hi: IntArray, a_lo: IntArray, a_hi: IntArray) -> bool:
 def box_pairs(
     lo: IntArray, hi: IntArray, c_lo: IntArray, c_hi: IntArray, lead: int, block: IntArray, contain: bool
 ) -> tuple[IntArray, IntArray]:
-    """Rows of the boxes c that meet (or, with `contain`, contain) each box; c is sorted into blocks by its interval in `lead`."""
+    """Rows of the boxes c that meet (or, with `contain`, contain) each box; c is sorted into blocks by its interval in
+    `lead`."""
     start = np.zeros(len(lo) + 1, np.int64)
     found = np.empty(max(64, 2 * len(lo)), np.int64)
     total = 0

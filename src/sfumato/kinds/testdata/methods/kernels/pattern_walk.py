@@ -1,18 +1,19 @@
 """Hit-and-run along a fixed set of sparse moves, over the reals or over the integer lattice.
 
-A step takes one move u, finds the whole chord {t : x + t·u keeps every row} and draws t uniformly from it. Only the rows that
-u touches are looked at, and their slacks are updated in place.
+A step takes one move u, finds the whole chord {t : x + t·u keeps every row} and draws t uniformly from it. Only the
+rows that u touches are looked at, and their slacks are updated in place.
 
 Guarantee
-    The uniform law on the polytope (or on its lattice points) is left unchanged by every step; the walk converges to it on
-    the set that the moves connect.
+    The uniform law on the polytope (or on its lattice points) is left unchanged by every step; the walk converges to it
+    on the set that the moves connect.
 
 Paper
-    [multitype §5.4], R. L. Smith, "Efficient Monte Carlo procedures for generating points uniformly distributed over bounded
-    regions" (1984).
+    [multitype §5.4], R. L. Smith, "Efficient Monte Carlo procedures for generating points uniformly distributed over
+    bounded regions" (1984).
 
 Notation
-    rows      slack = A x − b ≥ 0;  a move's entries are the nonzero A·u (`row_of`, `change`) and the nonzero u (`cell_of`, `step`)
+    rows      slack = A x − b ≥ 0;  a move's entries are the nonzero A·u (`row_of`, `change`) and the nonzero u
+              (`cell_of`, `step`)
     part      a set of variables that no row connects with others; parts are walked one by one, each with its own stream
     walk      one of several chains through a part, from starts pushed towards different corners
 
@@ -22,8 +23,9 @@ Invariants
     I3  Rounds double in length and only the last one is judged, so at least half of all steps are burn-in.
 
 Departures
-    The printed step is uniform on [0, l], one way only, and piles up at the boundary; the full chord does not. The printed walk
-    takes a fixed number of steps; this one stops when R̂ and the effective sample size of every coordinate say so.
+    The printed step is uniform on [0, l], one way only, and piles up at the boundary; the full chord does not. The
+    printed walk takes a fixed number of steps; this one stops when R̂ and the effective sample size of every coordinate
+    say so.
 
 Cost
     Time per step is the number of rows the move touches; 5-15 million steps a second.
@@ -34,16 +36,16 @@ Mixing
 Have several walks forgotten where they started? Split R̂ and the effective sample size of every coordinate.
 
 Paper
-    A. Gelman et al., *Bayesian Data Analysis* (3rd ed.) §11.4-11.5; C. J. Geyer, "Practical Markov chain Monte Carlo" (1992)
-    for the cut of the autocorrelation sum at the first negative pair.
+    A. Gelman et al., *Bayesian Data Analysis* (3rd ed.) §11.4-11.5; C. J. Geyer, "Practical Markov chain Monte Carlo"
+    (1992) for the cut of the autocorrelation sum at the first negative pair.
 
 Notation
-    samples[c, t, v] coordinate v of walk c at time t;  W mean variance inside the half-walks;  V pooled variance estimate;
-    R̂ = √(V/W);  ρ_t = 1 − (W − mean autocovariance at lag t)/V;  ESS = N / (1 + 2 Σ ρ_t).
+    samples[c, t, v] coordinate v of walk c at time t;  W mean variance inside the half-walks;  V pooled variance
+    estimate; R̂ = √(V/W);  ρ_t = 1 − (W − mean autocovariance at lag t)/V;  ESS = N / (1 + 2 Σ ρ_t).
 
 Invariants
-    I1  A coordinate that never moved in any walk says nothing and is left out; one that stands still at different places in
-        different walks gives R̂ = ∞.
+    I1  A coordinate that never moved in any walk says nothing and is left out; one that stands still at different
+        places in different walks gives R̂ = ∞.
 
 >>> import numpy as np
 >>> worst, least = diagnose(np.zeros((2, 8, 1)))
@@ -53,9 +55,11 @@ Invariants
 
 Localities
 ----------
-Which of two values is closer to a third: all localities of a sorted vector of distinct values, without the implied ones.
+Which of two values is closer to a third: all localities of a sorted vector of distinct values, without the implied
+ones.
 
-A locality (i, j, k) with i < j < k says d_j − d_i ≥ d_k − d_j (`wide`: the left gap is at least as wide) or ≤ (`narrow`).
+A locality (i, j, k) with i < j < k says d_j − d_i ≥ d_k − d_j (`wide`: the left gap is at least as wide) or ≤
+(`narrow`).
 
 Guarantee
     Every comparison of |d_i − d_j| with |d_j − d_k| follows from the returned set and the sorted order alone.
@@ -64,19 +68,20 @@ Paper
     [multitype Algorithm 5, Rules 1-2, Theorem 5.3.1]
 
 Notation
-    μ = 2 d_j − d_i, the mirror image of d_i in d_j;  k⁻ the last index above j whose value lies below μ;  k⁺ the first index
-    above j whose value is at least μ.
+    μ = 2 d_j − d_i, the mirror image of d_i in d_j;  k⁻ the last index above j whose value lies below μ;  k⁺ the first
+    index above j whose value is at least μ.
 
 Invariants
     I1  For fixed j, as i falls μ grows, so k⁺ only moves right: one pointer per j, O(n²) in all.
-    I2  For fixed j, of all i with the same k⁺ only the smallest counts (Rule 1), of all i with the same k⁻ only the largest
-        (Rule 2): `pruned` keeps exactly these.
+    I2  For fixed j, of all i with the same k⁺ only the smallest counts (Rule 1), of all i with the same k⁻ only the
+        largest (Rule 2): `pruned` keeps exactly these.
 
 Departures
-    Line 6 of the algorithm searches the whole vector; only indices above j can be k, and with ties k⁻ could be j itself. Values
-    are distinct here (equal values are one point of the pattern) and the search begins at j + 1. An exact mirror image is
-    recorded as `narrow`, as the algorithm does; Definition 5 would call it ≥. Lines 9-10 keep one k per (i, j) and side; Rules 1
-    and 2 also imply most i, which `pruned` drops: 608,000 localities of 900 random values become 216,000.
+    Line 6 of the algorithm searches the whole vector; only indices above j can be k, and with ties k⁻ could be j
+    itself. Values are distinct here (equal values are one point of the pattern) and the search begins at j + 1. An
+    exact mirror image is recorded as `narrow`, as the algorithm does; Definition 5 would call it ≥. Lines 9-10 keep one
+    k per (i, j) and side; Rules 1 and 2 also imply most i, which `pruned` drops: 608,000 localities of 900 random
+    values become 216,000.
 
 Cost
     O(n²); 900 values in about 10 ms.
@@ -122,7 +127,8 @@ class Directions(NamedTuple):
 
 
 class Bounds(NamedTuple):
-    """Where each part's cells, rows and moves begin; row and cell numbers inside moves count from the part's own start."""
+    """Where each part's cells, rows and moves begin; row and cell numbers inside moves count from the part's own
+    start."""
 
     cells_at: IntArray
     rows_at: IntArray
@@ -174,7 +180,14 @@ def shift(place: FloatArray, slack: FloatArray, length: float, moves: Directions
 
 @jit
 def sweep(
-    place: FloatArray, slack: FloatArray, stream: Words, moves: Directions, first: int, last: int, lattice: bool, push: bool
+    place: FloatArray,
+    slack: FloatArray,
+    stream: Words,
+    moves: Directions,
+    first: int,
+    last: int,
+    lattice: bool,
+    push: bool,
 ) -> None:
     """Moves `first` … `last` − 1 once; with `push` to one of the two ends of the chord instead of a uniform point."""
     for move in range(first, last):
@@ -225,7 +238,8 @@ def walk_parts(
     moves: Directions,
     wanted: Settings,
 ) -> None:
-    """Walk every part in place; `report[part]` becomes (sweeps, R̂, effective sample size). A part's stream is nonce + part."""
+    """Walk every part in place; `report[part]` becomes (sweeps, R̂, effective sample size). A part's stream is nonce +
+    part."""
     for part in range(bounds.cells_at.size - 1):
         cells = slice(bounds.cells_at[part], bounds.cells_at[part + 1])
         rows = slice(bounds.rows_at[part], bounds.rows_at[part + 1])
@@ -307,7 +321,9 @@ def coordinate_mixing(draws: FloatArray) -> tuple[float, float]:
 def _autocorrelation_sum(draws: FloatArray, means: FloatArray, within: float, pooled: float) -> float:
     half, total, lag = draws.shape[1] // 2, 0.0, 1
     while lag + 1 < half:
-        pair = _autocorrelation(draws, means, within, pooled, lag) + _autocorrelation(draws, means, within, pooled, lag + 1)
+        pair = _autocorrelation(draws, means, within, pooled, lag) + _autocorrelation(
+            draws, means, within, pooled, lag + 1
+        )
         if pair <= 0.0:
             break
         total += pair

@@ -3,29 +3,34 @@
 Notation
     bound   totals are counted together with the constants, as the paper prints it
     keeps   the block's own totals stay what they are (LM, LM*): nothing outside the block matters to them
-    grows   the totals of the first records must be right after every block (IG): what comes before is known without solving it
+    grows   the totals of the first records must be right after every block (IG): what comes before is known without
+            solving it
 
 Invariants
     I1  No block is smaller than q (unless the table is): a short last block would hardly change its records.
-    I2  A total that must *equal* a constant and does so before a block is solved does so afterwards. So under LM and LM* every
-        block keeps its own share, under IG it starts from a known one: blocks with such totals do not depend on each other.
+    I2  A total that must *equal* a constant and does so before a block is solved does so afterwards. So under LM and
+        LM* every block keeps its own share, under IG it starts from a known one: blocks with such totals do not depend
+        on each other.
 
 Departures
-    Algorithm 1 cuts off q records at a time. Its line 4 loses a last block of a single record, and a short last block leaks: with
-    N = 1,000 and q = 333 the thousandth record keeps its values under LM. Here the rest is spread over the other blocks. The
-    paper solves all blocks of a part with a global rule one after the other; I2 is why equal totals need not.
+    Algorithm 1 cuts off q records at a time. Its line 4 loses a last block of a single record, and a short last block
+    leaks: with N = 1,000 and q = 333 the thousandth record keeps its values under LM. Here the rest is spread over the
+    other blocks. The paper solves all blocks of a part with a global rule one after the other; I2 is why equal totals
+    need not.
 
 
 Patience
 --------
 How long the constraint solver may take, and where it goes on when it was stopped.
 
-A run without a seed of its own writes one, and every answer that was found, into a private file beside the release folder. The same
-command takes its answers from there and solves only what is left. The file goes when the release is written: it opens the release.
+A run without a seed of its own writes one, and every answer that was found, into a private file beside the release
+folder. The same command takes its answers from there and solves only what is left. The file goes when the release is
+written: it opens the release.
 
 Invariants
-    I1  An answer is taken from the file only for a task that is the same in every respect: rules, records, the values inside and
-        around it, seed. Its answer is a function of these, so a run that was stopped makes what it would have made.
+    I1  An answer is taken from the file only for a task that is the same in every respect: rules, records, the values
+        inside and around it, seed. Its answer is a function of these, so a run that was stopped makes what it would
+        have made.
     I2  A line that was cut off is no answer.
     I3  The file is readable by its owner alone: it ties new values to rows.
 """
@@ -65,7 +70,8 @@ class Block:
 
 @dataclass(frozen=True)
 class BlockTask:
-    """A block with the values that stand in it and in what it sees, and its own seed: all that its answer depends on."""
+    """A block with the values that stand in it and in what it sees, and its own seed: all that its answer depends
+    on."""
 
     block: Block
     inside: dict[ColumnValue, IntArray]
@@ -141,12 +147,15 @@ class SolverBudget:
         head = lines[0] if lines else None
         if head is None or head.get("about") != self._about:
             hint = "remove the file to begin anew"
-            raise DataError("an unfinished run of another policy or of other data stands there", where=str(self.file), hint=hint)
+            raise DataError(
+                "an unfinished run of another policy or of other data stands there", where=str(self.file), hint=hint
+            )
         self._seed = str(head["seed"])
         return {line["task"]: line for line in lines[1:] if line is not None and "task" in line}  # I2
 
     def chance(self, random: Randomness) -> Randomness:
-        """The randomness of the solver's parts: of the run that was stopped, when there is one; a given seed repeats by itself."""
+        """The randomness of the solver's parts: of the run that was stopped, when there is one; a given seed repeats by
+        itself."""
         if self.file is None:
             return random
         with self._lock:
@@ -196,5 +205,7 @@ def _line(text: str) -> dict[str, Any] | None:
 def solver_budget(task: Task, minutes: float) -> SolverBudget:
     """For one run of a method: what the file knows belongs to this policy and to data of this size."""
     return SolverBudget(
-        minutes, task.unfinished, f"{json.dumps(task.policy.document.tree, sort_keys=True, default=str)} {task.data.rows}"
+        minutes,
+        task.unfinished,
+        f"{json.dumps(task.policy.document.tree, sort_keys=True, default=str)} {task.data.rows}",
     )

@@ -1,7 +1,7 @@
 """Rules about whole columns that an arrangement of draws keeps: capacities, orders in groups, intervals apart, variety.
 
-Every engine draws legal records first and then arranges them, so the result obeys the rule by construction. None is uniform among
-all legal tables, and each says so.
+Every engine draws legal records first and then arranges them, so the result obeys the rule by construction. None is
+uniform among all legal tables, and each says so.
 
 
 Binned
@@ -9,8 +9,9 @@ Binned
 `histogram(amount, 50)`: as many records in every bin as in the original; inside its bin every value is drawn anew.
 
 Guarantee
-    The bins of the original are dealt to the records in a random order (inside their groups, with `by`), and each record gets
-    a legal value of its bin, uniformly: so every table with this histogram is equally likely. The counts of the bins are published.
+    The bins of the original are dealt to the records in a random order (inside their groups, with `by`), and each
+    record gets a legal value of its bin, uniformly: so every table with this histogram is equally likely. The counts of
+    the bins are published.
 
 Notation
     bin b    the values v with b · width ≤ v < (b + 1) · width; days are numbered
@@ -18,17 +19,20 @@ Notation
 
 Quantiles
 ---------
-Medians and quantiles of a column or of every group: some places of the sorted values are settled, the others drawn around.
+Medians and quantiles of a column or of every group: some places of the sorted values are settled, the others drawn
+around.
 
 Notation
     place     a record's number, from 0, among the values of its group in ascending order
-    quantile  `quantile(x, q)` of n values is the one at place ⌈q·n⌉ − 1: the smallest that at least the share q does not exceed;
-              `median(x)` is the mean of the values at places ⌊(n−1)/2⌋ and ⌊n/2⌋
+    quantile  `quantile(x, q)` of n values is the one at place ⌈q·n⌉ − 1: the smallest that at least the share q does
+              not exceed; `median(x)` is the mean of the values at places ⌊(n−1)/2⌋ and ⌊n/2⌋
     bounds    the codes, in ascending order of their values, that may stand at a place
 
 Invariants
-    I1  Bounds rise from place to place, and a settled value is never below an earlier one, so the places keep their order.
-    I2  Between two settled places everything is drawn between their values: whoever sorts finds the settled ones where they belong.
+    I1  Bounds rise from place to place, and a settled value is never below an earlier one, so the places keep their
+        order.
+    I2  Between two settled places everything is drawn between their values: whoever sorts finds the settled ones where
+        they belong.
 
 The draws are not uniform among all legal tables, and the engine says so.
 """
@@ -92,7 +96,9 @@ class Capped(_Arranged):
         assert self.spaces.single is not None
         key, numbers, places = random.bytes(16), np.arange(self.count, dtype=np.int64), self.size * self.most
         small = places <= keyed_randomness.LARGEST
-        taken = keyed_randomness.Permutation(key, places)(numbers) if small else _without_repetition(key, places, numbers)
+        taken = (
+            keyed_randomness.Permutation(key, places)(numbers) if small else _without_repetition(key, places, numbers)
+        )
         return self.spaces.merged([self.spaces.single.space.codes(taken // self.most)])
 
 
@@ -142,7 +148,9 @@ class Apart(_Arranged):
         for group, rows in enumerate(np.split(order, np.flatnonzero(np.diff(self.label[order])) + 1)):
             if not len(rows):
                 continue
-            own = keyed_randomness.Permutation(random.child(group).bytes(16), self.size)(np.arange(2 * len(rows), dtype=np.int64))
+            own = keyed_randomness.Permutation(random.child(group).bytes(16), self.size)(
+                np.arange(2 * len(rows), dtype=np.int64)
+            )
             points = np.sort(own).reshape(-1, 2) + self.low
             shuffled = rows[random.child(f"order {group}").permutation(len(rows))]
             starts[shuffled], ends[shuffled] = points[:, 0] - start.low, points[:, 1] - end.low
@@ -173,11 +181,14 @@ class Several(_Arranged):
 
 
 class Correlated(_Arranged):
-    """`correlation(a, b)` near a number: both are drawn, then one is put into an order between chance and the other's."""
+    """`correlation(a, b)` near a number: both are drawn, then one is put into an order between chance and the
+    other's."""
 
     name = "draws in a common order"
 
-    def __init__(self, inner: PartSampler, one: ColumnValue, two: ColumnValue, aim: float, tolerance: float, rule: str) -> None:
+    def __init__(
+        self, inner: PartSampler, one: ColumnValue, two: ColumnValue, aim: float, tolerance: float, rule: str
+    ) -> None:
         self.inner, self.one, self.two, self.aim, self.tolerance, self.rule = inner, one, two, aim, tolerance, rule
         self.reads_original = inner.reads_original
 
@@ -218,10 +229,14 @@ def column_arrangement_for(
     if isinstance(body, Increasing):
         fixed = not any(problem.is_new(column) for column in (*body.by, body.along))
         alike = all(problem.is_new(column) for condition in conditions for column in columns_of(condition))
-        inner = rest(RulePart(part.columns, tuple(c for c in part.clauses if c is not clause))) if fixed and alike else None
+        inner = (
+            rest(RulePart(part.columns, tuple(c for c in part.clauses if c is not clause))) if fixed and alike else None
+        )
         return Reordered(problem, inner, body) if inner is not None else None
     if isinstance(body, Histogram):
-        return histogram_sampler_for(problem, part, clause, conditions, labels(problem, body.by, problem.source(body.column).count))
+        return histogram_sampler_for(
+            problem, part, clause, conditions, labels(problem, body.by, problem.source(body.column).count)
+        )
     if isinstance(body, NoOverlap):
         return _apart(problem, part, clause, body, conditions)
     if isinstance(body, AtMost) and set(body.columns) == set(part.columns):
@@ -235,9 +250,15 @@ def _apart(
 ) -> PartSampler | None:
     start, end = (problem.levels(column) if problem.is_new(column) else None for column in (body.start, body.end))
     plain = all(
-        isinstance(c, Compare) and (c.left, c.operator, c.right) in _ordered_pair(body) and not c.tolerance for c in conditions
+        isinstance(c, Compare) and (c.left, c.operator, c.right) in _ordered_pair(body) and not c.tolerance
+        for c in conditions
     )
-    if set(part.columns) != {body.start, body.end} or not isinstance(start, Steps) or not isinstance(end, Steps) or not plain:
+    if (
+        set(part.columns) != {body.start, body.end}
+        or not isinstance(start, Steps)
+        or not isinstance(end, Steps)
+        or not plain
+    ):
         return None
     if start.unit != end.unit or any(problem.is_new(column) for column in body.by):
         return None
@@ -325,7 +346,9 @@ class Binned:
         bins, of = np.unique(_bins(texts[self.there].tolist(), clause.body.width), return_inverse=True)
         step = clause.body.width * self.levels.unit
         edges = [(_ceiling(one * step), _ceiling((one + 1) * step)) for one in bins.tolist()]
-        low, high = (np.array([edge[side] for edge in edges], dtype=np.int64).reshape(-1) - self.levels.low for side in (0, 1))
+        low, high = (
+            np.array([edge[side] for edge in edges], dtype=np.int64).reshape(-1) - self.levels.low for side in (0, 1)
+        )
         self.legal = legal
         if legal is None:
             self.first, self.last = np.clip(low, 0, self.levels.size), np.clip(high, 0, self.levels.size)
@@ -348,7 +371,9 @@ def _bins(texts: list[str], width: Fraction) -> NDArray[np.int64]:
     found = facts(texts)
     if not found.unit:
         raise Infeasible("the original has values that are neither numbers nor days", hint="leave the histogram out")
-    return np.array([int(level) * width.denominator // (found.unit * width.numerator) for level in found.levels], dtype=np.int64)
+    return np.array(
+        [int(level) * width.denominator // (found.unit * width.numerator) for level in found.levels], dtype=np.int64
+    )
 
 
 def _ceiling(value: Fraction) -> int:
@@ -370,7 +395,11 @@ def histogram_sampler_for(
     body = clause.body
     assert isinstance(body, Histogram)
     levels = problem.levels(body.column) if problem.is_new(body.column) else None
-    if part.columns != (body.column,) or not isinstance(levels, Steps) or any(problem.is_new(column) for column in body.by):
+    if (
+        part.columns != (body.column,)
+        or not isinstance(levels, Steps)
+        or any(problem.is_new(column) for column in body.by)
+    ):
         return None
     if not conditions:
         return Binned(problem, clause, None, groups)
@@ -446,7 +475,9 @@ class Placed:
     uniform = False
     reads_original = False
 
-    def __init__(self, column: ColumnValue, ordered: OrderedCodes, groups: list[IntArray], rules: list[PlacedValue]) -> None:
+    def __init__(
+        self, column: ColumnValue, ordered: OrderedCodes, groups: list[IntArray], rules: list[PlacedValue]
+    ) -> None:
         self.column, self.ordered, self.groups = column, ordered, groups
         self.bounds = [self._settled(number, len(rows), rules) for number, rows in enumerate(groups)]
 
@@ -465,7 +496,9 @@ class Placed:
         if any(low > high for low, high in found.values()):
             what = f"no values of a group of {count} records have the medians or quantiles that are asked for"
             where = f'rule "{rules[0].clause.rule}"' if len(rules) == 1 else "keep"
-            raise Infeasible(what, where=where, hint="choose values that the column can have, or allow a difference with 'within'")
+            raise Infeasible(
+                what, where=where, hint="choose values that the column can have, or allow a difference with 'within'"
+            )
         return found
 
     def _asked(self, rule: PlacedValue, group: int, count: int) -> dict[int, tuple[int, int]]:
@@ -512,8 +545,11 @@ class Placed:
         return low + random.below(high - low + 1)
 
 
-def quantiles(problem: SamplingProblem, part: RulePart, clauses: list[Clause], conditions: list[Condition]) -> PartSampler | None:
-    """The engine when all rules about the whole of one column are medians and quantiles of the same groups, else None."""
+def quantiles(
+    problem: SamplingProblem, part: RulePart, clauses: list[Clause], conditions: list[Condition]
+) -> PartSampler | None:
+    """The engine when all rules about the whole of one column are medians and quantiles of the same groups, else
+    None."""
     found = [one for clause in clauses if (one := _rule(problem, clause)) is not None]
     keys = {atom.by for atom, _, _ in found}
     if len(part.columns) != 1 or not found or len(found) < len(clauses) or len(keys) != 1:
@@ -538,7 +574,11 @@ def _rule(problem: SamplingProblem, clause: Clause) -> tuple[Aggregate, str, Exp
     turned = _TURNED.get(body.operator, body.operator)
     for atom, other, sign in ((body.left, body.right, body.operator), (body.right, body.left, turned)):
         if _is_plain(atom) and any(problem.is_new(column) for column in columns_of(atom)):
-            given = _is_plain(other) and other.by == atom.by and not any(problem.is_new(column) for column in columns_of(other))
+            given = (
+                _is_plain(other)
+                and other.by == atom.by
+                and not any(problem.is_new(column) for column in columns_of(other))
+            )
             return (atom, sign, other) if given or isinstance(other, (Number, Date)) else None
     return None
 

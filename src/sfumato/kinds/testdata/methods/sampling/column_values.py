@@ -13,8 +13,8 @@ Checked
 -------
 Numbers of public systems, numbered: every body in turn, with the check digits it must carry.
 
-A code is the number of a body, so that uniqueness and exact sampling work as with any other domain. A new system is one entry in
-`SYSTEMS`: how many bodies there are, and the text of body n.
+A code is the number of a body, so that uniqueness and exact sampling work as with any other domain. A new system is one
+entry in `SYSTEMS`: how many bodies there are, and the text of body n.
 
 >>> levels = Checked("iban", "DE")
 >>> levels.size, levels.texts(np.array([370400440532013000])).tolist()
@@ -25,8 +25,8 @@ Fakes
 -----
 Realistic invented names and addresses: every combination of the pieces that the Faker library lists for a language.
 
-The pieces are taken as lists and combined here, not drawn one by one from the library: so the number of possible values is known
-before the run, every combination is equally likely and uniqueness is a matter of numbering, not of retrying.
+The pieces are taken as lists and combined here, not drawn one by one from the library: so the number of possible values
+is known before the run, every combination is equally likely and uniqueness is a matter of numbering, not of retrying.
 """
 
 from __future__ import annotations
@@ -175,7 +175,9 @@ def levels(domain: value_domains.ValueDomain) -> Levels:
         words = NumberedTexts(automaton([domain.pattern]), domain.longest)
         if words.size == 0:
             what = f"no text of at most {domain.longest} characters has the form {domain.pattern}"
-            raise Infeasible(what, where=f"pattern {domain.pattern}", hint="shorten the pattern to what the column can hold")
+            raise Infeasible(
+                what, where=f"pattern {domain.pattern}", hint="shorten the pattern to what the column can hold"
+            )
         return Spelled(words, domain.pattern)
     if isinstance(domain, value_domains.Fakes):
         pass
@@ -277,8 +279,8 @@ def _digits_before(count: int, behind: Callable[[str], str]) -> tuple[int, Body]
 def _to_eleven(head: str, place: int, weights: Sequence[int]) -> str:
     """The head and two digits more that make the weighted sum a multiple of eleven: one of the first nine such pairs.
 
-    The last weight is 1 and the one before it 2, so of ten digits at most one asks for a last digit that does not exist.
-    """
+    The last weight is 1 and the one before it 2, so of ten digits at most one asks for a last digit that does not
+    exist."""
     sums = [(one, -weighted(f"{head}{one}", weights[:-1]) % 11) for one in range(10)]
     return head + [f"{one}{last}" for one, last in sums if last < 10][place]
 
@@ -353,7 +355,12 @@ def _card(prefixes: tuple[str, ...], length: int) -> tuple[int, Body]:
 def _dutch(code: int) -> str:
     """Seven digits and the place among the nine next ones that allow a check digit."""
     start, place = divmod(code, 9)
-    found = [f"{start + 10**6:07d}{eighth}{last}" for eighth in range(10) for last in range(10) if _is_dutch(start, eighth, last)]
+    found = [
+        f"{start + 10**6:07d}{eighth}{last}"
+        for eighth in range(10)
+        for last in range(10)
+        if _is_dutch(start, eighth, last)
+    ]
     return found[place]
 
 

@@ -110,12 +110,16 @@ def holds(condition: Condition, columns: Columns) -> BoolArray:
     if isinstance(condition, Implies):
         return ~holds(condition.condition, columns) | holds(condition.consequence, columns)
     if isinstance(condition, Membership):
-        found = [_compared("=", value(condition.value, columns), value(option, columns), 0) for option in condition.options]
+        found = [
+            _compared("=", value(condition.value, columns), value(option, columns), 0) for option in condition.options
+        ]
         return _folded(np.logical_or, found)
     if isinstance(condition, Match):
         return _matched(condition, columns)
     if isinstance(condition, IsNull):
-        return np.zeros(1, dtype=bool)  # values are drawn for every record; where nulls stand is settled before (`kleene`)
+        return np.zeros(
+            1, dtype=bool
+        )  # values are drawn for every record; where nulls stand is settled before (`kleene`)
     if isinstance(condition, Valid):
         return _valid(condition, columns)
     if isinstance(condition, Own):
@@ -143,7 +147,9 @@ def _valid(condition: Valid, columns: Columns) -> BoolArray:
 
 def _own(condition: Own, columns: Columns) -> BoolArray:
     """What the data holder's code answers for every record; equal records are asked about once."""
-    spelt = np.broadcast_arrays(*(np.asarray(value(column, columns).as_text()).astype(np.str_) for column in condition.arguments))
+    spelt = np.broadcast_arrays(
+        *(np.asarray(value(column, columns).as_text()).astype(np.str_) for column in condition.arguments)
+    )
     rows = list(zip(*(texts.tolist() for texts in spelt), strict=True))
     answers = {row: own_code(condition, row) for row in dict.fromkeys(rows)}
     return np.array([answers[row] for row in rows], dtype=bool)
@@ -255,7 +261,9 @@ def _quick(name: str, arguments: Sequence[Vector]) -> Vector | None:
         unit = math.lcm(first.unit, arguments[1].unit)
         if unit // first.unit > 1_000_000 or int(np.abs(first.levels).max(initial=0)) > 1 << 40:
             return None
-        return Vector(first.levels * (unit // first.unit) % (int(arguments[1].levels[0]) * (unit // arguments[1].unit)), unit)
+        return Vector(
+            first.levels * (unit // first.unit) % (int(arguments[1].levels[0]) * (unit // arguments[1].unit)), unit
+        )
     days = first.levels // first.unit
     if name == "weekday":
         return Vector((days - 1) % 7 + 1, 1)

@@ -14,8 +14,9 @@ Invariants
     I2  A rank that falls outside 0 … n − 1 is sent through again; following the cycle stays a bijection of 0 … n − 1.
 
 Departures
-    The rounds follow the idea of FF1 with AES as the keyed function, on mixed radices instead of digits. On a small space ten
-    rounds are not uniform over all permutations (a chi-square test shows it at n = 5), so those are shuffled plainly.
+    The rounds follow the idea of FF1 with AES as the keyed function, on mixed radices instead of digits. On a small
+    space ten rounds are not uniform over all permutations (a chi-square test shows it at n = 5), so those are shuffled
+    plainly.
 
 Cost: ten AES blocks per rank, in bulk; about half a second per million.
 

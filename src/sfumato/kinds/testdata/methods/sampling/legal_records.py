@@ -1,7 +1,8 @@
 """From per-record rules to the space of legal records, or None when only a solver can find them.
 
-The columns fall into groups that no rule joins; each group becomes the cheapest shape that is exact: intervals, a pattern with the
-conditions folded into its automaton, an explicit table grown column by column, or a tree of ordered columns.
+The columns fall into groups that no rule joins; each group becomes the cheapest shape that is exact: intervals, a
+pattern with the conditions folded into its automaton, an explicit table grown column by column, or a tree of ordered
+columns.
 
 Paper: [obfuscation §5.1]. The paper hands every such sub-problem to a solver; counting is exact and uniform.
 
@@ -10,12 +11,13 @@ Spaces
 ------
 The space of legal records, numbered: how many there are and which is number r, for many numbers at once.
 
-Four shapes, from cheap to general: a few intervals of one ordered column; an explicit table of legal combinations; a tree of
-ordered columns joined by comparisons (`a < b`, `b <= c + 30`), counted by prefix sums; and the product of independent spaces.
+Four shapes, from cheap to general: a few intervals of one ordered column; an explicit table of legal combinations; a
+tree of ordered columns joined by comparisons (`a < b`, `b <= c + 30`), counted by prefix sums; and the product of
+independent spaces.
 
 Invariants
-    I1  `codes` is a bijection from 0 … size − 1 onto the legal records, so uniform ranks give uniform legal records and distinct
-        ranks give distinct records.
+    I1  `codes` is a bijection from 0 … size − 1 onto the legal records, so uniform ranks give uniform legal records and
+        distinct ranks give distinct records.
     I2  In a tree the number of completions below a column depends on its own value only, and legal child values form an
         interval, so prefix sums count them.
 
@@ -125,7 +127,8 @@ class Branch:
 
 
 class Tree:
-    """Ordered columns joined by interval constraints without a cycle; branch 0 is the root, parents come before children."""
+    """Ordered columns joined by interval constraints without a cycle; branch 0 is the root, parents come before
+    children."""
 
     def __init__(self, branches: list[Branch], allowed: list[NDArray[np.bool_]]) -> None:
         self.branches = branches
@@ -254,7 +257,9 @@ class Legal:
     levels: dict[ColumnValue, Levels]
 
 
-def legal_space(levels: Numberings, conditions: list[Condition], given: Columns, root: ColumnValue | None = None) -> Legal | None:
+def legal_space(
+    levels: Numberings, conditions: list[Condition], given: Columns, root: ColumnValue | None = None
+) -> Legal | None:
     """All records that obey `conditions`; `given` are the values of columns that are not replaced (one row)."""
     factors: list[LegalSpace] = []
     numberings = dict(levels)
@@ -267,7 +272,9 @@ def legal_space(levels: Numberings, conditions: list[Condition], given: Columns,
     return Legal(Product(tuple(factors)), numberings)
 
 
-def components(columns: list[ColumnValue], conditions: list[Condition]) -> list[tuple[list[ColumnValue], list[Condition]]]:
+def components(
+    columns: list[ColumnValue], conditions: list[Condition]
+) -> list[tuple[list[ColumnValue], list[Condition]]]:
     """Groups of columns joined by conditions, with the conditions of each."""
     label = {column: place for place, column in enumerate(columns)}
     for condition in conditions:
@@ -292,7 +299,7 @@ def _factor(
     return found or _tree(levels, conditions, given, root), {}
 
 
-# ---- one column --------------------------------------------------------------------------------------------------------
+# ---- one column ------------------------------------------------------------------------------------------------------
 
 
 def _single(column: ColumnValue, numbering: Levels, conditions: list[Condition], given: Columns) -> LegalSpace | None:
@@ -337,7 +344,7 @@ def _negated(bound: int | None) -> int | None:
     return None if bound is None else -bound
 
 
-# ---- an explicit table -------------------------------------------------------------------------------------------------
+# ---- an explicit table -----------------------------------------------------------------------------------------------
 
 
 def _table(levels: dict[ColumnValue, Levels], conditions: list[Condition], given: Columns) -> Listing | None:
@@ -368,7 +375,9 @@ def _own(condition: Condition, levels: Numberings) -> set[ColumnValue]:
     return {column for column in columns_of(condition) if column in levels}
 
 
-def _options(levels: dict[ColumnValue, Levels], conditions: list[Condition], given: Columns) -> dict[ColumnValue, IntArray] | None:
+def _options(
+    levels: dict[ColumnValue, Levels], conditions: list[Condition], given: Columns
+) -> dict[ColumnValue, IntArray] | None:
     if any(n.size > (_SPELLED if isinstance(n, Spelled) else _ROWS) for n in levels.values()):
         return None
     found = {}
@@ -393,14 +402,21 @@ def _filtered(
     rows: dict[ColumnValue, IntArray], conditions: Iterable[Condition], levels: Numberings, given: Columns
 ) -> dict[ColumnValue, IntArray]:
     for condition in conditions:
-        table: dict[ColumnValue, Vector] = {**given, **{column: levels[column].vector(codes) for column, codes in rows.items()}}
+        table: dict[ColumnValue, Vector] = {
+            **given,
+            **{column: levels[column].vector(codes) for column, codes in rows.items()},
+        }
         keep = np.broadcast_to(holds(condition, table), (len(next(iter(rows.values()))),))
         rows = {column: codes[keep] for column, codes in rows.items()}
     return rows
 
 
 def _solved(
-    column: ColumnValue, rows: Mapping[ColumnValue, IntArray], waiting: list[Condition], levels: Numberings, given: Columns
+    column: ColumnValue,
+    rows: Mapping[ColumnValue, IntArray],
+    waiting: list[Condition],
+    levels: Numberings,
+    given: Columns,
 ) -> tuple[ColumnValue, IntegerForm] | None:
     """An equation that gives `column` from columns already there."""
     if not isinstance(levels[column], Steps):
@@ -426,10 +442,12 @@ def _computed(
     return {**{name: codes[keep] for name, codes in rows.items()}, column: code[keep]}
 
 
-# ---- a tree of ordered columns -------------------------------------------------------------------------------------------
+# ---- a tree of ordered columns ---------------------------------------------------------------------------------------
 
 
-def _tree(levels: dict[ColumnValue, Levels], conditions: list[Condition], given: Columns, root: ColumnValue | None) -> Tree | None:
+def _tree(
+    levels: dict[ColumnValue, Levels], conditions: list[Condition], given: Columns, root: ColumnValue | None
+) -> Tree | None:
     if any(not isinstance(numbering, Steps) or numbering.size > _WIDE for numbering in levels.values()):
         return None
     edges: dict[frozenset[ColumnValue], list[IntegerForm]] = {}
@@ -510,7 +528,9 @@ def spelled(
         if not tests
         else NumberedTexts(automaton(atoms, lambda m: all(t(m) for t in tests)), numbering.words.longest)
     )
-    space = Intervals(column, np.array([0]), np.array([words.size - 1], dtype=object if words.size > 1 << 62 else np.int64))
+    space = Intervals(
+        column, np.array([0]), np.array([words.size - 1], dtype=object if words.size > 1 << 62 else np.int64)
+    )
     return space, {column: Spelled(words, numbering.pattern)}
 
 

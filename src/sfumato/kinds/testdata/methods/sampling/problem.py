@@ -1,12 +1,13 @@
 """A table (or several) to be made anew, the rules it must obey, and the independent parts they fall into.
 
 Paper
-    [obfuscation §3.1, Definitions 5.1 and 5.2, Stage 1.1]: the *rule graph* has a vertex for every replaced column and joins the
-    columns of a rule; its components are independent problems.
+    [obfuscation §3.1, Definitions 5.1 and 5.2, Stage 1.1]: the *rule graph* has a vertex for every replaced column and
+    joins the columns of a rule; its components are independent problems.
 
 Notation
     clause    one conjunct of a rule; per-record, or about the whole table
-    given     columns that are published as they are and the original's values: constants for the solver and the samplers
+    given     columns that are published as they are and the original's values: constants for the solver and the
+              samplers
     context   records that agree on the given columns a part's rules mention; they share one space of legal records
 
 Departures
@@ -219,7 +220,10 @@ def contexts(problem: SamplingProblem, part: RulePart, conditions: Sequence[Cond
         _, label = np.unique(label * len(distinct) + inverse, return_inverse=True)
     order = np.argsort(label, kind="stable")
     groups = np.split(order, np.flatnonzero(np.diff(label[order])) + 1)
-    return [Context({column: vector.at(rows[:1]) for column, vector in values.items()}, rows.astype(np.int64)) for rows in groups]
+    return [
+        Context({column: vector.at(rows[:1]) for column, vector in values.items()}, rows.astype(np.int64))
+        for rows in groups
+    ]
 
 
 # Wanted
@@ -253,7 +257,11 @@ class Total:
         """What each row adds, times the returned unit."""
         parts: list[tuple[Vector, Fraction]] = []
         for summand in self.summands:
-            own = Vector(np.ones(size, dtype=np.int64), 1) if summand.argument is None else value(summand.argument, columns)
+            own = (
+                Vector(np.ones(size, dtype=np.int64), 1)
+                if summand.argument is None
+                else value(summand.argument, columns)
+            )
             levels = np.broadcast_to(own.levels, (size,))
             if summand.where is not None:
                 levels = np.where(np.broadcast_to(holds(summand.where, columns), (size,)), levels, 0)

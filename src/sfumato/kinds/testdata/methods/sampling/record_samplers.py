@@ -1,9 +1,11 @@
 """Engines for single parts of a problem: each says what it is, whether it is uniform, and draws the part's columns.
 
-An engine checks everything that can be known before the run when it is made (`Infeasible` names the rules); `run` then cannot fail
-for want of a solution. None of them looks at the original values it replaces, except where `reads_original` says so.
+An engine checks everything that can be known before the run when it is made (`Infeasible` names the rules); `run` then
+cannot fail for want of a solution. None of them looks at the original values it replaces, except where `reads_original`
+says so.
 
-Paper: Theorem 5.1's argument only uses that the algorithm disregards its input, so it holds for every engine here that does.
+Paper: Theorem 5.1's argument only uses that the algorithm disregards its input, so it holds for every engine here that
+does.
 
 
 Rejection
@@ -11,8 +13,8 @@ Rejection
 Records drawn and drawn again until they are legal: for conditions that no closed form covers.
 
 Guarantee
-    Every record is uniform among its legal ones: a draw is taken exactly when it obeys the conditions. With `unique` a draw is
-    taken only when no earlier record has it, which is uniform among all tables without repetition.
+    Every record is uniform among its legal ones: a draw is taken exactly when it obeys the conditions. With `unique` a
+    draw is taken only when no earlier record has it, which is uniform among all tables without repetition.
 
 Cost: one over the share of legal records; parts with fewer than one legal record in a thousand are left to the solver.
 
@@ -21,7 +23,8 @@ Ranges
 ------
 One ordered column whose bounds differ from record to record: `salary >= 0.9 * original.salary`.
 
-Every record has its own interval of legal values, found for all records at once; a uniform value of the interval follows.
+Every record has its own interval of legal values, found for all records at once; a uniform value of the interval
+follows.
 
 
 Weighed
@@ -29,8 +32,8 @@ Weighed
 Learned weights: values drawn as often as they occur in the original, under per-record rules and totals.
 
 Guarantee
-    A legal record is drawn with probability proportional to the product of its values' frequencies, conditioned on the totals. The
-    output then depends on the original through these frequencies; it is not zero-knowledge.
+    A legal record is drawn with probability proportional to the product of its values' frequencies, conditioned on the
+    totals. The output then depends on the original through these frequencies; it is not zero-knowledge.
 
 
 Occupancy
@@ -38,19 +41,19 @@ Occupancy
 How many records get each value when all tables are to be equally likely: `a determines b`, `at_least(k, …)`.
 
 Guarantee
-    Every assignment of N records to L values in which each used value occurs at least k times has a probability in proportion to
-    R to the number of used values. With R right sides per value that is the uniform law over the tables of `a determines b`
-    (k = 1), with R = 1 over those of `at_least(k, …)`.
+    Every assignment of N records to L values in which each used value occurs at least k times has a probability in
+    proportion to R to the number of used values. With R right sides per value that is the uniform law over the tables
+    of `a determines b` (k = 1), with R = 1 over those of `at_least(k, …)`.
 
 Notation
     n_v    records with value v; an assignment has Π of w(n_v) · N! with w(0) = 1, w(n) = R/n! for n ≥ k
     x      tilt: w(n)·xⁿ gives the same law for the fixed sum Σ n_v = N; x makes N the mean
 
 Invariants
-    I1  The counts are independent terms with a fixed total (`totals`); given them all orders of the records are equally likely,
-        which is the N!/Π n_v! that w leaves out.
-    I2  Counts are listed up to 40 deviations beyond max(k, x). What is cut off has less than e⁻³⁶ of the mass when values are
-        many or well filled; `made` declines otherwise, unless N is small enough to list everything.
+    I1  The counts are independent terms with a fixed total (`totals`); given them all orders of the records are equally
+        likely, which is the N!/Π n_v! that w leaves out.
+    I2  Counts are listed up to 40 deviations beyond max(k, x). What is cut off has less than e⁻³⁶ of the mass when
+        values are many or well filled; `made` declines otherwise, unless N is small enough to list everything.
 """
 
 from __future__ import annotations
@@ -71,7 +74,15 @@ from sfumato.core.randomness import Randomness
 from sfumato.kinds.testdata.methods.sampling import keyed_randomness
 from sfumato.kinds.testdata.methods.sampling.column_values import Levels, Listed, Spelled, Steps
 from sfumato.kinds.testdata.methods.sampling.constraint_vectors import Vector, holds
-from sfumato.kinds.testdata.methods.sampling.legal_records import Legal, LegalSpace, Product, Records, derived, draw, legal_space
+from sfumato.kinds.testdata.methods.sampling.legal_records import (
+    Legal,
+    LegalSpace,
+    Product,
+    Records,
+    derived,
+    draw,
+    legal_space,
+)
 from sfumato.kinds.testdata.methods.sampling.problem import Clause, Context, RulePart, SamplingProblem, contexts
 from sfumato.kinds.testdata.methods.sampling.sum_distribution import TotalSampler
 from sfumato.policy.constraint_language import IntegrityRule, columns_of, linear_comparison
@@ -139,7 +150,9 @@ def no_record(rules: Sequence[IntegrityRule], empty: Callable[[list[IntegrityRul
         if empty(fewer):
             kept = fewer
     named = " and ".join(f'"{rule}"' for rule in kept)
-    return Infeasible(f"no record obeys {named or 'the domain'}", where="keep", hint="relax one of these rules or widen a domain")
+    return Infeasible(
+        f"no record obeys {named or 'the domain'}", where="keep", hint="relax one of these rules or widen a domain"
+    )
 
 
 class Spaces:
@@ -258,9 +271,12 @@ class Distinct:
         return self.spaces.merged([codes])
 
     def of_numbers(self, key: bytes, numbers: IntArray) -> dict[ColumnValue, NewColumn]:
-        """The new values of records with these numbers in a larger table: different keys for different numbers, in any share."""
+        """The new values of records with these numbers in a larger table: different keys for different numbers, in any
+        share."""
         if self.key_space.size > keyed_randomness.LARGEST:
-            raise Infeasible("the keys of such a domain cannot be dealt to shares", where="keep", hint="narrow the domain")
+            raise Infeasible(
+                "the keys of such a domain cannot be dealt to shares", where="keep", hint="narrow the domain"
+            )
         codes = draw(self.rest, derived(key, "rest"), numbers)
         codes.update(self.key_space.codes(keyed_randomness.Permutation(derived(key, 0), self.key_space.size)(numbers)))
         return self.spaces.merged([codes])
@@ -376,7 +392,9 @@ class Crowded:
         classes = keyed_randomness.Permutation(random.bytes(16), min(size, keyed_randomness.LARGEST))(
             np.arange(used, dtype=np.int64)
         )
-        place = np.concatenate([np.repeat(np.arange(used), self.least), random.integers(used, self.count - used * self.least)])
+        place = np.concatenate(
+            [np.repeat(np.arange(used), self.least), random.integers(used, self.count - used * self.least)]
+        )
         found: IntArray = classes[place[random.permutation(self.count)]]
         return found
 
@@ -395,7 +413,9 @@ class Rejected:
     name = "draws until legal"
     uniform = True
 
-    def __init__(self, problem: SamplingProblem, part: RulePart, space: Product, levels: dict[ColumnValue, Levels]) -> None:
+    def __init__(
+        self, problem: SamplingProblem, part: RulePart, space: Product, levels: dict[ColumnValue, Levels]
+    ) -> None:
         self.problem, self.part, self.space, self.levels = problem, part, space, levels
         self.conditions: list[Condition] = []
         self.keys: list[tuple[ColumnValue, ...]] = []
@@ -502,7 +522,9 @@ class Rejected:
         return int(codes[column][place]) if column in codes else str(self.problem.given(column).as_text()[row])
 
 
-def _proposals(problem: SamplingProblem, part: RulePart, conditions: list[Condition]) -> tuple[Product, dict[ColumnValue, Levels]]:
+def _proposals(
+    problem: SamplingProblem, part: RulePart, conditions: list[Condition]
+) -> tuple[Product, dict[ColumnValue, Levels]]:
     """Every column under the conditions on it alone, as far as these have a closed form."""
     factors: list[LegalSpace] = []
     levels: dict[ColumnValue, Levels] = {}
@@ -513,7 +535,9 @@ def _proposals(problem: SamplingProblem, part: RulePart, conditions: list[Condit
         assert found is not None
         if found.space.size == 0:
             named = " and ".join(f'"{rule}"' for rule in part.rules)
-            raise Infeasible(f"no value of '{column}' obeys {named}", where="keep", hint="relax a rule or widen the domain")
+            raise Infeasible(
+                f"no value of '{column}' obeys {named}", where="keep", hint="relax a rule or widen the domain"
+            )
         factors += found.space.factors
         levels |= found.levels
     return Product(tuple(factors)), levels
@@ -540,7 +564,9 @@ class RecordRanges:
         empty = int((low > high).sum())
         if empty:
             named = " and ".join(f'"{rule}"' for rule in part.rules)
-            raise Infeasible(f"{empty} records have no legal value", where=f"rule {named}", hint="relax a rule or widen the domain")
+            raise Infeasible(
+                f"{empty} records have no legal value", where=f"rule {named}", hint="relax a rule or widen the domain"
+            )
 
     @classmethod
     def made(cls, problem: SamplingProblem, part: RulePart, conditions: list[Condition]) -> RecordRanges | None:
@@ -588,7 +614,9 @@ def _bounds(
     return _interval(operator, middle, int(spread * scale), scale, levels)
 
 
-def _interval(operator: str, middle: NDArray[np.object_], spread: int, scale: int, levels: Steps) -> tuple[IntArray, IntArray]:
+def _interval(
+    operator: str, middle: NDArray[np.object_], spread: int, scale: int, levels: Steps
+) -> tuple[IntArray, IntArray]:
     low, high = np.full(len(middle), -1, dtype=np.int64), np.full(len(middle), levels.size, dtype=np.int64)
     if operator in ("=", ">=", ">"):
         first = -((-(middle - spread)) // scale) if operator != ">" else middle // scale + 1

@@ -1,27 +1,26 @@
 """Which engine makes which part: the cheapest that is exact, a solver for the rest.
 
-    the part's rules                                       engine
-    per-record rules                                       legal records (table, intervals, tree, automaton), or draws until legal
-    `unique` over whole groups of columns                  keyed permutation of ranks
-    one to three totals (sum, mean, count, min, max)       fixed totals
-    a total per group or per parent row                    totals per group
-    `same_multiset` of all columns                         shuffle
-    medians and quantiles, of the column or per group      draws around settled places (not uniform)
-    `at_most`, `increasing`, `no_overlap`, `distinct`, …   draws that are arranged (not uniform)
-    `a determines b`, `at_least(k, …)`                     counts per value with a fixed total, or direct draws (not uniform)
-    anything else                                          blocks for a constraint solver (LM, LM*, IG)
+    the part's rules                                       engine per-record rules
+    legal records (table, intervals, tree, automaton), or draws until legal `unique` over whole groups of columns
+    keyed permutation of ranks one to three totals (sum, mean, count, min, max)       fixed totals a total per group or
+    per parent row                    totals per group `same_multiset` of all columns                         shuffle
+    medians and quantiles, of the column or per group      draws around settled places (not uniform) `at_most`,
+    `increasing`, `no_overlap`, `distinct`, …   draws that are arranged (not uniform) `a determines b`, `at_least(k, …)`
+    counts per value with a fixed total, or direct draws (not uniform) anything else
+    blocks for a constraint solver (LM, LM*, IG)
 
 Guarantee
-    A part that is routed to a uniform engine comes out uniformly among all legal ones. A part whose engine does not read the
-    original is independent of it, hence zero-knowledge in the sense of [obfuscation Definition 5.3].
+    A part that is routed to a uniform engine comes out uniformly among all legal ones. A part whose engine does not
+    read the original is independent of it, hence zero-knowledge in the sense of [obfuscation Definition 5.3].
 
 
 Calculating
 -----------
 Columns that a rule calculates with: their values must be numbers or days, whatever the type of the column says.
 
-A column of whole numbers may get the texts of a pattern, and a list of values may have one that is no number. Binding cannot see
-that; here every column is asked that stands in a sum, a mean, a difference, a running total or a single cell, or beside one.
+A column of whole numbers may get the texts of a pattern, and a list of values may have one that is no number. Binding
+cannot see that; here every column is asked that stands in a sum, a mean, a difference, a running total or a single
+cell, or beside one.
 
 
 Contradictions
@@ -137,7 +136,8 @@ def routes(problem: SamplingProblem, fallback: Fallback) -> list[Route]:
         if set(part.columns) <= followers:
             if part.clauses:
                 raise PolicyError(
-                    f"rules on '{part.columns[0]}' clash with its reference", hint="state them on the column it refers to"
+                    f"rules on '{part.columns[0]}' clash with its reference",
+                    hint="state them on the column it refers to",
                 )
             continue
         found.append(Route(part, chosen_engine(problem, part, fallback)))
@@ -169,7 +169,11 @@ def exact(problem: SamplingProblem, part: RulePart) -> PartSampler | None:
         return _per_record(problem, part, asked.conditions)
     if not asked.totals and (placed := quantiles(problem, part, asked.others, asked.conditions)) is not None:
         return placed
-    found = _one_rule(problem, part, asked.others[0], asked.conditions) if len(asked.others) == 1 and not asked.totals else None
+    found = (
+        _one_rule(problem, part, asked.others[0], asked.conditions)
+        if len(asked.others) == 1 and not asked.totals
+        else None
+    )
     if found is None and not asked.totals and all(isinstance(clause.body, Unique) for clause in asked.others):
         return Rejected.made(problem, part, asked.conditions, asked.others)
     return found
@@ -200,7 +204,9 @@ def _calls_beside_given(problem: SamplingProblem, conditions: list[Condition]) -
     """Functions of several columns, or of given values: trying draws costs less than listing every combination."""
     for condition in conditions:
         calls = any(isinstance(node, Function) for node in condition.walk())
-        if calls and (len(columns_of(condition)) > 1 or any(not problem.is_new(column) for column in columns_of(condition))):
+        if calls and (
+            len(columns_of(condition)) > 1 or any(not problem.is_new(column) for column in columns_of(condition))
+        ):
             return True
     return False
 
@@ -229,7 +235,9 @@ def _shuffled(problem: SamplingProblem, part: RulePart) -> PartSampler | None:
     return Shuffled(problem, part) if symmetric else None
 
 
-def _balanced(problem: SamplingProblem, part: RulePart, asked: PartDemands, *, learned: bool = False) -> PartSampler | None:
+def _balanced(
+    problem: SamplingProblem, part: RulePart, asked: PartDemands, *, learned: bool = False
+) -> PartSampler | None:
     ground = ground_of_totals(problem, part, asked, learned=learned)
     if ground is None:
         return None
@@ -240,12 +248,21 @@ def _balanced(problem: SamplingProblem, part: RulePart, asked: PartDemands, *, l
 
 
 def ground_of_totals(
-    problem: SamplingProblem, part: RulePart, asked: PartDemands, *, learned: bool = False, units: list[int] | None = None
+    problem: SamplingProblem,
+    part: RulePart,
+    asked: PartDemands,
+    *,
+    learned: bool = False,
+    units: list[int] | None = None,
 ) -> GroundOfTotals | None:
     """What the totals of a part rest on, in given units or the smallest that do; None when it cannot be listed."""
     if len(asked.totals) > 3:
         return None
-    roots = [c for c in part.columns if any(c in n.walk() for t in asked.totals for s in t.summands for n in (s.argument,) if n)]
+    roots = [
+        c
+        for c in part.columns
+        if any(c in n.walk() for t in asked.totals for s in t.summands for n in (s.argument,) if n)
+    ]
     beside = [
         Compare("=", column, column) for column in _given_in(problem, asked)
     ]  # records apart by what the totals weigh them with
@@ -264,11 +281,17 @@ def ground_of_totals(
 
 def _given_in(problem: SamplingProblem, asked: PartDemands) -> list[ColumnValue]:
     """Columns that are not made anew inside totals: `sum(quantity * price)` with kept prices."""
-    nodes = [node for total in asked.totals for s in total.summands for node in (s.argument, s.where) if node is not None]
-    return [column for column in dict.fromkeys(c for node in nodes for c in columns_of(node)) if not problem.is_new(column)]
+    nodes = [
+        node for total in asked.totals for s in total.summands for node in (s.argument, s.where) if node is not None
+    ]
+    return [
+        column for column in dict.fromkeys(c for node in nodes for c in columns_of(node)) if not problem.is_new(column)
+    ]
 
 
-def _one_rule(problem: SamplingProblem, part: RulePart, clause: Clause, conditions: list[Condition]) -> PartSampler | None:
+def _one_rule(
+    problem: SamplingProblem, part: RulePart, clause: Clause, conditions: list[Condition]
+) -> PartSampler | None:
     if isinstance(clause.body, Unique):
         return _distinct(problem, part, clause, set(clause.body.columns), conditions)
     if isinstance(clause.body, Determines):
@@ -308,7 +331,9 @@ def _groups(problem: SamplingProblem, part: RulePart, known: list[ColumnValue]) 
     return np.split(order, np.flatnonzero(np.diff(label[order])) + 1)
 
 
-def _functional(problem: SamplingProblem, part: RulePart, body: Determines, conditions: list[Condition]) -> PartSampler | None:
+def _functional(
+    problem: SamplingProblem, part: RulePart, body: Determines, conditions: list[Condition]
+) -> PartSampler | None:
     left = [column for column in body.left if problem.is_new(column)]
     right = tuple(column for column in body.right if problem.is_new(column))
     if not right or set(part.columns) != {*left, *right} or (left and len(left) != len(body.left)):
@@ -408,7 +433,10 @@ class _Tally:
 
 
 def _followed(
-    problem: SamplingProblem, child: tuple[ColumnValue, ...], parent: tuple[ColumnValue, ...], made: dict[ColumnValue, NewColumn]
+    problem: SamplingProblem,
+    child: tuple[ColumnValue, ...],
+    parent: tuple[ColumnValue, ...],
+    made: dict[ColumnValue, NewColumn],
 ) -> dict[ColumnValue, NewColumn]:
     """Referring columns take the new value of the row they referred to."""
     pairs = [(c, p) for c, p in zip(child, parent, strict=True) if problem.is_new(c) and p in made]
@@ -490,7 +518,8 @@ Rule = TypeVar("Rule")
 
 
 def smallest_conflict(rules: Sequence[Rule], contradicts: Callable[[list[Rule]], bool]) -> list[Rule]:
-    """Rules that contradict each other: the fewest while these can be tried out, else a set of which none can be left out."""
+    """Rules that contradict each other: the fewest while these can be tried out, else a set of which none can be left
+    out."""
     kept = list(rules)
     for rule in rules:
         fewer = [other for other in kept if other is not rule]
@@ -508,7 +537,8 @@ def smallest_conflict(rules: Sequence[Rule], contradicts: Callable[[list[Rule]],
 
 
 def with_conflict(error: Infeasible, part: RulePart, build: Callable[[RulePart], object]) -> Infeasible:
-    """The error with the smallest set of the part's rules that already makes it; `build` raises `Infeasible` while one is there."""
+    """The error with the smallest set of the part's rules that already makes it; `build` raises `Infeasible` while one
+    is there."""
     if len(part.rules) < 2:
         return error
 
@@ -523,7 +553,9 @@ def with_conflict(error: Infeasible, part: RulePart, build: Callable[[RulePart],
 
     found = smallest_conflict(part.rules, contradicts)
     named = " and ".join(f'"{rule}"' for rule in found)
-    if not found or (all(f'"{rule}"' in f"{error.what} {error.where}" for rule in found) and _names(error, part) == len(found)):
+    if not found or (
+        all(f'"{rule}"' in f"{error.what} {error.where}" for rule in found) and _names(error, part) == len(found)
+    ):
         return error
     what = f"{error.what}; " + ("the rule is " if len(found) == 1 else "these rules contradict each other: ") + named
     return Infeasible(what, where="keep", hint=error.hint or "relax one of these rules or widen a domain")

@@ -1,9 +1,9 @@
 """Parts that no direct engine covers, solved block by block: the heuristics LM, LM* and IG of the paper.
 
 Paper
-    [obfuscation §5.2-5.5, Algorithms 1 and 2]. A block is q records. LM walks over consecutive blocks of a table that starts as the
-    original, every other record being constant; LM* takes the records of a block at random; IG fills an empty table, earlier
-    blocks being constant and later ones absent.
+    [obfuscation §5.2-5.5, Algorithms 1 and 2]. A block is q records. LM walks over consecutive blocks of a table that
+    starts as the original, every other record being constant; LM* takes the records of a block at random; IG fills an
+    empty table, earlier blocks being constant and later ones absent.
 
 Notation
     q        records per block
@@ -12,32 +12,37 @@ Notation
 
 Invariants
     I1  LM, LM*: the block's present values solve the block's problem, so a solution exists.
-    I2  A block's answer is taken only when the whole part obeys every rule that cannot be posted to the solver (uniqueness and
-        dependencies against the other records): such conflicts are forbidden one by one and the block is solved again.
-    I3  Side by side: every block of a round is solved against the records outside the round; its answer is taken when it is legal
-        against the table as it then stands, else the block is solved again against that. For a solver that draws uniformly this is
-        rejection sampling, so the law is that of one block after the other. Rounds do not depend on the number of jobs.
-    I4  Variety `cells`: small groups of a solved block are drawn again, each uniformly among its solutions given all else, in
-        several sweeps. The uniform law over the block's solutions stays what it is under every such step; a block of one group
-        has it at once, a larger one approaches it.
-    I5  `same_multiset` is kept by exchanging the values that are there, so it is never generated from nothing: IG becomes LM*.
+    I2  A block's answer is taken only when the whole part obeys every rule that cannot be posted to the solver
+        (uniqueness and dependencies against the other records): such conflicts are forbidden one by one and the block
+        is solved again.
+    I3  Side by side: every block of a round is solved against the records outside the round; its answer is taken when
+        it is legal against the table as it then stands, else the block is solved again against that. For a solver that
+        draws uniformly this is rejection sampling, so the law is that of one block after the other. Rounds do not
+        depend on the number of jobs.
+    I4  Variety `cells`: small groups of a solved block are drawn again, each uniformly among its solutions given all
+        else, in several sweeps. The uniform law over the block's solutions stays what it is under every such step; a
+        block of one group has it at once, a larger one approaches it.
+    I5  `same_multiset` is kept by exchanging the values that are there, so it is never generated from nothing: IG
+        becomes LM*.
 
 Departures
-    Uniqueness against the N − q other records is lazy (I2) instead of N − q constants. Which blocks are independent of each other
-    is said in `cutting`. The solver is not uniform (see `_solver`): routes say so.
+    Uniqueness against the N − q other records is lazy (I2) instead of N − q constants. Which blocks are independent of
+    each other is said in `cutting`. The solver is not uniform (see `_solver`): routes say so.
 
 
 Solver pool
 -----------
 Child processes for solver blocks: one crew for all parts of a problem, called in only when the work is worth it.
 
-Building a solver's model holds Python's lock, so threads gain nothing; and a solver that aborts takes its process with it.
+Building a solver's model holds Python's lock, so threads gain nothing; and a solver that aborts takes its process with
+it.
 
 Invariants
-    I1  A task carries everything its answer depends on (block, values, seed): who solves it, and when, does not change it.
+    I1  A task carries everything its answer depends on (block, values, seed): who solves it, and when, does not change
+        it.
     I2  A child that dies ends the run with an error; errors raised on purpose arrive as they were raised.
-    I3  Work that one process finishes sooner than children start stays where it is: the first tasks of a part are solved
-        here, and only when they were slow enough do the others go to the crew.
+    I3  Work that one process finishes sooner than children start stays where it is: the first tasks of a part are
+        solved here, and only when they were slow enough do the others go to the crew.
 
 Paper: [obfuscation §5.3], independent sub-problems solved at the same time.
 """
@@ -360,7 +365,12 @@ class Blocks(Divided):
         return all(self._round(together, first, current, random, crew) for first, together in rounds)
 
     def _round(
-        self, found: list[Block], first: int, current: dict[ColumnValue, IntArray], random: Randomness, crew: SolverProcesses
+        self,
+        found: list[Block],
+        first: int,
+        current: dict[ColumnValue, IntArray],
+        random: Randomness,
+        crew: SolverProcesses,
     ) -> bool:
         may_stay = self.start is not None
         asked = parallel_blocks(found, self.count, self.heuristic) if self.splits else found
@@ -404,10 +414,13 @@ class Blocks(Divided):
 
     def _infeasible(self, what: str) -> Infeasible:
         named = " and ".join(f'"{rule}"' for rule in self.conflict())
-        return Infeasible(what, where=f"rules {named}", hint="change one of these rules, use a larger block, or correct the data")
+        return Infeasible(
+            what, where=f"rules {named}", hint="change one of these rules, use a larger block, or correct the data"
+        )
 
     def conflict(self) -> list[IntegrityRule]:
-        """A set of rules from which none can be left out without a solution appearing, on at most one block of records."""
+        """A set of rules from which none can be left out without a solution appearing, on at most one block of
+        records."""
         kept = list(self.part.rules)
         for rule in self.part.rules:
             fewer = [other for other in kept if other is not rule]
@@ -421,7 +434,10 @@ class Blocks(Divided):
         records = np.arange(min(self.count, max(self.size, 50)), dtype=np.int64)
         current = {column: np.zeros(self.count, dtype=np.int64) for column in self.part.columns}
         try:
-            return posting.solve(Block(records, records[:0]), current, {}, Randomness(1), _SECONDS / 6, whole=True) is not None
+            return (
+                posting.solve(Block(records, records[:0]), current, {}, Randomness(1), _SECONDS / 6, whole=True)
+                is not None
+            )
         except TimeoutError:
             return True
 
@@ -442,7 +458,9 @@ class Blocks(Divided):
     def named(self, task: BlockTask) -> str:
         """Everything that the answer depends on, in short."""
         found = hashlib.sha256(f"{self.name} {self.variety} {task.seed} {task.may_stay} {task.block.totals}".encode())
-        found.update(repr([(str(rule), size.size) for rule in self.part.rules for size in self.levels.values()]).encode())
+        found.update(
+            repr([(str(rule), size.size) for rule in self.part.rules for size in self.levels.values()]).encode()
+        )
         arrays = (task.block.records, task.block.constants, *task.inside.values(), *task.outside.values())
         for array in arrays:
             found.update(np.ascontiguousarray(array).tobytes())
@@ -456,7 +474,8 @@ class Blocks(Divided):
         return BlockAnswer(dict(zip(self.part.columns, codes, strict=True)), packed["how"])
 
     def forecast(self) -> tuple[int, float, bool]:
-        """Blocks, seconds for all of them, and whether one that is solved for trial told so; refuses what no block can obey."""
+        """Blocks, seconds for all of them, and whether one that is solved for trial told so; refuses what no block can
+        obey."""
         random, heuristic = Randomness(), "IG" if self.start is None else self.heuristic
         found = blocks(self.count, self.size, heuristic, random)
         block = found[len(found) // 2 if self.start is not None else 0]
@@ -464,19 +483,25 @@ class Blocks(Divided):
         whole, began = self.start is not None or len(found) == 1, time.perf_counter()
         try:
             guesses = self._guesses(block, random)
-            made = self.posting.solve(block, current, guesses, random, _TRIAL, whole=whole, ordered=self.variety != "hint")
+            made = self.posting.solve(
+                block, current, guesses, random, _TRIAL, whole=whole, ordered=self.variety != "hint"
+            )
         except TimeoutError:
             return len(found), len(found) * _SECONDS * 7 / 6, False
         if made is None and self.start is None:
             raise self._infeasible("no table obeys these rules")
         return len(found), (time.perf_counter() - began) * len(found), True
 
-    def _first(self, block: Block, current: dict[ColumnValue, IntArray], random: Randomness, whole: bool) -> BlockAnswer | None:
+    def _first(
+        self, block: Block, current: dict[ColumnValue, IntArray], random: Randomness, whole: bool
+    ) -> BlockAnswer | None:
         """A solution by a search in random order, or from random guesses where that takes too long or is asked for."""
         guesses = self._guesses(block, random)
         if self.variety != "hint":
             try:
-                found = self.posting.solve(block, current, guesses, random, _SECONDS / 6, whole=whole, ordered=True)  # I2
+                found = self.posting.solve(
+                    block, current, guesses, random, _SECONDS / 6, whole=whole, ordered=True
+                )  # I2
                 return None if found is None else BlockAnswer(found, "order")
             except TimeoutError:
                 pass
@@ -530,7 +555,9 @@ def forecast_of(found: Sequence[Route], minutes: float) -> list[str]:
         said.append(f"part {title}: {count} block(s) for the constraint solver, {told} {_time(seconds)}")
         total += seconds
     if total > minutes * 60:
-        said.append(f"this is more than 'minutes: {minutes:g}' allow: then it stops, and the same command goes on from there")
+        said.append(
+            f"this is more than 'minutes: {minutes:g}' allow: then it stops, and the same command goes on from there"
+        )
     return said
 
 
@@ -556,6 +583,8 @@ def codes_of(levels: Levels, texts: list[str]) -> IntArray | None:
     return None if any(code is None for code in found) else np.array(found, dtype=np.int64)
 
 
-def fallback(heuristic: Heuristic, size: int, variety: Variety = "order") -> Callable[[SamplingProblem, RulePart], Blocks]:
+def fallback(
+    heuristic: Heuristic, size: int, variety: Variety = "order"
+) -> Callable[[SamplingProblem, RulePart], Blocks]:
     """The router's last resort with these settings."""
     return lambda problem, part: Blocks(problem, part, heuristic, size, variety)

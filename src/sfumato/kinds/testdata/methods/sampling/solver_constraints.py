@@ -1,16 +1,17 @@
 """All rules of a part posted to the constraint solver, and the conflicts with records outside the block.
 
 Invariants
-    I1  Everything posted is a consequence of the rules; nothing of the rules is left out except what `_conflicts` adds lazily.
+    I1  Everything posted is a consequence of the rules; nothing of the rules is left out except what `_conflicts` adds
+        lazily.
 
 
 Record posting
 --------------
 Per-record rules and totals posted to the constraint solver for one block of records.
 
-Every replaced cell of the block is an integer, its code. Per-record rules become tables of legal combinations when those are few,
-else linear relations and conditions; totals become sums over the block plus what the constant records already contribute.
-"""
+Every replaced cell of the block is an integer, its code. Per-record rules become tables of legal combinations when
+those are few, else linear relations and conditions; totals become sums over the block plus what the constant records
+already contribute."""
 
 from __future__ import annotations
 
@@ -112,7 +113,7 @@ class RecordPosting:
         hint = "use smaller domains or linear comparisons"
         return PolicyError("no engine covers this condition", where=named(self.part), hint=hint)
 
-    # ---- per-record rules ----------------------------------------------------------------------------------------------
+    # ---- per-record rules --------------------------------------------------------------------------------------------
 
     def _records(self, model: SolverModel, cells: Cells, block: Block) -> None:
         rows = self._legal_rows()
@@ -128,9 +129,14 @@ class RecordPosting:
                     model.within({cells[c, record]: f for c, f in form.factors.items()}, form.low, form.high)
 
     def _legal_rows(self) -> tuple[tuple[ColumnValue, ...], list[list[int]]] | None:
-        """The legal combinations as a list, when conditions are more than linear comparisons and there are not too many."""
+        """The legal combinations as a list, when conditions are more than linear comparisons and there are not too
+        many."""
         single = None if self.spaces is None else self.spaces.single
-        if single is None or single.space.size > _ROWS or all(integer_form(c, self.levels, {}) for c in self.conditions):
+        if (
+            single is None
+            or single.space.size > _ROWS
+            or all(integer_form(c, self.levels, {}) for c in self.conditions)
+        ):
             return None
         if any(isinstance(single.levels[c], Spelled) for c in single.space.columns):
             return None
@@ -165,7 +171,9 @@ class RecordPosting:
             found[column] = vector.at(slice(record, record + 1))
         return found
 
-    def _by_values(self, model: SolverModel, node: Condition, cells: Cells, record: int, given: dict[ColumnValue, Vector]) -> Any:
+    def _by_values(
+        self, model: SolverModel, node: Condition, cells: Cells, record: int, given: dict[ColumnValue, Vector]
+    ) -> Any:
         """Any condition on small domains: the combinations of codes where it holds."""
         own = [column for column in columns_of(node) if column in self.levels]
         if not own:
@@ -183,7 +191,7 @@ class RecordPosting:
         model.within({number: -1, **factors}, 0, 0)
         return model.in_values(number, legal)
 
-    # ---- totals --------------------------------------------------------------------------------------------------------
+    # ---- totals ------------------------------------------------------------------------------------------------------
 
     def _table(self, current: dict[ColumnValue, IntArray], records: IntArray) -> dict[ColumnValue, Vector]:
         found = {column: levels.vector(current[column][records]) for column, levels in self.levels.items()}
@@ -195,9 +203,16 @@ class RecordPosting:
         return found
 
     def _total(
-        self, model: SolverModel, cells: Cells, block: Block, current: dict[ColumnValue, IntArray], total: Total, whole: bool
+        self,
+        model: SolverModel,
+        cells: Cells,
+        block: Block,
+        current: dict[ColumnValue, IntArray],
+        total: Total,
+        whole: bool,
     ) -> None:
-        """Without the later records (IG) the rule speaks of the records so far, as [obfuscation §5.2] drops variables."""
+        """Without the later records (IG) the rule speaks of the records so far, as [obfuscation §5.2] drops
+        variables."""
         terms, constant, unit = self._summed(model, cells, block.records.tolist(), total)
         if block.totals == "keeps":
             goal, tolerance = self._done(block.records, current, total, unit), Fraction(0)
@@ -225,7 +240,9 @@ class RecordPosting:
         found, own = total.contributions(self._table(current, constants), len(constants))
         return Fraction(int(found.sum()) * unit, own)
 
-    def _summed(self, model: SolverModel, cells: Cells, records: list[int], total: Total) -> tuple[dict[Any, int], Fraction, int]:
+    def _summed(
+        self, model: SolverModel, cells: Cells, records: list[int], total: Total
+    ) -> tuple[dict[Any, int], Fraction, int]:
         """Σ over the records as factors of cells, a constant, and the unit in which all are whole."""
         weights: dict[Any, Fraction] = {}
         constant = Fraction(0)
@@ -276,7 +293,9 @@ class RecordPosting:
             model.one_of([cells[column, record], cells[key]], [[code, int(v)] for code, v in enumerate(vector.levels)])
         return cells[key]
 
-    def _gated(self, model: SolverModel, parts: dict[Any, Fraction], base: Fraction, literal: Any) -> dict[Any, Fraction]:
+    def _gated(
+        self, model: SolverModel, parts: dict[Any, Fraction], base: Fraction, literal: Any
+    ) -> dict[Any, Fraction]:
         """The sum where the literal is true and 0 elsewhere, as one new integer."""
         unit = math.lcm(base.denominator, *(weight.denominator for weight in parts.values()))
         reach = 1 << 40
@@ -325,7 +344,8 @@ _TURNS = 400
 _SMALL = 2_000
 _MODULI = (1, 5, 23, 97, 389, 1553, 6211, 24_851, 99_401, 397_591)
 _ROOM = 1_000
-"""Values per record of a round that make keys found side by side unlikely to clash: a block of 200 then does once in five times."""
+"""Values per record of a round that make keys found side by side unlikely to clash: a block of 200 then does once in
+five times."""
 
 
 class Posting(RecordPosting):
@@ -350,7 +370,7 @@ class Posting(RecordPosting):
             hint = "state it as a comparison of totals"
             raise PolicyError("no engine covers this rule", where=f'rule "{clause.rule}"', hint=hint)
 
-    # ---- one block -----------------------------------------------------------------------------------------------------
+    # ---- one block ---------------------------------------------------------------------------------------------------
 
     def solve(
         self,
@@ -373,7 +393,9 @@ class Posting(RecordPosting):
             for column, codes in guesses.items()
             for record, code in zip(block.records.tolist(), codes.tolist(), strict=True)
         }
-        sizes = {cells[column, record]: self.levels[column].size for column in guesses for record in block.records.tolist()}
+        sizes = {
+            cells[column, record]: self.levels[column].size for column in guesses for record in block.records.tolist()
+        }
         seed = random.integer(1 << 30)
         for _ in range(_TURNS):
             values = model.settle(hints, sizes, random, seconds) if ordered else model.solve(hints, seed, seconds)
@@ -385,9 +407,17 @@ class Posting(RecordPosting):
         raise TimeoutError("too many conflicts with the other records")
 
     def redraw(
-        self, block: Block, current: dict[ColumnValue, IntArray], random: Randomness, modulus: int, seconds: float, *, whole: bool
+        self,
+        block: Block,
+        current: dict[ColumnValue, IntArray],
+        random: Randomness,
+        modulus: int,
+        seconds: float,
+        *,
+        whole: bool,
     ) -> tuple[dict[ColumnValue, IntArray], int]:
-        """A solution of a small block, all being about equally likely (see `_solver`), and the modulus that suits it."""
+        """A solution of a small block, all being about equally likely (see `_solver`), and the modulus that suits
+        it."""
         model, cells = self._model(block, current, whole)
         variables = [cells[column, record] for column in self.levels for record in block.records.tolist()]
         sizes = [levels.size for levels in self.levels.values() for _ in block.records]
@@ -404,7 +434,8 @@ class Posting(RecordPosting):
     def _named(self, values: list[int], size: int) -> dict[ColumnValue, IntArray]:
         """The solver's values as codes of the columns; cells were made column by column."""
         return {
-            column: np.array(values[place * size : (place + 1) * size], dtype=np.int64) for place, column in enumerate(self.levels)
+            column: np.array(values[place * size : (place + 1) * size], dtype=np.int64)
+            for place, column in enumerate(self.levels)
         }
 
     def _model(self, block: Block, current: dict[ColumnValue, IntArray], whole: bool) -> tuple[SolverModel, Cells]:
@@ -424,9 +455,11 @@ class Posting(RecordPosting):
     def _agrees(self, block: Block, current: dict[ColumnValue, IntArray], found: dict[ColumnValue, IntArray]) -> bool:
         """Whether an answer obeys the rules that are not posted."""
         rules = [clause.body for clause in self.asked.others if isinstance(clause.body, Determines)]
-        return not self.clashes(block, current, found) and not any(self._apart(block, current, found, body) for body in rules)
+        return not self.clashes(block, current, found) and not any(
+            self._apart(block, current, found, body) for body in rules
+        )
 
-    # ---- rules about whole columns -------------------------------------------------------------------------------------
+    # ---- rules about whole columns -----------------------------------------------------------------------------------
 
     def _whole(
         self,
@@ -467,9 +500,15 @@ class Posting(RecordPosting):
         return terms, constant
 
     def _free(
-        self, model: SolverModel, cells: Cells, block: Block, current: dict[ColumnValue, IntArray], columns: tuple[ColumnValue, ...]
+        self,
+        model: SolverModel,
+        cells: Cells,
+        block: Block,
+        current: dict[ColumnValue, IntArray],
+        columns: tuple[ColumnValue, ...],
     ) -> None:
-        """In a small domain what the other records took is taken out at once; in a large one conflicts are rare and lazy."""
+        """In a small domain what the other records took is taken out at once; in a large one conflicts are rare and
+        lazy."""
         if len(columns) > 1 or columns[0] not in self.levels or self.levels[columns[0]].size > _SMALL:
             return
         free = np.setdiff1d(np.arange(self.levels[columns[0]].size), current[columns[0]][block.constants]).tolist()
@@ -477,10 +516,18 @@ class Posting(RecordPosting):
             model.require(model.in_values(cells[columns[0], record], free))
 
     def _group(
-        self, model: SolverModel, cells: Cells, block: Block, current: dict[ColumnValue, IntArray], rule: GroupRule, whole: bool
+        self,
+        model: SolverModel,
+        cells: Cells,
+        block: Block,
+        current: dict[ColumnValue, IntArray],
+        rule: GroupRule,
+        whole: bool,
     ) -> None:
         if not whole:
-            raise PolicyError("IG cannot fill groups block by block", where=f'rule "{rule.clause.rule}"', hint="use LM*")
+            raise PolicyError(
+                "IG cannot fill groups block by block", where=f'rule "{rule.clause.rule}"', hint="use LM*"
+            )
         assert rule.targets is not None
         for label in np.unique(rule.labels[block.records]).tolist():
             inside = block.records[rule.labels[block.records] == label]
@@ -493,11 +540,19 @@ class Posting(RecordPosting):
             model.within(terms, *limits("=", goal - constant, Fraction(0)))
 
     def _at_least(
-        self, model: SolverModel, cells: Cells, block: Block, current: dict[ColumnValue, IntArray], body: AtLeast, clause: Clause
+        self,
+        model: SolverModel,
+        cells: Cells,
+        block: Block,
+        current: dict[ColumnValue, IntArray],
+        body: AtLeast,
+        clause: Clause,
     ) -> None:
         sizes = [self.levels[column].size for column in body.columns if column in self.levels]
         if len(sizes) < len(body.columns) or math.prod(sizes) > _CLASSES:
-            raise PolicyError("too many combinations to count", where=f'rule "{clause.rule}"', hint="use smaller domains")
+            raise PolicyError(
+                "too many combinations to count", where=f'rule "{clause.rule}"', hint="use smaller domains"
+            )
         outside = np.zeros(len(block.constants), dtype=np.int64)
         radix = 1
         for column in body.columns:
@@ -523,7 +578,9 @@ class Posting(RecordPosting):
         for record, place in zip(block.records.tolist(), places, strict=True):
             model.one_of([place, *(cells[column, record] for column in body.columns)], listed)
 
-    def _between_cells(self, model: SolverModel, cells: Cells, current: dict[ColumnValue, IntArray], body: Compare) -> None:
+    def _between_cells(
+        self, model: SolverModel, cells: Cells, current: dict[ColumnValue, IntArray], body: Compare
+    ) -> None:
         form = linear_comparison(body)
         assert form is not None
         bound, terms = form.bound, {}
@@ -552,7 +609,7 @@ class Posting(RecordPosting):
         vector = self.problem.given(column)
         return Fraction(int(vector.levels[record]), vector.unit)
 
-    # ---- what is found out only afterwards --------------------------------------------------------------------------------
+    # ---- what is found out only afterwards ---------------------------------------------------------------------------
 
     def _conflicts(
         self,
@@ -600,7 +657,9 @@ class Posting(RecordPosting):
         found_again: list[int] = own[np.isin(own, self._numbers(columns, outside, block.constants))].tolist()
         return found_again
 
-    def _numbers(self, columns: tuple[ColumnValue, ...], codes: dict[ColumnValue, IntArray], records: IntArray) -> IntArray:
+    def _numbers(
+        self, columns: tuple[ColumnValue, ...], codes: dict[ColumnValue, IntArray], records: IntArray
+    ) -> IntArray:
         """The combinations of the records as numbers; as in `_key`."""
         found, radix = np.zeros(len(records), dtype=np.int64), 1
         for column in columns:
@@ -609,10 +668,11 @@ class Posting(RecordPosting):
             radix *= self.levels[column].size if new else self.count
         return found
 
-    # ---- blocks side by side -----------------------------------------------------------------------------------------------
+    # ---- blocks side by side -----------------------------------------------------------------------------------------
 
     def separable(self, start: dict[ColumnValue, IntArray] | None, together: int) -> bool:
-        """Whether blocks can be solved side by side, `together` records at a time (see `cutting` I2 and `blocks` I3)."""
+        """Whether blocks can be solved side by side, `together` records at a time (see `cutting` I2 and `blocks`
+        I3)."""
         everybody = np.arange(self.count, dtype=np.int64)
         for total in self.asked.totals:
             if total.operator != "=" or total.tolerance:
@@ -621,7 +681,9 @@ class Posting(RecordPosting):
                 return False
         return all(self._stands_apart(place, clause, start, together) for place, clause in enumerate(self.asked.others))
 
-    def _stands_apart(self, place: int, clause: Clause, start: dict[ColumnValue, IntArray] | None, together: int) -> bool:
+    def _stands_apart(
+        self, place: int, clause: Clause, start: dict[ColumnValue, IntArray] | None, together: int
+    ) -> bool:
         if isinstance(clause.body, Unique):
             size = math.prod(self.levels[column].size for column in clause.body.columns if column in self.levels)
             return size > _ROOM * min(together, self.count)
@@ -645,7 +707,7 @@ class Posting(RecordPosting):
         keys = [clause.body.columns for clause in self.asked.others if isinstance(clause.body, Unique)]
         return any(self._taken(block, current, found, columns) for columns in keys)
 
-    # ---- dependencies ------------------------------------------------------------------------------------------------------
+    # ---- dependencies ------------------------------------------------------------------------------------------------
 
     def _undetermined(
         self,
@@ -700,11 +762,18 @@ class Posting(RecordPosting):
             ways.append(model.all_of(same(body.right, right)))
         model.require(model.any_of(ways))
 
-    def _at(self, columns: tuple[ColumnValue, ...], codes: dict[ColumnValue, IntArray], place: int, record: int) -> tuple[int, ...]:
-        return tuple(int(codes[column][place]) if column in self.levels else int(self._place(column)[record]) for column in columns)
+    def _at(
+        self, columns: tuple[ColumnValue, ...], codes: dict[ColumnValue, IntArray], place: int, record: int
+    ) -> tuple[int, ...]:
+        return tuple(
+            int(codes[column][place]) if column in self.levels else int(self._place(column)[record])
+            for column in columns
+        )
 
     def _place(self, column: ColumnValue) -> IntArray:
         """Given values as numbers of their distinct values; looked up once."""
         if column not in self._places:
-            self._places[column] = np.unique(self.problem.given(column).as_text(), return_inverse=True)[1].astype(np.int64)
+            self._places[column] = np.unique(self.problem.given(column).as_text(), return_inverse=True)[1].astype(
+                np.int64
+            )
         return self._places[column]

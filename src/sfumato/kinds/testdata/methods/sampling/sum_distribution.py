@@ -1,24 +1,25 @@
 """Records with fixed totals: exactly uniform over all tables whose sums are as wanted, for a million records.
 
 Guarantee
-    The drawn sequence has the law of independent terms (with the given weights) conditioned on its totals. With weights that
-    count legal records, every legal table is equally likely.
+    The drawn sequence has the law of independent terms (with the given weights) conditioned on its totals. With weights
+    that count legal records, every legal table is equally likely.
 
 Notation
     v      contribution of a record to the totals (k integers), one row of a class's value table
-    θ      exponential tilt: weights w(v)·e^{θ·v} give the same conditional law for every θ; θ makes the wanted total the mean
+    θ      exponential tilt: weights w(v)·e^{θ·v} give the same conditional law for every θ; θ makes the wanted total
+           the mean
     s      the total that is still to be reached by the remaining records
 
 Invariants
-    I1  Draw the first half independently and accept with probability pmf_rest(s − drawn) / peak_rest: the accepted half has
-        the law it has in the conditioned sequence. Continue with the rest.
-    I2  The last few records are drawn one by one, each with probability proportional to w(v) times the exact probability
-        that the remaining ones reach the rest (tables of sums by convolution, no subtraction, no rounding to zero of
-        what is possible).
+    I1  Draw the first half independently and accept with probability pmf_rest(s − drawn) / peak_rest: the accepted half
+        has the law it has in the conditioned sequence. Continue with the rest.
+    I2  The last few records are drawn one by one, each with probability proportional to w(v) times the exact
+        probability that the remaining ones reach the rest (tables of sums by convolution, no subtraction, no rounding
+        to zero of what is possible).
 
 Departures
-    The working notes take the maximum of the pmf by scanning; here it is bounded from above by the Fourier sum of absolute
-    values, which needs no search and keeps I1 exact.
+    The working notes take the maximum of the pmf by scanning; here it is bounded from above by the Fourier sum of
+    absolute values, which needs no search and keeps I1 exact.
 
 Cost: about three draws per record and total, plus a few dozen Fourier points per halving.
 
@@ -40,18 +41,19 @@ Notation
     M          grid per dimension; the sum's mass outside a window of M points is below e⁻ᶜ, c = `_CUT`
 
 Guarantee
-    `pmf` differs from the truth by less than a few e⁻ᶜ (c = 36) plus rounding; `peak` is never below any value of `pmf`.
+    `pmf` differs from the truth by less than a few e⁻ᶜ (c = 36) plus rounding; `peak` is never below any value of
+    `pmf`.
 
 Invariants
-    I1  Bernstein: a window of half-width x with x² = 2c(Σ mσ² + Rx/3) misses less than 2e⁻ᶜ of the mass, so folding the sum
-        modulo M > 2x moves less than that.
+    I1  Bernstein: a window of half-width x with x² = 2c(Σ mσ² + Rx/3) misses less than 2e⁻ᶜ of the mass, so folding the
+        sum modulo M > 2x moves less than that.
     I2  |φ|² ≤ exp(−h) with h(t) = Σ m_c (1 − |φ_c|²). Points with h > 2c together add less than M^k e⁻ᶜ / M^k.
-    I3  The second derivative of h is at most 2 Σ m_c trace(cov_c) in norm, so a box is dropped only when h > 2c on all of it.
-        Nothing is assumed about where φ is large: sums on a sublattice have several peaks, all are found.
+    I3  The second derivative of h is at most 2 Σ m_c trace(cov_c) in norm, so a box is dropped only when h > 2c on all
+        of it. Nothing is assumed about where φ is large: sums on a sublattice have several peaks, all are found.
     I4  φ(−t) is the conjugate of φ(t), and only real parts are used: half the grid, counted twice, is enough.
 
-Cost: a few dozen points per dimension and sum, found by halving boxes; independent of the number of terms. A few terms of a wide
-range have no such points and are counted instead (`runs.py`).
+Cost: a few dozen points per dimension and sum, found by halving boxes; independent of the number of terms. A few terms
+of a wide range have no such points and are counted instead (`runs.py`).
 
 >>> coin = SumDistribution([np.array([[0], [1]])], [np.array([0.5, 0.5])])
 >>> round(float(coin.sum(np.array([1000])).pmf(np.array([[500]]))[0]), 6)
@@ -62,29 +64,30 @@ Characteristic
 --------------
 The characteristic function of one integer vector, φ(t) = Σ w(v) e^{i t·v}, with its gradient, at many points.
 
-In two dimensions φ(t) = Σ_a e^{i t₁a} Σ_b W(a, b) e^{i t₂b} needs one exponential per distinct a and b instead of one per vector.
-Values on a grid (two marks from 80 to 100: 42 exponentials for 221 vectors) are told from scattered ones by counting. Consecutive
-numbers with weights w·rʲ, as every plain range of integers or decimals has them under a tilt, are a geometric series.
+In two dimensions φ(t) = Σ_a e^{i t₁a} Σ_b W(a, b) e^{i t₂b} needs one exponential per distinct a and b instead of one
+per vector. Values on a grid (two marks from 80 to 100: 42 exponentials for 221 vectors) are told from scattered ones by
+counting. Consecutive numbers with weights w·rʲ, as every plain range of integers or decimals has them under a tilt, are
+a geometric series.
 
-Cost: points × (distinct values per dimension), plus a product with W; points × vectors when the values are scattered; points alone
-for a series, so that amounts between 0 and 1,000 to the cent cost no more than marks.
+Cost: points × (distinct values per dimension), plus a product with W; points × vectors when the values are scattered;
+points alone for a series, so that amounts between 0 and 1,000 to the cent cost no more than marks.
 
 
 Runs
 ----
 The law of a sum of a few numbers from one range, exactly: counted, not transformed.
 
-A few terms of a wide range are what Fourier sums are worst at: φ falls so slowly that every point of a grid as long as the range
-matters. Counting needs no grid. Under a tilt the weights of consecutive numbers are w·rʲ, so that every sequence with sum t has the
-same weight wᵐ·rᵗ, and what is left is how many there are.
+A few terms of a wide range are what Fourier sums are worst at: φ falls so slowly that every point of a grid as long as
+the range matters. Counting needs no grid. Under a tilt the weights of consecutive numbers are w·rʲ, so that every
+sequence with sum t has the same weight wᵐ·rᵗ, and what is left is how many there are.
 
 Notation
     m, n   terms, and numbers 0 … n − 1 that each may be
     N(t)   Σ_j (−1)ʲ C(m, j) C(t − jn + m − 1, m − 1) sequences with sum t, in whole numbers of any length
 
 Invariants
-    I1  A geometric law on consecutive numbers is log-concave, and so is a sum of such terms: it rises to its peak and falls from
-        there, so that halving finds the peak.
+    I1  A geometric law on consecutive numbers is log-concave, and so is a sum of such terms: it rises to its peak and
+        falls from there, so that halving finds the peak.
 
 >>> law = RunSum(terms=2, numbers=6, weight=1 / 6, rate=0.0)
 >>> [round(36 * law.pmf(t)) for t in range(-1, 12)]
@@ -116,10 +119,9 @@ _TRIES = 24
 class TotalSampler:
     """Draws one contribution per record so that the totals come out exactly.
 
-    `values[c]` (n × k) are the distinct contributions of a record of class c, `weights[c]` how many legal records give each,
-    `classes[i]` the class of record i. `draw` returns, for every record, the row of its class's table. Where records lie elsewhere
-    there are none here to draw for, and `counts` says how many each class has.
-    """
+    `values[c]` (n × k) are the distinct contributions of a record of class c, `weights[c]` how many legal records give
+    each, `classes[i]` the class of record i. `draw` returns, for every record, the row of its class's table. Where
+    records lie elsewhere there are none here to draw for, and `counts` says how many each class has."""
 
     def __init__(
         self, values: list[IntArray], weights: list[FloatArray], classes: IntArray, counts: IntArray | None = None
@@ -127,7 +129,9 @@ class TotalSampler:
         self.values = [np.asarray(value, dtype=np.int64) for value in values]
         self.weights = [np.asarray(weight, dtype=np.float64) for weight in weights]
         self.classes = classes
-        self.counts: IntArray = np.bincount(classes, minlength=len(values)).astype(np.int64) if counts is None else counts
+        self.counts: IntArray = (
+            np.bincount(classes, minlength=len(values)).astype(np.int64) if counts is None else counts
+        )
         self.dimensions = self.values[0].shape[1]
         self._laws: dict[tuple[float, ...], SumDistribution] = {}
         self._thetas: dict[bytes, FloatArray] = {}
@@ -141,7 +145,8 @@ class TotalSampler:
 
     @cached_property
     def _is_short(self) -> bool:
-        """So few records that a law without a tilt rounds no total to zero: as good as any, and the same for all totals."""
+        """So few records that a law without a tilt rounds no total to zero: as good as any, and the same for all
+        totals."""
         rarest = max(math.log(weight.sum()) - math.log(weight[weight > 0].min()) for weight in self.weights)
         records = len(self.classes)
         return records * rarest < _DEEPEST and (records + 1) ** (self.dimensions + 1) * self._terms <= _BASE_COST
@@ -181,7 +186,9 @@ class TotalSampler:
             raise Infeasible("no total inside the wanted bounds can be reached", hint="widen the bounds")
         return found
 
-    def _chosen(self, law: Sum, theta: FloatArray, low: IntArray, high: IntArray, random: Randomness) -> IntArray | None:
+    def _chosen(
+        self, law: Sum, theta: FloatArray, low: IntArray, high: IntArray, random: Randomness
+    ) -> IntArray | None:
         """A total of the box by its weight under the untilted law; None when the law has (almost) no mass there."""
         first = np.maximum(np.maximum(low, law.low), np.floor(law.mean - law.reach).astype(np.int64))
         last = np.minimum(np.minimum(high, law.low + law.span), np.ceil(law.mean + law.reach).astype(np.int64))
@@ -238,9 +245,8 @@ def tilted_weights(values: list[IntArray], weights: list[FloatArray], theta: Flo
 def tilt(values: list[IntArray], weights: list[FloatArray], counts: IntArray, total: IntArray) -> FloatArray:
     """θ that makes `total` the mean, by damped Newton steps on the convex log-partition function.
 
-    A total on the rim of what is possible has no finite θ; the steps then stop at a large one, which is as good as any: the
-    conditional law does not depend on θ.
-    """
+    A total on the rim of what is possible has no finite θ; the steps then stop at a large one, which is as good as any:
+    the conditional law does not depend on θ."""
     scale = np.maximum(np.max([np.ptp(value, axis=0) for value in values], axis=0), 1).astype(float)
     theta = np.zeros(len(total))
     level, slope, bend = _partition(values, weights, counts, total, theta, scale)
@@ -264,7 +270,12 @@ def tilt(values: list[IntArray], weights: list[FloatArray], counts: IntArray, to
 
 
 def _partition(
-    values: list[IntArray], weights: list[FloatArray], counts: IntArray, total: IntArray, theta: FloatArray, scale: FloatArray
+    values: list[IntArray],
+    weights: list[FloatArray],
+    counts: IntArray,
+    total: IntArray,
+    theta: FloatArray,
+    scale: FloatArray,
 ) -> tuple[float, FloatArray, FloatArray]:
     """Σ m_c log Σ w e^{θ·v/scale} − θ·total/scale with gradient and second derivative."""
     level = float(-(total / scale) @ theta)
@@ -428,7 +439,10 @@ class SumDistribution:
         self.spans = np.array([value.max(axis=0) for value in values]) - self.lows
         self.means = np.array([weight @ value for value, weight in zip(values, self.weights, strict=True)])
         self.variances = np.array(
-            [weight @ (value - mean) ** 2.0 for value, weight, mean in zip(values, self.weights, self.means, strict=True)]
+            [
+                weight @ (value - mean) ** 2.0
+                for value, weight, mean in zip(values, self.weights, self.means, strict=True)
+            ]
         )
         self.centers: IntArray = np.rint(self.means).astype(np.int64)
         self._sums: dict[bytes, Sum] = {}
@@ -490,7 +504,9 @@ class Sum:
         shape = tuple(_fast(int(size) + 1) for size in self.span)
         axes = tuple(range(len(shape)))
         product = np.ones((), dtype=complex)
-        for value, weight, low, count in zip(self.law.values, self.law.weights, self.law.lows, self.counts, strict=True):
+        for value, weight, low, count in zip(
+            self.law.values, self.law.weights, self.law.lows, self.counts, strict=True
+        ):
             if count:
                 single = np.zeros(shape)
                 np.add.at(single, tuple((value - low).T), weight)
@@ -611,7 +627,8 @@ def _chunks(count: int, width: int) -> list[tuple[int, int]]:
 
 Complexes = NDArray[np.complex128]
 _CHARACTERISTIC_CHUNK = 1 << 14
-"""Waves at a time, so that they stay in the cache; `einsum` multiplies them without waking threads that cost more than they do."""
+"""Waves at a time, so that they stay in the cache; `einsum` multiplies them without waking threads that cost more than
+they do."""
 _SPARSE = 16
 _NEAR = 8.0
 """Where the closed form of a series would subtract nearly equal numbers, it is built up by doubling."""
@@ -779,4 +796,8 @@ class RunSum:
         return math.exp(self._level(low)) * _ABOVE
 
     def _level(self, total: int) -> float:
-        return math.log(sequences(self.terms, self.numbers, total)) + self.terms * math.log(self.weight) + self.rate * total
+        return (
+            math.log(sequences(self.terms, self.numbers, total))
+            + self.terms * math.log(self.weight)
+            + self.rate * total
+        )

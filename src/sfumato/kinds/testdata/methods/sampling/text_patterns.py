@@ -1,11 +1,12 @@
 """Regular patterns as finite automata over printable characters, with conditions on the same text folded in.
 
-The patterns are the finite part of regular expressions that people write for codes: characters, classes `[0-9A-F]`, `[^…]`, `.`,
-`\\d \\w \\s`, groups, alternatives, `?`, `{m}`, `{m,n}`. `*` and `+` have no end, so they are accepted up to a stated length only.
+The patterns are the finite part of regular expressions that people write for codes: characters, classes `[0-9A-F]`,
+`[^…]`, `.`, `\\d \\w \\s`, groups, alternatives, `?`, `{m}`, `{m,n}`. `*` and `+` have no end, so they are accepted up
+to a stated length only.
 
 Notation
-    state    a tuple with one set of positions for each pattern that is followed at the same time; a set of positions stands
-             for everything that can still be read (its derivative by the characters read so far)
+    state    a tuple with one set of positions for each pattern that is followed at the same time; a set of positions
+             stands for everything that can still be read (its derivative by the characters read so far)
 
 >>> sorted("".join(word) for word in words(automaton(["a[bc]?"]), 2))
 ['a', 'ab', 'ac']
@@ -21,7 +22,8 @@ Notation
 
 Invariants
     I1  The characters on one edge lead to the same state, so they have equal counts and a division finds the character.
-    I2  rank ↦ text is a bijection from 0 … size − 1 onto the accepted texts: deterministic automaton, one path per text.
+    I2  rank ↦ text is a bijection from 0 … size − 1 onto the accepted texts: deterministic automaton, one path per
+        text.
 
 Cost: one division per character; about a second per million texts of ten characters.
 
@@ -201,7 +203,7 @@ def literal(text: str) -> Syntax:
     return _in_turn([_chars(sign) for sign in text])
 
 
-# ---- derivatives: what can follow after one character ------------------------------------------------------------------
+# ---- derivatives: what can follow after one character ----------------------------------------------------------------
 
 
 def _can_end(syntax: Syntax) -> bool:
@@ -258,7 +260,7 @@ def _repeats(inner: Syntax, least: int, most: int) -> Iterator[tuple[frozenset[s
         yield chars, _then(after, rest)
 
 
-# ---- the automaton -----------------------------------------------------------------------------------------------------
+# ---- the automaton ---------------------------------------------------------------------------------------------------
 
 State = tuple[frozenset[Syntax], ...]
 Accept = Callable[[tuple[bool, ...]], bool]
@@ -423,7 +425,11 @@ class NumberedTexts:
         starts = [0]
         for edge in edges:
             starts.append(starts[-1] + len(edge.signs) * self._count[left][edge.after])
-        chosen = None if len(edges) == 1 else np.searchsorted(np.array(starts[1:], dtype=numbers.dtype), numbers, side="right")
+        chosen = (
+            None
+            if len(edges) == 1
+            else np.searchsorted(np.array(starts[1:], dtype=numbers.dtype), numbers, side="right")
+        )
         found = []
         for index, edge in enumerate(edges):
             inside = None if chosen is None else np.flatnonzero(chosen == index)

@@ -1,8 +1,8 @@
 """Engines for parts with totals: contributions first, so that the totals come out, then a record for each.
 
 Invariants
-    I1  The weight of a contribution is the number of legal records that make it; records with the same contribution are then
-        equally likely. Together: every legal table is equally likely.
+    I1  The weight of a contribution is the number of legal records that make it; records with the same contribution are
+        then equally likely. Together: every legal table is equally likely.
 
 Paper: rule R5 of [obfuscation §5.6] and its like; what the paper gives to dependent blocks is drawn here in one piece.
 
@@ -12,8 +12,8 @@ Groups
 Many small groups, each with its own total: items of orders, payments of contracts, blocks of a table.
 
 Guarantee
-    Inside every group the drawn sequence is uniform (with the given weights) over all that reach the group's total; groups are
-    independent.
+    Inside every group the drawn sequence is uniform (with the given weights) over all that reach the group's total;
+    groups are independent.
 
 Notation
     W_r(s)   weight of all sequences of r items with total s; W_0(0) = 1, W_r(s) = Σ_v w(v)·W_{r−1}(s − v)
@@ -21,8 +21,9 @@ Notation
 
 Invariants
     I1  The next item is v with probability w(v)·W_{r−1}(s − v) / W_r(s): the law it has in the conditioned sequence.
-    I2  While all counts fit into 62 bits they are exact integers; then an item of a run of equally weighted neighbours is found
-        by one search in C_{r−1}. Larger counts are floats, tilted towards the group's mean so that nothing vanishes.
+    I2  While all counts fit into 62 bits they are exact integers; then an item of a run of equally weighted neighbours
+        is found by one search in C_{r−1}. Larger counts are floats, tilted towards the group's mean so that nothing
+        vanishes.
 
 Cost: O(items · log) with I2's search, O(items · values) otherwise.
 """
@@ -74,7 +75,9 @@ class Contributions:
         if self.cumulative is not None and self.rows is not None:
             start = np.where(self.starts[chosen] > 0, self.cumulative[self.starts[chosen] - 1], 0.0)
             target = start + random.uniform(len(chosen)) * self.weights[chosen]
-            found = np.clip(np.searchsorted(self.cumulative, target, side="right"), self.starts[chosen], self.ends[chosen])
+            found = np.clip(
+                np.searchsorted(self.cumulative, target, side="right"), self.starts[chosen], self.ends[chosen]
+            )
             return {column: codes[found] for column, codes in self.rows.items()}
         size = self.weights[chosen].astype(np.int64)
         if self.rows is not None:
@@ -136,7 +139,9 @@ def _matrix(legal: Legal, rows: Records, totals: list[Total], given: Columns, un
 
 def _by_root(legal: Legal, tree: Tree, totals: list[Total], given: Columns, units: list[int]) -> Contributions | None:
     root = tree.columns[0]
-    mentioned = {c for total in totals for s in total.summands for n in (s.argument, s.where) if n for c in columns_of(n)}
+    mentioned = {
+        c for total in totals for s in total.summands for n in (s.argument, s.where) if n for c in columns_of(n)
+    }
     if mentioned - given.keys() != {root} or tree.weights.dtype == object:
         return None
     codes = np.flatnonzero(tree.weights).astype(np.int64)
@@ -152,7 +157,8 @@ def unit_of(spaces: Spaces, total: Total) -> int:
 
 @dataclass(frozen=True)
 class GroundOfTotals:
-    """What totals of a part rest on: its legal records, the totals, and what the records of each context can add to them."""
+    """What totals of a part rest on: its legal records, the totals, and what the records of each context can add to
+    them."""
 
     spaces: Spaces
     totals: list[Total]
@@ -164,7 +170,9 @@ class GroundOfTotals:
         classes = np.zeros(sum(len(context.records) for context in self.spaces.contexts), dtype=np.int64)
         for place, context in enumerate(self.spaces.contexts):
             classes[context.records] = place
-        return TotalSampler([table.values for table in self.tables], [table.weights for table in self.tables], classes, counts)
+        return TotalSampler(
+            [table.values for table in self.tables], [table.weights for table in self.tables], classes, counts
+        )
 
     def records(self, chosen: IntArray, random: Randomness) -> dict[ColumnValue, NewColumn]:
         """A legal record for every chosen contribution."""
@@ -173,7 +181,8 @@ class GroundOfTotals:
 
 
 class Balanced:
-    """One to three totals over the whole table; with `counts`, over a table that lies elsewhere with so many records a context."""
+    """One to three totals over the whole table; with `counts`, over a table that lies elsewhere with so many records a
+    context."""
 
     name = "fixed totals"
     uniform = True
@@ -204,7 +213,8 @@ class Balanced:
         return np.array(low, dtype=np.int64), np.array(high, dtype=np.int64)
 
     def _check(self) -> None:
-        """Bounds and steps first; totals that might exclude each other, or ragged contributions, by a small integer program."""
+        """Bounds and steps first; totals that might exclude each other, or ragged contributions, by a small integer
+        program."""
         try:
             if (self.low == self.high).all():
                 self.sampler.require_reachable(self.low)
@@ -215,10 +225,13 @@ class Balanced:
         if not simple and listed <= _MOST_COUNTED and not self._likely():
             values = [table.values.tolist() for table in self.tables]
             if not reachable(values, self.sampler.counts.tolist(), self.low.tolist(), self.high.tolist()):
-                raise Infeasible("no table has these totals", where=self._named(), hint="change one of the totals or the domain")
+                raise Infeasible(
+                    "no table has these totals", where=self._named(), hint="change one of the totals or the domain"
+                )
 
     def _likely(self) -> bool:
-        """Whether the law of the sum gives the totals a chance far above its error, which proves that tables have them."""
+        """Whether the law of the sum gives the totals a chance far above its error, which proves that tables have
+        them."""
         return bool((self.low == self.high).all()) and self.sampler.chance(self.low) > _SURE
 
     def _named(self) -> str:
@@ -234,7 +247,8 @@ class Balanced:
 
 @dataclass(frozen=True)
 class GroupRule:
-    """`sum(x by g) = …`: the summand, the groups' labels and, in the contribution's unit, what each group must reach."""
+    """`sum(x by g) = …`: the summand, the groups' labels and, in the contribution's unit, what each group must
+    reach."""
 
     clause: Clause
     total: Total
@@ -260,10 +274,14 @@ class Grouped:
         self.order = np.argsort(rule.labels, kind="stable")
         assert rule.targets is not None
         self.sizes = np.bincount(rule.labels, minlength=len(rule.targets)).astype(np.int64)
-        goals = [target * self.unit if size else Fraction(0) for target, size in zip(rule.targets, self.sizes, strict=True)]
+        goals = [
+            target * self.unit if size else Fraction(0) for target, size in zip(rule.targets, self.sizes, strict=True)
+        ]
         broken = sum(goal.denominator != 1 for goal in goals)
         if broken:
-            raise Infeasible(f"{broken} groups have a total between two possible ones", where=f'rule "{rule.clause.rule}"')
+            raise Infeasible(
+                f"{broken} groups have a total between two possible ones", where=f'rule "{rule.clause.rule}"'
+            )
         self.goals = np.array([int(goal) for goal in goals], dtype=np.int64)
 
     def run(self, random: Randomness) -> dict[ColumnValue, NewColumn]:
@@ -279,8 +297,8 @@ class Grouped:
 class Summed:
     """A replaced column of the parent is the total of the children: children are free, the parent's value follows.
 
-    Groups whose total falls outside the parent's domain are drawn again, which leaves every legal combination equally likely.
-    """
+    Groups whose total falls outside the parent's domain are drawn again, which leaves every legal combination equally
+    likely."""
 
     name = "parents from children"
     uniform = True
@@ -337,7 +355,12 @@ def group_rule(problem: SamplingProblem, clause: Clause) -> GroupRule | None:
     if form is None or form.operator != "=" or form.tolerance:
         return None
     sums = [a for a in form.terms if isinstance(a, Aggregate) and any(problem.is_new(c) for c in columns_of(a))]
-    if len(sums) != 1 or not sums[0].by or sums[0].function not in ("sum", "count") or any(map(problem.is_new, sums[0].by)):
+    if (
+        len(sums) != 1
+        or not sums[0].by
+        or sums[0].function not in ("sum", "count")
+        or any(map(problem.is_new, sums[0].by))
+    ):
         return None
     (atom,) = sums
     rest = {other: factor / form.terms[atom] for other, factor in form.terms.items() if other != atom}
@@ -363,7 +386,8 @@ def _group_total(clause: Clause, atom: Aggregate) -> Total:
 
 
 def _labels(problem: SamplingProblem, atom: Aggregate, rest: Collection[object]) -> tuple[IntArray, int]:
-    """The group of every record; groups are the rows of the parent table when the rule names one, else the distinct keys."""
+    """The group of every record; groups are the rows of the parent table when the rule names one, else the distinct
+    keys."""
     keys = [np.asarray(problem.source(c).original[c.name], dtype=np.str_) for c in atom.by]
     parent = next((r for r in problem.references if r.child == atom.by), None)
     named = parent is not None and any(isinstance(o, ColumnValue) and o.table == parent.parent[0].table for o in rest)
@@ -382,7 +406,9 @@ def _labels(problem: SamplingProblem, atom: Aggregate, rest: Collection[object])
 def _per_group(problem: SamplingProblem, node: object, labels: IntArray, count: int, atom: Aggregate) -> list[Fraction]:
     if isinstance(node, Aggregate):
         columns = {column: problem.given(column) for column in columns_of(node)}
-        own = Vector(np.ones(len(labels), dtype=np.int64), 1) if node.argument is None else value(node.argument, columns)
+        own = (
+            Vector(np.ones(len(labels), dtype=np.int64), 1) if node.argument is None else value(node.argument, columns)
+        )
         levels = np.broadcast_to(own.levels, labels.shape)
         if node.where is not None:
             levels = np.where(holds(node.where, columns), levels, 0)
@@ -395,7 +421,9 @@ def _per_group(problem: SamplingProblem, node: object, labels: IntArray, count: 
         first = np.full(count, -1, dtype=np.int64)
         first[labels[::-1]] = np.arange(len(labels))[::-1]
         if (vector.levels[first][labels] != vector.levels).any():
-            raise DataError(f"column '{node.name}' differs inside a group", hint="compare groups with a constant of the group")
+            raise DataError(
+                f"column '{node.name}' differs inside a group", hint="compare groups with a constant of the group"
+            )
         return [Fraction(int(level), vector.unit) for level in vector.levels[first]]
     return [Fraction(int(level), vector.unit) for level in vector.levels]
 
@@ -409,7 +437,9 @@ _TABLE = 3e8
 _TILTS = 24
 
 
-def group_totals(values: IntArray, weights: FloatArray, sizes: IntArray, totals: IntArray, random: Randomness) -> IntArray:
+def group_totals(
+    values: IntArray, weights: FloatArray, sizes: IntArray, totals: IntArray, random: Randomness
+) -> IntArray:
     """For every item, group by group, the position of its contribution in `values`.
 
     `values` are increasing, `weights` whole counts; `sizes[g]` items of group g add up to `totals[g]`.
@@ -430,14 +460,18 @@ def group_totals(values: IntArray, weights: FloatArray, sizes: IntArray, totals:
 def _require_bounds(values: IntArray, sizes: IntArray, totals: IntArray) -> None:
     wrong = int(((totals < sizes * values[0]) | (totals > sizes * values[-1])).sum())
     if wrong:
-        raise Infeasible(f"{wrong} groups have a total that their items cannot reach", hint="change the totals or the domain")
+        raise Infeasible(
+            f"{wrong} groups have a total that their items cannot reach", hint="change the totals or the domain"
+        )
 
 
 def _cost(values: IntArray, largest: int) -> float:
     return float(largest) ** 2 / 2 * float(values[-1] - values[0] + 1) * len(values)
 
 
-def _batches(values: IntArray, weights: FloatArray, sizes: IntArray, totals: IntArray) -> list[tuple[IntArray, float | None]]:
+def _batches(
+    values: IntArray, weights: FloatArray, sizes: IntArray, totals: IntArray
+) -> list[tuple[IntArray, float | None]]:
     """Groups that can share tables: those with exact counts, then the others by the tilt they want."""
     logarithm = np.log2(float(weights.sum()))
     exact = sizes * logarithm < 61
@@ -537,7 +571,9 @@ class _Tables:
 def _require_positive(weight: NDArray[np.generic]) -> None:
     wrong = int((np.asarray(weight) <= 0).sum())
     if wrong:
-        raise Infeasible(f"{wrong} groups have a total that their items cannot reach", hint="change the totals or the domain")
+        raise Infeasible(
+            f"{wrong} groups have a total that their items cannot reach", hint="change the totals or the domain"
+        )
 
 
 def _one_by_one(
