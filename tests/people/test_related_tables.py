@@ -186,7 +186,11 @@ def test_from_files_to_files(tmp_path: Path) -> None:
     [
         ({"id": ["1", "1"], "q0": ["x", "x"]}, {"id": ["1"], "q1": ["a"], "s0": ["1"]}, "somebody stands twice"),
         ({"id": ["1"], "q0": ["x"]}, {"id": ["2"], "q1": ["a"], "s0": ["1"]}, "belong to nobody"),
-        ({"id": ["1"], "q0": ["x"], "q1": ["a"]}, {"id": ["1"], "q1": ["a"], "s0": ["1"]}, "and in that of their rows"),
+        (
+            {"id": ["1"], "q0": ["x"], "q1": ["a"]},
+            {"id": ["1"], "q1": ["a"], "s0": ["1"]},
+            "and of the table of their rows",
+        ),
         ({"q0": ["x"]}, {"id": ["1"], "q1": ["a"], "s0": ["1"]}, "has no column 'id'"),
         (
             {"id": ["1"]},

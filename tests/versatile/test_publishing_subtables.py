@@ -160,7 +160,7 @@ def test_what_outsiders_know_keeps_tied_columns_together(method):
     [
         (["a -> b : 2-diversity"], ["a -> b"], "can compute b"),
         (["a, c -> b : 2-diversity"], ["a -> d", "d, c -> b"], "can compute b"),
-        (["b -> a : 2-diversity"], ["a -> b"], "not in the publisher's hands"),
+        (["b -> a : 2-diversity"], ["a -> b"], "no release can hide one"),
         (["a -> b : 2-diversity"], ["a -> z"], "unknown column 'z'"),
         (["a -> b : 2-diversity"], ["a b"], "exactly one '->'"),
         (["a -> z : 2-diversity"], [], "unknown column 'z'"),

@@ -137,7 +137,7 @@ def test_units_tie_columns_and_refuse_rules_inside_one():
     assert tied == {"age": ("age",), "zip": ("zip", "county", "state")}
     unit = {column: name for name, columns in tied.items() for column in columns}
     assert str(rules_on_units([rule("age -> state : 2-diversity")], unit)[0]) == "age → zip : 2-diversity"
-    with pytest.raises(Infeasible, match="not in the publisher's hands"):
+    with pytest.raises(Infeasible, match="no release can hide one"):
         rules_on_units([rule("county -> zip : 2-diversity")], unit)
 
 

@@ -1,4 +1,4 @@
-"""The arrays of the house, by what they hold: one name for each type, wherever it is used.
+"""Type aliases of arrays, named by what they hold.
 
 >>> narrow_codes(np.array([0, 127]), 128).dtype, narrow_codes(np.array([0, 128]), 129).dtype
 (dtype('int8'), dtype('int16'))
@@ -18,7 +18,7 @@ IntArray = NDArray[np.int64]
 CodeArray = NDArray[np.int32]
 """Codes of values, held small."""
 NarrowArray = NDArray[np.signedinteger[Any]]
-"""Codes of values in as few bytes as hold them; whoever calculates with them asks for more."""
+"""Codes of values in as few bytes as hold them; convert them before calculating."""
 FloatArray = NDArray[np.float64]
 """Real numbers: shares, costs, probabilities."""
 BoolArray = NDArray[np.bool_]

@@ -3,8 +3,7 @@
 A model, method, form, metric, check, attack, source, report section and so on is a class that derives from the base of
 its kind and declares ``name: ClassVar[str] = …``. `ROOMS` says below which folders each kind is looked for. The files
 are read as text once per process; only modules with a class that derives from the wanted base, directly or through
-others, are imported. There is no list to edit, and a class may stand in any file of its folders, alone or beside
-others."""
+others, are imported. There is no list to edit. A class may be in any file of its folders, alone or with others."""
 
 from __future__ import annotations
 

@@ -62,7 +62,7 @@ class Wording:
 
 
 class Worded:
-    """Whoever makes findings under a name, and says in words what they mean."""
+    """A model or check that makes findings under a name and describes them in words."""
 
     name: ClassVar[str]
     words: ClassVar[Wording]

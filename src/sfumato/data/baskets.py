@@ -140,8 +140,7 @@ def universe(items: Iterable[str]) -> tuple[str, ...]:
 
 
 def reading_order(names: Sequence[str]) -> tuple[str, ...]:
-    """The order in which a release lists items: by number or alphabet, so that it says nothing about the source's
-    order."""
+    """Return the order in which a release lists items: by number or alphabet, not as in the source."""
     return universe(names) if all(name.isdigit() for name in names) else tuple(sorted(names))
 
 

@@ -246,7 +246,7 @@ def distinct(codes: IntArray) -> IntArray:
 
 
 def contained_in_sorted(ascending: IntArray, wanted: IntArray) -> BoolArray:
-    """Which of `wanted` stand in the ascending array.
+    """Return which of `wanted` occur in the ascending array.
 
     >>> contained_in_sorted(np.array([2, 5, 9]), np.array([5, 6, 10])).tolist()
     [True, False, False]

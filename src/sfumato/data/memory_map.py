@@ -1,8 +1,8 @@
 """Rows on a shelf: tables that need more than their share of the memory lie in a file without a name, and are mapped
 from there.
 
-Whoever looks at such a table sees a plain Arrow table; its pages come from the disk and go again when others are
-needed. The file has no name from the beginning, so that nothing is left behind by a process that is killed.
+Readers see a plain Arrow table; its pages are loaded from disk and dropped when memory is needed. The file has no name
+from the beginning, so that nothing is left behind by a process that is killed.
 
 Invariants
     I1  A column lies in one piece, so that rows can be taken from it in any order without copying it.

@@ -14,8 +14,9 @@ Bags
 ----
 Bags of rows: what several rows of one person say together, whatever their order.
 
-People with equal bags cannot be told apart by whoever knows all their rows. Values that people have are looked at row
-by row and as what somebody *ever* has, in whichever row."""
+Persons with equal multisets cannot be told apart, even by an adversary who knows all their rows. Values that people
+have are looked at row by row and as what somebody *ever* has, in whichever row.
+"""
 
 from __future__ import annotations
 
@@ -113,7 +114,7 @@ def most_rows_of_one_person(bucket: IntArray, alike: IntArray, person: IntArray,
 def buckets_disclosing_value(rows: IntArray, frequent: IntArray, most: IntArray, share: float) -> BoolArray:
     """Per bucket: is somebody with `most` of its rows certain to have a value, or has one with more than a share?
 
-    A value that f of n rows have is dealt to none of M rows with C(n−f, M) / C(n, M).
+    None of M rows has a value that f of n rows have, with probability C(n−f, M) / C(n, M).
 
     >>> buckets_disclosing_value(np.array([4, 4, 9]), np.array([1, 3, 2]), np.array([2, 2, 2]), 0.5).tolist()
     [False, True, False]
@@ -141,8 +142,7 @@ def persons_with_several_rows(person: IntArray) -> IntArray:
 
 
 def number_equal_multisets(person: IntArray, cell: IntArray) -> IntArray:
-    """A number for each person, equal where rows stand in the same cells equally often; people are numbered without
-    gaps.
+    """Number the persons, without gaps, so that persons with equal multisets of cells have equal numbers.
 
     >>> number_equal_multisets(np.array([0, 1, 0, 1, 2]), np.array([7, 8, 8, 7, 7])).tolist()
     [0, 0, 1]

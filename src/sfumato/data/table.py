@@ -338,7 +338,7 @@ def _require_apart(people: Table, rows: Table, key: Sequence[str], own: Sequence
     twice = [name for name in own if name in rows.names]
     if twice:
         hint = "drop it from one of them, or rename it"
-        raise DataError(f"'{twice[0]}' stands in the table of people and in that of their rows", hint=hint)
+        raise DataError(f"'{twice[0]}' is a column of the table of people and of the table of their rows", hint=hint)
 
 
 def _named(people: Table, rows: Table, key: Sequence[str]) -> IntArray:

@@ -191,7 +191,7 @@ def _fields_of(texts: Any) -> Any:
 
 
 def _plain(wide: Any) -> bool:
-    """Whether no text needs quotes: no sign that a reader knows stands in them, and none is empty."""
+    """Return whether no text needs quotes: no text is empty or contains a sign with a meaning in CSV."""
     if len(wide) - wide.null_count and not pc.min(pc.binary_length(wide)).as_py():
         return False
     chunks = wide.chunks if isinstance(wide, pa.ChunkedArray) else [wide]

@@ -5,14 +5,14 @@ An edge list has two names a line, separated by tab, comma, semicolon or blank; 
 or ``%`` are passed over. Loops and repeated edges are dropped and counted. Names stay in the data holder's memory and
 are never published.
 
-What is published is who is tied to whom, and nothing else is dropped without a word. A graph that says its ties have a
-direction (networkx, igraph, GraphML) is refused unless `direction: dropped` accepts that; of an edge list nobody can
-tell, and pairs in both directions are one tie. Ties that carry something that is not the same for all (weights, dates:
-edge attributes, further columns) are refused unless `values: dropped` accepts that. A graph of two kinds of nodes
-(people and what they have) is refused: ties inside a kind cannot be, so flips there give themselves away. Two kinds are
-marked nodes (`bipartite` in networkx and GraphML, `type` in igraph), two columns without a common name, or two halves
-without a tie inside (`two_kinds.py`); `kinds: one` says that any two may be tied nevertheless. Sets of things are
-`kind: baskets`. A `Graph` of ours holds ties only: whoever made one has dropped the rest.
+Only the edges are published; nothing else is dropped silently. A graph that says its ties have a direction (networkx,
+igraph, GraphML) is refused unless `direction: dropped` accepts that; of an edge list nobody can tell, and pairs in both
+directions are one tie. Ties that carry something that is not the same for all (weights, dates: edge attributes, further
+columns) are refused unless `values: dropped` accepts that. A graph of two kinds of nodes (people and what they have) is
+refused: ties inside a kind cannot be, so flips there give themselves away. Two kinds are marked nodes (`bipartite` in
+networkx and GraphML, `type` in igraph), two columns without a common name, or two halves without a tie inside
+(`two_kinds.py`); `kinds: one` says that any two may be tied nevertheless. Sets of things are `kind: baskets`. A `Graph`
+object holds edges only: its creator has dropped the rest.
 
 >>> parse_edges(b"# who votes for whom\\na\\tb\\nb\\ta\\nb\\tc\\n", "votes.tsv").size
 2
@@ -25,9 +25,9 @@ Whether the nodes of a graph are of two kinds: people and what they have, with t
 Ties inside a kind cannot be, so an outsider sees through flips there, and what is promised for one kind of nodes does
 not hold.
 
-A graph of people is cut into two halves without a tie inside only by chance: every tie beyond those that hold its
-components together (its cycles) closes an odd cycle with a chance of about one half, and one odd cycle is enough. From
-`CYCLES` = 20 on that is no chance any more (2⁻²⁰). Fewer cycles, a tree above all, tell nothing.
+A graph of people has two halves without an edge inside only by accident. Every edge beyond those of a spanning forest
+closes an odd cycle with a probability of about one half, and one odd cycle is enough. From `CYCLES` = 20 on that is no
+chance any more (2⁻²⁰). Fewer cycles, a tree above all, tell nothing.
 
     two halves ⇔ the double cover (v, 0) - (w, 1) for every tie v - w has twice as many components as the graph
 
@@ -67,7 +67,9 @@ _SEPARATORS = "\t,; "
 _COMMENT = (b"#", b"%")
 _LOOKED_AT = 1_000
 _TWO_KINDS = 50
-"""From so many ties on, two columns without a common name are two kinds of nodes; fewer may be so by chance."""
+"""With at least so many edges, two columns without a common name are two kinds of nodes; with fewer it may be a
+coincidence.
+"""
 _AS_BASKETS = "publish them as 'kind: baskets', one record with its items for every node of one kind"
 _HEADERS = {"source", "target", "from", "to", "src", "dst", "node1", "node2", "u", "v"}
 
@@ -103,7 +105,7 @@ class GraphSource(Source):
             raise DataError("the policy names no source", hint="add 'source:' under data, or give the data with --data")
         given = data if data is not None else (self.source if is_url(self.source) else self.path())
         if self.direction == "refused" and is_directed(given):
-            what = "the ties of this graph have a direction, and only who is tied to whom can be published"
+            what = "the edges of this graph have a direction, and only undirected edges can be published"
             raise DataError(what, hint="add 'direction: dropped' under data to publish them without it")
         graph = (
             self._from_database(given) if isinstance(given, str) and is_url(given) else read_graph(given, self.header)
@@ -121,7 +123,7 @@ class GraphSource(Source):
     def _require_bare(self, graph: Graph) -> None:
         if self.values == "refused" and graph.dropped.values:
             names = ", ".join(f"'{name}'" for name in graph.dropped.values[:3])
-            what = f"the ties of this graph carry {names}, and only who is tied to whom can be published"
+            what = f"the edges of this graph carry {names}, and only the edges themselves can be published"
             raise DataError(what, hint="add 'values: dropped' under data to publish them without it")
 
     def _from_database(self, url: str) -> Graph:

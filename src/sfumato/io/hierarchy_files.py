@@ -5,12 +5,12 @@ anjana write them; files of Amnesia are read, too (`io.hierarchy_files`). Rules 
 bins), ``cuts`` (bins between chosen points, `io.hierarchy_files`), ``prefix`` (codes that lose their last characters),
 ``dates``, ``list`` (countries, diagnoses and other known lists), ``order`` (neighbours are joined), ``ranges`` (any
 interval of numbers), nested YAML, flat (kept or suppressed), and the words of `io.value_coding` (top, bottom, round,
-recode), alone or beside one of these. When nothing is said, numbers stand in intervals at round numbers and everything
+recode), alone or beside one of these. By default numbers are grouped into intervals at round numbers and everything
 else is flat (`by_nature`).
 
 Invariants
-    I1  What `save_hierarchy` writes, `load_hierarchy` reads as the same tree, whatever stands in the labels. Lines end
-        with CR, LF or both and with nothing else; only blanks around unquoted cells are dropped.
+    I1  What `save_hierarchy` writes, `load_hierarchy` reads as the same tree, whatever characters the labels contain.
+        Lines end with CR, LF or both and with nothing else; only blanks around unquoted cells are dropped.
     I2  A label that a rule makes from numbers is read back (`numbers.span`) as an interval around every leaf below it.
     I3  The intervals of `by_nature` are taken from one endless ladder (1, 5, 10, 50, 100 …), so that trees over more or
         other values know the same labels; no text that looks like such a label stands beside them.

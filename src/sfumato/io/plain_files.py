@@ -5,13 +5,12 @@ A folder may come from anybody. A link in it would let its maker choose which fi
 a pipe would make the reader wait for ever.
 
 Guarantee
-    Nothing behind a link, a pipe or a device is opened, and a file that is written is a new one: whoever holds another
-    name of the old one keeps it as it was. The folder itself may be reached through a link; that is the reader's own
-    choice.
+    Nothing behind a link, a pipe or a device is opened, and writing creates a new file: another hard link to the old
+    file keeps the old content. The folder itself may be reached through a link; that is the reader's own choice.
 
 Invariants
     I1  What is opened is a regular file at the moment it is opened, not only when it was looked at.
-    I2  A name that stands in a file of others leads to a place below the folder.
+    I2  A name that is read from a file leads to a place below the folder.
     I3  A file takes its name when it is complete.
 
 >>> is_inner("hierarchies/1-age.csv"), is_inner("../policy.yaml"), is_inner("/etc/passwd"), is_inner("a\\x00b")

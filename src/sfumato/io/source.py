@@ -43,15 +43,14 @@ class Source(BaseModel):
     needs_key: ClassVar[bool] = False
     """Whether a ledger must be told which column knows a record again."""
     private: ClassVar[tuple[str, ...]] = ("source", "base")
-    """Fields that never stand in a release folder."""
+    """Fields that a release folder never contains."""
 
     @abstractmethod
     def read(self, data: Any = None) -> Any:
         """The dataset; `data` (a frame, an object or another path) takes the place of the declared source."""
 
     def as_written(self, data: Any) -> Path | None:
-        """The text file that `data` names, when every value is what stands in it; nothing where values are read in
-        another way."""
+        """Return the text file that `data` names, if its values are read without conversion; None otherwise."""
         return None
 
     @property

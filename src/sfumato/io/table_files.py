@@ -1,4 +1,4 @@
-"""Tables in files: ``.csv``, ``.csv.gz``, ``.tsv``, ``.parquet``; strict, and silent about what stands in them.
+"""Tables in files: ``.csv``, ``.csv.gz``, ``.tsv``, ``.parquet``; strict, and without values in error messages.
 
 Every value of a CSV file is text. A file that cannot be read as what it claims to be is refused with the line number,
 never with the content of the line.
@@ -635,8 +635,7 @@ def _workbook(path: Path) -> Iterator[Any]:
 
 
 def _extent(sheet: Any) -> int:
-    """Return how many cells the smallest rectangle has that holds all cells of a sheet: a reader makes room for all of
-    them."""
+    """Return the number of cells that a reader allocates: the smallest rectangle around all cells of a sheet."""
     columns = rows = filled = 0
     tail = b""
     while piece := sheet.read(1 << 20):

@@ -141,7 +141,7 @@ class TableSource(Source):
         return {name: value for name, value in settings.items() if value and not getattr(self, name)}
 
     def as_written(self, data: Any) -> Path | None:
-        """The text file, when every value is what stands in it between separators."""
+        """Return the text file, if every value is the text between separators."""
         named = isinstance(data, str | Path) and not is_url(str(data)) and Path(data).suffix == ".csv"
         changed = self.missing or self.thousands or self.date_format or self.decimal_comma or self.escape != "none"
         usual = (
@@ -285,7 +285,7 @@ class Suggested:
     doubts: tuple[str, ...] = ()
 
     def keys(self) -> dict[str, Any]:
-        """What would stand in a policy."""
+        """Return the options as a policy would state them."""
         listed = {"missing": self.missing, "decimal_comma": self.decimal_comma, "thousands": self.thousands}
         found: dict[str, Any] = {key: list(values) for key, values in listed.items() if values}
         return found | ({"date_format": self.date_format} if self.date_format else {})

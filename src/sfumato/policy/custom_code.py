@@ -114,7 +114,7 @@ def _loaded(source: bytes, name: str) -> ModuleType:
 
 
 def custom_rule_holds(node: Own, texts: tuple[str, ...]) -> bool:
-    """The answer of a rule for one record; an error in it says nothing of the values."""
+    """Evaluate a custom constraint for one record; an error message does not contain the values."""
     call = function(node.code, node.name)
     try:
         answer = call(*texts)

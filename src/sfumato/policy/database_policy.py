@@ -91,8 +91,7 @@ class BoundPolicy:
         return self.policy.data
 
     def require_fit(self) -> None:
-        """Reads everything that is otherwise read when it is needed first, so that a misfit shows before any row
-        moves."""
+        """Read everything that is otherwise read on first use, so that an error shows before any row is copied."""
         assert self.drawn_rules is not None
         tied = {frozenset((one.child[0].table, one.parent[0].table)) for one in self.references}
         for place, rule in enumerate(self.keep):
@@ -181,7 +180,7 @@ class BoundPolicy:
         return replace(self.schema, tables=tuple(tables))
 
     def dealt(self, child: ColumnValue, parent: ColumnValue) -> bool:
-        """Whether children are dealt to parents anew: the referring column is drawn from the parent's keys."""
+        """Return whether children are assigned to parents at random: the column draws the parent's keys."""
         domain = self.replaced.get(child)
         return isinstance(domain, Like) and domain.column == str(parent)
 
@@ -398,7 +397,7 @@ def _bounds(native: str) -> tuple[int, int] | None:
 
 
 def reason_not_fitting(domain: ValueDomain, column: ColumnFacts) -> str:
-    """Why values of the domain cannot stand in the column; empty when they can."""
+    """Return why the column cannot hold values of the domain; empty if it can."""
     if column.computed:
         return "the server computes this column from others"
     if isinstance(domain, Computed):

@@ -169,7 +169,7 @@ class Policy:
     ledger: Book | None = None
     key: tuple[str, ...] = ()
     person: Person | None = None
-    """Whose rows they are, when a person may stand in several."""
+    """The columns that name a person, if a person may have several rows."""
     population: SampledPopulation | None = None
     """Whom the table is a sample of."""
     series: Series = field(default_factory=Series)

@@ -1,4 +1,5 @@
-"""Privacy rules: whoever knows the columns on the left must not learn the column on the right beyond a guarantee.
+"""Privacy rules: an adversary who knows the columns on the left must not learn the column on the right beyond a
+guarantee.
 
 Paper
     [versatile §2.2] rules, [versatile Thm 3.1, Cor. 3.1.1] inference, [versatile Def. 2] irreducible sets.
@@ -39,7 +40,7 @@ Notation
     closure(Q)  all columns that Q determines.
 
 Invariants
-    I1  The left side of every expanded rule is closed: whoever knows Q also knows closure(Q).
+    I1  The left side of every expanded rule is closed: an adversary who knows Q also knows closure(Q).
     I2  For every expanded Q → S and dependency X → Y with Y ∩ S ≠ ∅, some rule implies Q → (S ∖ Y) ∪ X, minus Q. There
         are finitely many column sets and every round adds a rule not yet implied, so the rounds end.
 
@@ -66,7 +67,7 @@ Departures
 >>> expand_rules([rule("A1 -> A2")], [parse_dependency("A1 -> A2")])
 Traceback (most recent call last):
 ...
-sfumato.core.errors.Infeasible: whoever knows A1 can compute A2 ...
+sfumato.core.errors.Infeasible: an adversary who knows A1 can compute A2 ...
 """
 
 from __future__ import annotations
@@ -300,8 +301,8 @@ def _demanded(rule: PrivacyRule, knows: Sequence[Dependency]) -> Iterable[Privac
 def _unkeepable(rule: PrivacyRule, knows: Sequence[Dependency]) -> Infeasible:
     used = "; ".join(str(each) for each in knows if each.columns & (rule.given | rule.hide))
     return Infeasible(
-        f"whoever knows {join_names(rule.given)} can compute {join_names(rule.hide)} from what the policy says"
-        " outsiders know",
+        f"an adversary who knows {join_names(rule.given)} can compute "
+        f"{join_names(rule.hide)} by the dependencies under knows:",
         where=f"rule {rule}, knows {used}",
         hint=(
             "no choice of published tables can keep this rule: drop it, drop the knowledge, or do not publish the data"
@@ -340,8 +341,9 @@ def rules_on_units(rules: Sequence[PrivacyRule], unit: Mapping[str, str]) -> lis
             continue
         if not hide - given:
             raise Infeasible(
-                f"what outsiders know ties {join_names(each.hide)} to {join_names(each.given)}: "
-                "hiding one from whoever knows the other is not in the publisher's hands",
+                f"the dependencies under knows: link {join_names(each.hide)} to "
+                f"{join_names(each.given)}: no release can hide one from an adversary who knows "
+                "the other",
                 where=f"rule {each}",
                 hint="drop the rule, or drop the dependency from 'knows' if outsiders do not really know it",
             )

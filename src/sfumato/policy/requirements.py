@@ -1,4 +1,5 @@
-"""Claims: whoever knows the *given* columns must not learn the *hidden* ones, in the sense of a model.
+"""Privacy requirements: an adversary who knows the *given* columns must not learn the *hidden* ones, in the sense of a
+model.
 
 Three ways to write one::
 

@@ -1,8 +1,8 @@
 """The rules of a policy: its claims as Q → S, widened by what outsiders know, reduced to what does not follow anyway.
 
 Guarantee
-    Whoever keeps the rules in `wanted` keeps every claim, also against outsiders who know the dependencies under
-    ``knows:``.
+    A release that satisfies the rules in `wanted` satisfies every requirement, also against adversaries who know the
+    dependencies under ``knows:``.
 
 Paper
     [versatile §2.2, §3]

@@ -4,8 +4,7 @@
 
     person: patient_id                                            # one column, or a list of columns that name a person
     together person: {columns: patient_id, rows: linked}                   # a pseudonym ties the published rows of a
-    person person: {columns: patient_id, together: household_id}         # whoever recognizes one member learns the
-    others
+    person person: {columns: patient_id, together: household_id}         # recognizing one member reveals the others
 
 Columns that name a person or a household are private: they are never published as they are. In a linked release every
 person gets a pseudonym, drawn anew for every release.
@@ -20,11 +19,11 @@ Population
     population: {file: residents.csv}              # a table with the quasi-identifiers of everybody, the people of the
     table
                                                    # included
-    population: {fraction: 0.05}                   # the share of the population that is in the table, drawn by chance
-    population: {weight: survey_weight}            # a column: how many people each record stands for
-    population: {weight: w, calibrate: [sex, region], round: 10}   # published anew: see `methods.recoding`
+    population: {fraction: 0.05}                   # the share of the population that is in the table, a random sample
+    population: {weight: survey_weight}            # a column: how many people each record stands for population:
+    {weight: w, calibrate: [sex, region], round: 10}   # published anew: see `methods.recoding`
 
-The file is private: a release says that there was one, not where it lies nor what stands in it.
+The file is private: a release states that there was one, but neither its path nor its content.
 
 
 Series

@@ -56,7 +56,7 @@ class ValueDomain:
         raise NotImplementedError
 
     def declared(self) -> dict[str, Any]:
-        """The domain as it stands in a policy."""
+        """Return the domain as a policy declares it."""
         raise NotImplementedError
 
 

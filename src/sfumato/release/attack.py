@@ -95,7 +95,7 @@ class ReleaseAttack(Attack):
 
     @abstractmethod
     def play(self, exhibit: ReleaseView) -> dict[str, Any]:
-        """What the adversary gets from this exhibit."""
+        """Run the attack on this release view and return what the adversary learns."""
 
 
 def known_attacks(exhibit: ReleaseView) -> tuple[KnownAttack, ...]:

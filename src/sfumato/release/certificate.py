@@ -1,10 +1,10 @@
 """A certificate: what was promised, what was found on the published parts, and how sure that is.
 
 Grades: *exact*; *bound* with its direction (the truth is at least / at most this); *estimate* (± d at confidence 1 −
-α); *not judged* where the evidence at hand neither shows nor refutes a promise; *measured* where a figure is told and
-nothing was promised. What was not judged is no violation, and does not hold either; what was measured is neither. Of
-both ``holds`` is null in JSON, and a certificate holds only when nothing is violated and nothing that was promised is
-left open.
+α); *not judged* where the evidence at hand neither proves nor refutes a requirement; *measured* where a figure is
+reported that no requirement limits. What was not judged is no violation, and does not hold either; what was measured is
+neither. Of both ``holds`` is null in JSON, and a certificate holds only when nothing is violated and nothing that was
+promised is left open.
 
 Invariants
     I1  A finding that holds shows what it holds on: a judged one whose figures do not reach what was required cannot be
@@ -37,7 +37,7 @@ Guarantee
 
 Invariants
     I1  Figures are written with six digits, so what is required is rounded the same way before the two are compared.
-    I2  ``{"published": 0}`` is a figure too: nothing of what is hidden stands in any file, so there is nothing to link.
+    I2  ``{"published": 0}`` is a figure too: no file contains a sensitive value, so there is nothing to link.
     I3  What nobody declares is not guessed: a number of an unknown model that is no zero and no ``_at_most`` is not
         reached.
 
@@ -194,8 +194,9 @@ class Finding:
         return (fill(words.headline, values) or "") if words.headline else ""
 
     def to_json(self) -> dict[str, Any]:
-        """As certificates write it: figures for programs, and `code`, `title` and `sentence` for whoever reads it
-        (`SCHEMA`)."""
+        """Return the finding as certificates store it: figures for programs, and `code`, `title` and `sentence` for
+        readers (`SCHEMA`).
+        """
         entry: dict[str, Any] = {
             "model": self.model,
             "code": self.code,
@@ -243,7 +244,7 @@ _NEEDS = (
 
 
 def _wording(name: str, asked: Mapping[str, Any]) -> Wording:
-    """The words of whoever makes findings under this name; a name that nobody has speaks by its reason."""
+    """Return the wording of the model or check with this name; a finding with an unknown name shows its reason."""
     plain = name.removeprefix(TARGET)
     plain = SOURCE_RULE if plain.startswith(SOURCE_RULE) else plain
     maker: type[Worded] | None = entry("models", Model, plain) or entry("checks", Worded, plain)

@@ -78,12 +78,13 @@ class Evidence(ABC):
         return evaluate_requirement(claim, linkage, self.grade, linkage.note, exhibit.policy.record_word)
 
     def of_people(self, exhibit: ReleaseView, claim: PrivacyRequirement) -> ViolationCount | None:
-        """What the data holder finds about people who stand in several rows that nothing ties; nothing where nobody
-        counts them."""
+        """Return what the data holder finds about persons with several unlinked rows; None if the policy has no
+        persons.
+        """
         return None
 
     def judge_all(self, exhibit: ReleaseView, claim: PrivacyRequirement) -> Finding:
-        """The claim's finding over all releases of the exhibit's history; of readings that join by themselves."""
+        """Judge the requirement over all releases of the view's history, for evidence that joins releases by itself."""
         raise ReleaseError(f"several releases of a {self.form.name} cannot be judged together")
 
     def steps(self, exhibit: ReleaseView, claim: PrivacyRequirement) -> list[tuple[int, Finding]]:
@@ -197,8 +198,9 @@ class SourceAudit:
         return policy.data.read(data)
 
     def rehearse(self, policy: Policy) -> None:
-        """Refuse a target that could not be loaded, before a row is read; what only stands in its way is told by
-        `examine`."""
+        """Refuse a target that could not be loaded, before a row is read; `examine` reports what else prevents the
+        load.
+        """
 
     def require_sound(self, policy: Policy, dataset: Any, *, rules_stay: bool) -> None:
         """Refuse a dataset that a release could not mend; `rules_stay`: the method leaves records as they are."""

@@ -28,8 +28,7 @@ The private trace on disk, for releases whose later audits need it: beside the f
 owner only.
 
 A replaced table whose rows are shuffled can be compared with its original record by record only by somebody who has the
-trace. ``DIR.private.trace`` holds the rows and what the method wants the audit to know; whoever has it can undo the
-shuffling.
+trace. ``DIR.private.trace`` holds the row order and the method's notes for the audit; it can undo the shuffling.
 
 Invariants
     I1  Written with mode 0600 from the first byte on, outside the release folder, and never through a link.
@@ -112,7 +111,9 @@ def require_room(target: Path, wanted: int = 0) -> None:
         free = shutil.disk_usage(place).free
         if free < wanted + SPARE:
             what = f"the disk has {free // 1024:,} kB left, and the release may need {(wanted + SPARE) // 1024:,} kB"
-            raise PlaceError(what, where=str(place), hint="free some room, or write elsewhere (TMPDIR holds the draft)")
+            raise PlaceError(
+                what, where=str(place), hint=("free some disk space, or write to another disk (TMPDIR holds the draft)")
+            )
 
 
 def require_writable_folder(folder: Path) -> None:
@@ -351,7 +352,7 @@ def _listed(manifest: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
 
 
 def _policy(path: Path, present: Mapping[str, Path]) -> Policy:
-    """The policy of a folder; it says nothing about places outside it (I3)."""
+    """Return the policy of a folder; it names no path outside the folder (I3)."""
     if POLICY not in present:
         raise ReleaseError(
             f"no {POLICY} in the folder", where=str(path), hint="give a folder that 'sfumato publish' wrote"
@@ -386,7 +387,7 @@ def open_release(
 
 
 def with_private_data(exhibit: ReleaseView, original: Any, history: History | None, **parameters: Any) -> ReleaseView:
-    """The exhibit of a folder with what the data holder has."""
+    """Return the view of a folder with the data holder's private files."""
     if original is None or exhibit.folder is None:
         return replace(exhibit, history=history, parameters=parameters)
     trace = read_provenance(exhibit.folder, exhibit.form)

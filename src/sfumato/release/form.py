@@ -1,9 +1,10 @@
-"""A form: a kind of thing that can be published. A new form is one file in the room ``forms`` with one class.
+"""A form: a kind of thing that can be published. A new form is one file with one class in the folder ``kinds``.
 
 A form says what its parts are and how their files are read, which columns it brings along itself, how many records it
 speaks of, what the private trace holds, what a ledger keeps of it and whether it is loaded into a target. Its declared
-fields are its *public parameters*: what is disclosed on purpose and stands in the manifest, typed and strict. An audit
-that meets a parameter no form declares refuses the folder."""
+fields are its *public parameters*: disclosed on purpose, listed in the manifest, typed and strict. An audit that meets
+a parameter no form declares refuses the folder.
+"""
 
 from __future__ import annotations
 
@@ -42,8 +43,7 @@ class Form(BaseModel):
     shows_columns: ClassVar[bool] = False
     """Whether its parts show columns of the policy, so that roles can be judged on them."""
     recodes: ClassVar[bool] = False
-    """Whether quasi-identifiers stand in its main part, exactly or more coarsely, beside an original with the same
-    columns."""
+    """Whether its main part has quasi-identifiers, exact or generalized, and the original has the same columns."""
     replaces: ClassVar[bool] = False
     """Whether it shows new values instead of original ones, so that rows before and after can be laid side by side."""
     kind: ClassVar[str] = "table"
@@ -75,8 +75,7 @@ class Form(BaseModel):
 
     @property
     def rests_on_chance(self) -> bool:
-        """Whether whoever can repeat the draws behind it undoes what it promises; groups stay groups, whoever made
-        them."""
+        """Return whether repeating the random draws would undo the protection; classes protect without secret draws."""
         return False
 
     @property
@@ -125,12 +124,12 @@ class Form(BaseModel):
     def misfits(self, exhibit: ReleaseView) -> Iterator[str]:
         """What is missing, left over or misnamed among the parts and columns of a release of this form, in sentences.
 
-        Whatever a form does not expect is not judged by anybody, so a form that says nothing here fits nothing.
+        What a form does not expect is not assessed by any check, so a form without this method accepts no release.
         """
         yield f"a {self} does not say which parts it has"
 
     def main(self, exhibit: ReleaseView) -> Table:
-        """The table that whoever looks at records looks at: the main part, or several parts as one."""
+        """Return the table of records: the main part, or several parts joined into one table."""
         return exhibit.tables["data"]
 
     def records(self, exhibit: ReleaseView) -> int:

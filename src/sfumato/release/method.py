@@ -48,7 +48,7 @@ def no_progress(done: float, what: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """What a method is given: the policy, the data, a source of chance, and room to work in."""
+    """The input of a method: the policy, the data, a random generator, and a working directory."""
 
     policy: Policy
     data: Any
@@ -83,8 +83,7 @@ class Method(BaseModel):
     """Whether it takes earlier releases into account, as every claim needs once there is a ledger."""
 
     counts_people: ClassVar[bool] = False
-    """Whether it keeps claims for people who stand in several rows; others refuse a policy that says whose rows they
-    are."""
+    """Whether it protects persons with several rows; other methods refuse a policy with `person:`."""
     links_rows: ClassVar[bool] = False
     """Whether it publishes something that ties the rows of a person together."""
 

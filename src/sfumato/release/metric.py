@@ -1,13 +1,12 @@
-"""A metric: what a release is still good for, measured on what was published.
+"""A metric: how useful a release is, measured on what was published.
 
-A new metric is one file in this folder with one class. A figure that needs the original is the data holder's: it stands
-in the private report and in `measure`. Into a release folder go only the figures that anybody can compute from the
-folder.
+A new metric is one file in this folder with one class. A figure that needs the original is private: only the private
+report and `measure` show it. Into a release folder go only the figures that anybody can compute from the folder.
 
 
 Metrics
 -------
-What a release is still good for: one measure per file.
+How useful a release is: one measure per file.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ class Metric(Applicable):
     forms: ClassVar[tuple[type[Form], ...]] = (Recoded,)
     paper: ClassVar[str] = ""
     needs_original: ClassVar[bool] = True
-    """Whether only the data holder can measure it; what says nothing about this never stands in a release folder."""
+    """Whether only the data holder can measure it; by default a metric never appears in a release folder."""
 
     def applies(self, exhibit: ReleaseView) -> bool:
         return (exhibit.private or not self.needs_original) and super().applies(exhibit)
@@ -44,7 +43,7 @@ class Metric(Applicable):
 
 
 def figures(exhibit: ReleaseView) -> dict[str, Any]:
-    """Every metric that applies to an exhibit, under its name: on an outsider's exhibit what the folder itself says."""
+    """Return the figures of all metrics that apply to a view, by name; of a public view only those of the folder."""
     found = {}
     for metric in (cls() for cls in catalogue("metrics", Metric).values()):
         if metric.applies(exhibit):

@@ -3,9 +3,8 @@
 Notation
     key       the stable private name of a record across releases; never published
     memory    the key, the published row and the original values of every record behind a release; private. Where rows
-              lie elsewhere (`history.persistent_classes`) records of which everything is alike are remembered as one,
-              with their number
-    sheet     one published table, as the remembered records stand in it; a release is a bundle of sheets
+    stay on a cluster (`history.persistent_classes`) records with equal values are remembered as one, with their count
+    sheet     one published table, with one row per remembered record; a release is a list of tables
 
 Invariants
     I1  A key stands for at most one record of a release.
@@ -40,7 +39,7 @@ _PLACE, _LINEAGE, _COUNT = "place:", "lineage", "count"
 WHOSE = f"{SEPARATOR}whose"
 """Among remembered values: the name of the person whose record it is, where people may have several."""
 NO_ROW = f"{SEPARATOR}no row"
-"""What stands in the columns of rows for a person without rows, and in the key of the line that says so."""
+"""Placeholder in the columns of rows, and in the key, for a person without rows."""
 
 
 @dataclass(frozen=True)
@@ -115,12 +114,12 @@ class Memory:
 
 @dataclass(frozen=True)
 class RememberedTable:
-    """One published table, as the remembered records of its release stand in it."""
+    """One published table, with one row per remembered record of its release."""
 
     columns: Mapping[str, TextColumn]
     """The published cell of every remembered record, in every column."""
     here: BoolArray
-    """Which remembered records stand in it at all."""
+    """Which remembered records the table contains."""
     links: frozenset[str] = frozenset()
     """Columns that mean nothing outside the release, such as the number of a bucket."""
 

@@ -1,5 +1,4 @@
-"""A release: the published parts of a form, what is disclosed on purpose, and the private trace that never leaves the
-house.
+"""A release: the published parts of a form, the public parameters, and the private provenance that is never published.
 
 Invariants
     I1  Nothing in `parts` or in the fields of `form` helps to undo the release.
@@ -47,7 +46,7 @@ class Part:
 
     @cached_property
     def text(self) -> Table:
-        """The part as a table of texts; every column is encoded once, whoever looks at it."""
+        """Return the part as a table of texts; every column is encoded only once."""
         return Table(self.held, counts=self.counts)
 
     def to_polars(self) -> Any:
@@ -110,7 +109,7 @@ class Release:
     """What a method made: published parts of a form with its public parameters, and the private trace."""
 
     form: Form
-    """The form with its public parameters; both stand in the manifest."""
+    """The form with its public parameters; both are in the manifest."""
     parts: Mapping[str, Part]  # I1, I2: the method owes both
     suppressed: int = 0
     trace: Provenance = field(default_factory=Provenance, repr=False)

@@ -22,7 +22,7 @@ class Section(Applicable):
 
     title: ClassVar[str]
     order: ClassVar[int] = 50
-    """Sections stand in this order on the page."""
+    """Sections are shown on the page in this order."""
 
     @abstractmethod
     def render(self, exhibit: ReleaseView) -> Markup:

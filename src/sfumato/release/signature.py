@@ -9,7 +9,7 @@ What is signed is the *pre-authentication encoding*, in which type and payload c
 The key identifier is the SHA-256 of the public key as DER; it helps to find a key and is never believed.
 
 Invariants
-    I1  A private key that others can read is refused: whoever read it can sign, too.
+    I1  A private key that others can read is refused: any other reader could sign with it.
     I2  A payload is looked at only after its signature was found valid, except by those who say that they did not check
         it.
 
@@ -62,7 +62,7 @@ from sfumato.io.plain_files import digest, files_of, printable_name, read_tree
 from sfumato.release.certificate import Finding
 from sfumato.release.folder import CERTIFICATE, MANIFEST, STATEMENT, TARGET, write_json
 
-PASSPHRASE = "SFUMATO_KEY_PASSPHRASE"  # noqa: S105 - the name of a variable, not what stands in it
+PASSPHRASE = "SFUMATO_KEY_PASSPHRASE"  # noqa: S105 - the name of a variable, not its value
 """The environment variable with the passphrase of a private key."""
 MOST_SIGNATURES = 64
 LARGEST_KEY = 1 << 16
@@ -115,7 +115,9 @@ class SigningKey:
 
 
 def new_key_pair() -> tuple[bytes, bytes]:
-    """A new private key and its public one, both as PEM; whoever writes the first lets nobody else read it (I1)."""
+    """Return a new private key and its public key, both as PEM; the caller must keep the private file unreadable for
+    others (I1).
+    """
     secret = Ed25519PrivateKey.generate()
     plain = serialization.NoEncryption()
     private = secret.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, plain)

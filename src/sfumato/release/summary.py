@@ -318,7 +318,7 @@ class Effects(Applicable):
 
 
 def effects_of(exhibit: ReleaseView) -> Effects | None:
-    """The effects of the exhibit's form: those of its own class before those of its kin."""
+    """Return the effects of the view's form: those of its own class before those of related forms."""
     able = [cls for cls in catalogue("effects", Effects).values() if cls().applies(exhibit)]
     nearest = [(max(len(form.__mro__) for form in cls.forms if isinstance(exhibit.form, form)), cls) for cls in able]
     return max(nearest, key=lambda pair: pair[0])[1]() if nearest else None

@@ -1,6 +1,7 @@
-"""An exhibit: a release as somebody looks at it. Audit, metrics, report, attacks and ledger all look at exhibits.
+"""A release view: a release as the data holder or the public sees it. Audit, metrics, report, attacks and ledger all
+read views.
 
-The outsider's exhibit has the published parts, the form with its public parameters, and the public policy. On the data
+The public view has the published parts, the form with its public parameters, and the public policy. On the data
 holder's side it also has the original, the private trace and the history. Everything derived from these (encoded
 columns, hierarchies, parsed baskets, a policy bound to its schema) is made once and kept here.
 
@@ -14,7 +15,7 @@ columns, hierarchies, parsed baskets, a policy bound to its schema) is made once
 
 Onlooker
 --------
-An onlooker: whatever looks at exhibits of some forms and has something to say.
+Base of everything that reads views of some forms: checks, metrics, attacks, report sections.
 
 Checks, metrics and report sections are onlookers.
 """
@@ -69,7 +70,7 @@ class ReleaseView:
     damage: tuple[str, ...] | None = None
     """What is wrong with the files of a folder; ``None`` when there is no folder."""
     folder: Path | None = None
-    """Where the files lie, for whoever wants to read them once more; ``None`` when they lie nowhere."""
+    """Folder of the files, for checks that read them again; ``None`` when there are none."""
     original: Any = None
     """The original dataset, when the data holder gives it."""
     trace: Provenance = field(default_factory=Provenance, repr=False)
@@ -96,7 +97,7 @@ class ReleaseView:
     _kept: dict[Any, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def once(self, make: Callable[[ReleaseView], T]) -> T:
-        """What `make` makes of this exhibit, made at the first time of asking."""
+        """Return what `make` computes from this view; it is computed on first use."""
         if make not in self._kept:
             self._kept[make] = make(self)
         found: T = self._kept[make]
@@ -183,10 +184,12 @@ class ReleaseView:
 
     @property
     def share_of_people(self) -> float:
-        """Of the rows of the main part, how many speak of people in the table: the others stand in for people who left.
+        """Return the share of main-part rows that belong to people in the table; the others are counterfeits for people
+        who left.
 
-        Whoever sums up rows to compare the sum with records counts every row so much, because rows cannot be told
-        apart."""
+        A sum over rows weighs every row by this share before it is compared with records, because counterfeits cannot
+        be told apart.
+        """
         return self.form.records(self) / max(self.data.records, 1)
 
     def generalization(self, name: str) -> Generalization | None:
@@ -258,7 +261,7 @@ def _outside(exhibit: ReleaseView) -> ReleaseView:
 
 
 def certificate_of(exhibit: ReleaseView) -> Certificate:
-    """The certificate of an exhibit that has one."""
+    """Return the certificate of a view that has one."""
     assert exhibit.certificate is not None
     return exhibit.certificate
 
@@ -268,7 +271,7 @@ def certificate_of(exhibit: ReleaseView) -> Certificate:
 
 
 class Applicable(ABC):
-    """Looks at exhibits of its forms, when what it needs is at hand."""
+    """Reads views of its forms, if everything that it needs is available."""
 
     name: ClassVar[str]
     forms: ClassVar[tuple[type[Form], ...]] = (Form,)
@@ -278,11 +281,11 @@ class Applicable(ABC):
     """Whether it understands parts that are different rows with counts; what does not is silent there, or says so."""
 
     def applies(self, exhibit: ReleaseView) -> bool:
-        """Whether it has something to say about this exhibit."""
+        """Return whether it applies to this view."""
         return isinstance(exhibit.form, self.forms) and (self.on_classes or not exhibit.counted) and self.ready(exhibit)
 
     def concerned(self, exhibit: ReleaseView) -> bool:
-        """Whether the exhibit is one of its forms with everything that it needs, however its rows are kept."""
+        """Return whether the view has one of its forms and everything that it needs, wherever its rows are."""
         return isinstance(exhibit.form, self.forms) and self.ready(exhibit)
 
     def ready(self, exhibit: ReleaseView) -> bool:

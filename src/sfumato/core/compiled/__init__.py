@@ -1,8 +1,8 @@
 """Compiled kernels: arrays in, arrays out.
 
-Kernels stand in the ``kernels`` folders beside the ideas they serve, and decorate their functions with `jit`. A kernel
-runs as machine code that numba made when Sfumato was installed (`native`), else through numba where that is installed.
-Importing a kernel loads neither. Both run the same source and give the same bits.
+Kernels are in the ``kernels`` folders next to the code that calls them, and decorate their functions with `jit`. A
+kernel runs as machine code that numba made when Sfumato was installed (`native`), else through numba where that is
+installed. Importing a kernel loads neither. Both run the same source and give the same bits.
 
 ``SFUMATO_LOOPS`` chooses for tests and for work on a kernel:
 

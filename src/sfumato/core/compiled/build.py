@@ -163,7 +163,7 @@ def warm_up() -> tuple[bool, str]:
         )
     kept = cache_directory()
     if not kept:
-        return False, "No directory of yours can be written: set SFUMATO_CACHE to one that nobody else can write."
+        return False, "No private directory is writable: set SFUMATO_CACHE to a directory that only you can write."
     with (Path(kept) / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # I2
         if not path_of_library():

@@ -1,11 +1,11 @@
-"""Where compiled code is kept between runs: a directory of the user's that nobody else can write.
+"""The cache directory of compiled code: one that only the user can write.
 
 Invariants
     I1  Kept code belongs to these very sources: their digest is part of the directory's name.
-    I2  Kept code is run as it is found, so it is taken only from where nobody else can put it: the directory, what lies
-        in it and every directory above it belong to this user or to root, and neither group nor others may write there.
-        Of the directories above, one may be open to all when only owners can rename what lies in it (the sticky bit, as
-        on ``/tmp``).
+    I2  Cached code is run without a check, so it is read only where no other user could have put it. The directory, its
+        files and all directories above it belong to this user or to root; group and others cannot write there. Of the
+        directories above, one may be open to all when only owners can rename what lies in it (the sticky bit, as on
+        ``/tmp``).
 
 
 Notice

@@ -3,7 +3,7 @@
 Invariants
     I1  Kept code belongs to these very sources: the compiler itself notices a change only in a function's own file, not
         in the files of the functions it calls.
-    I2  Code with bounds checks is kept apart: numba takes whichever it finds.
+    I2  Code with bounds checks has its own cache: numba takes whichever it finds.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 The only file that calls numba's compiler ahead of time. `build` starts it and says for which processor.
 
-An entry takes two addresses: the words of its arguments (`native.CallWords`) and room for the words of its result. It
-follows numba's calling convention: ``status entry(result, exception, arguments, room)``.
+An entry takes two addresses: the words of its arguments (`native.CallWords`) and memory for the words of its result. It
+follows numba's calling convention: ``status entry(result, exception, arguments, memory)``.
 
 Invariants
     I1  Only public calls of numba and llvmlite are used, except for what `build.NUMBA` pins: the calling convention,

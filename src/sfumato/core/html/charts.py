@@ -205,7 +205,7 @@ def _short(label: str, most: int = 18) -> str:
 COLOURS = ("#3f4b57", "#b5654a", "#5b8a72", "#8a6fa8", "#c09a3e", "#4f86a8", "#a04668", "#77705f")
 _SCATTER_LEFT, _RIGHT, _TOP, _BOTTOM = 44, 8, 12, 40
 _KEY, _KEYS = 18, 3
-"""Height of one row of the key, and how many stand in it."""
+"""Height of one row of the legend, and number of entries in a row."""
 
 
 @dataclass(frozen=True, slots=True)

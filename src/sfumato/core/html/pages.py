@@ -49,7 +49,7 @@ def style() -> Markup:
 
 @cache
 def template(name: str) -> Template:
-    """A file of this room that pages are written with; understood once, since that takes as long as to fill it in."""
+    """Return a template of this folder; it is parsed once, since parsing takes as long as filling it in."""
     source = resources.files("sfumato.core.html").joinpath(name).read_text(encoding="utf-8")
     return Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True).from_string(source)
 

@@ -5,7 +5,7 @@ The cipher stream inside compiled loops; its plain twin is the library that `ran
 
 Kernels
 -------
-Compiled loops of the data room.
+Compiled loops for data.
 
 
 Kernels

@@ -4,7 +4,7 @@ A plain file has one record for every line, no quotes, and line feeds alone; wha
 reader that knows all of CSV.
 
 Notation
-    label      a text that stands in a column; labels are numbered in the order in which they appear first
+    label      a text of a column; labels are numbered in the order in which they appear first
     slot       per column a table of labels by their hash, with open places marked −1; there are twice as many as labels
                may be
     word       eight bytes of the file, the first one lowest
@@ -93,7 +93,7 @@ def code_of(
     size: int,
     key: np.uint64,
 ) -> int:
-    """The number of a label of a column, new or known (I1); −1 when there is no room for another."""
+    """Return the code of a label, new or known (I1), or −1 if the table of labels is full."""
     last = labels.slot.shape[1] - 1
     place = int(np.int64(key & np.uint64(last)))
     while labels.slot[c, place] >= 0:

@@ -21,7 +21,7 @@ BITS = 11
 def sort_by_digits(keys: IntArray, places: IntArray, other_keys: IntArray, other_places: IntArray, bits: int) -> bool:
     """Sort keys, which are not negative, and their places with them; equal keys stay in their order.
 
-    The other arrays are room, and hold the answer when it is true.
+    The other arrays are working memory; they hold the result if the return value is true.
     """
     tally = np.zeros((1 << BITS) + 1, dtype=np.int64)
     turned = False

@@ -413,7 +413,7 @@ def _is_spoken(column: DatabaseColumn) -> bool:
 
 
 def _opaque_reason(column: DatabaseColumn) -> str:
-    """Return why a column may hold anything: its name says nothing about the content, or its table keeps secrets."""
+    """Return why a column may hold anything: its name does not describe the content, or its table keeps secrets."""
     if column.type in _CLOSED or _code_reason(column):
         return ""
     words = [word for word in words_of_name(column.name) if not word.isdigit()]

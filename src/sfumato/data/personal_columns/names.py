@@ -233,7 +233,7 @@ def kinds_by_name(column: str, table: str = "") -> list[NamedKind]:
 
 
 def _matches(phrase: Phrase, own: list[str]) -> bool:
-    """Return whether all words of a phrase stand in the name, side by side in any order."""
+    """Return whether all words of a phrase occur in the name, next to each other in any order."""
     if phrase.exact or not set(phrase.words) <= set(own):
         return set(phrase.words) == set(own)
     places = [own.index(word) for word in phrase.words]

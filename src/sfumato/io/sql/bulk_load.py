@@ -10,8 +10,8 @@ Cost: a pass over the columns to write CSV, and the server's own COPY.
 
 Findings
 --------
-`server_findings`: whether every declared constraint stands in the target, was checked on every row, and how many rows
-break it.
+`server_findings`: whether every declared constraint exists in the target, was checked on every row, and how many rows
+violate it.
 
 The server is asked twice: what its catalogue says (PostgreSQL: `convalidated`, `indisvalid`; SQLite:
 `foreign_key_check`, `integrity_check`; DuckDB and MariaDB say nothing), and by counting the rows that would break each

@@ -151,7 +151,7 @@ def _postgres(url: str, write: bool, namespace: str | None) -> Any:
 
 
 def _restored(raw: Any, url: str, write: bool) -> None:
-    """A dump that the URL names stands in the database before anything is read."""
+    """Restore the dump that the URL names into the database before anything is read."""
     path = dump_of(url)
     if path is not None and write:
         raise DataError("a dump can only be a source", hint="leave restore= out of the URL of the target")

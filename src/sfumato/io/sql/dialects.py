@@ -437,7 +437,7 @@ _SHARED = {
 }
 _MOMENTS = {"currenttimestamp": "CURRENT_TIMESTAMP", "currentdate": "CURRENT_DATE", "currenttime": "CURRENT_TIME"}
 _CASTING = ("postgresql", "duckdb")
-"""Dialects whose types are told apart strictly."""
+"""Dialects that distinguish types strictly."""
 _TEXTS = ("text", "varchar", "TEXT", "VARCHAR")
 
 

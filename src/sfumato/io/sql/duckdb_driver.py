@@ -99,7 +99,7 @@ def insert_texts(raw: Any, relation: str, table: TableFacts, batch: pa.RecordBat
     try:
         raw.execute(f"INSERT INTO {relation} ({listed(table.written)}) SELECT {values} FROM {_ARRIVING}")
     finally:
-        with contextlib.suppress(Exception):  # in a transaction that has failed; why it has is what is told
+        with contextlib.suppress(Exception):  # the transaction has failed already; report why it failed
             raw.unregister(_ARRIVING)
 
 

@@ -23,7 +23,7 @@ REHEARSAL = "a rehearsal"
 
 
 class Rehearsed(Exception):
-    """A rehearsal has come to where a load would change something; what stands in its way is named."""
+    """Raised by a rehearsal at the first step that would change the target; it names what prevents the load."""
 
     def __init__(self, standing: Iterable[str]) -> None:
         super().__init__()

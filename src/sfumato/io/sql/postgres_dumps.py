@@ -4,8 +4,8 @@ there.
     postgresql://user@host/scratch?restore=/path/to/shop.dump
 
 A plain dump is carried out statement by statement and COPY by COPY in one transaction; everything else goes through
-`pg_restore`, in one transaction, too. A digest of the file stands in the scratch database afterwards, so that the next
-command reads without restoring, and another file, or a database that holds anything else, is refused.
+`pg_restore`, in one transaction, too. A digest of the file is stored in the scratch database, so that the next command
+reads without restoring. Another file, or a database with other content, is refused.
 
 A plain dump is a program. Lines for the terminal program (``\!`` would start a shell) are refused, but its statements
 run with the rights of the user of the URL: restore what you do not trust into a server that holds nothing else.

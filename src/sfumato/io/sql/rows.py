@@ -13,7 +13,7 @@ Large tables by a sample of their rows, and what a sample cannot prove asked of 
 
 Of a table that others refer to, the rows that theirs refer to are in the sample, too, so that every sampled row finds
 the one it refers to; where that cannot be asked by one column (composite keys, circles) it is read whole. The row with
-the largest key is in every sample: what a key needs room for is known from it.
+the largest key is in every sample, so that the size of the key is known.
 
 
 Single
@@ -71,7 +71,7 @@ def read_rows(
 
 
 def read_back(target: str, schema: Schema, *, progress: Progress | None = None) -> Database:
-    """What stands in a target, by the schema it declares itself (`read_schema(target)`)."""
+    """Return the rows of a target by the schema that it declares itself (`read_schema(target)`)."""
     return read_rows(target, schema, progress=progress)
 
 
@@ -208,7 +208,7 @@ _READERS = {"postgresql": _postgres, "sqlite": _sqlite, "duckdb": _duckdb, "mari
 
 
 _LISTED = 2_000
-"""Values that stand in one query."""
+"""Number of values in one query."""
 _CHANCE = {
     "postgresql": "random() < {0:.9f}",
     "duckdb": "random() < {0:.9f}",
@@ -235,7 +235,7 @@ def sampled_tables(url: str, schema: Schema, most: int) -> dict[str, float]:
 
 
 def sample_condition(link: Session, table: TableFacts, share: float) -> str:
-    """The condition that chooses rows by chance, and the one with the largest key."""
+    """Return the condition that selects a random sample of rows, and the row with the largest key."""
     largest = ""
     if len(table.primary_key) == 1 and table.column(table.primary_key[0]).kind == "integer":
         key = quoted(table.primary_key[0])
@@ -272,7 +272,7 @@ class RowCounter:
         return self._one(f"SELECT count(*) FROM {self.link.rows_of(table)} WHERE NOT ({condition})")
 
     def repeated(self, table: str, columns: Sequence[str]) -> int:
-        """Combinations that stand in several rows; a missing value is a value."""
+        """Return combinations that occur in several rows; a missing value is a value."""
         names = ", ".join(map(quoted, columns))
         inner = f"SELECT 1 AS one FROM {self.link.rows_of(table)} GROUP BY {names} HAVING count(*) > 1"
         return self._one(f"SELECT count(*) FROM ({inner}) r")
@@ -316,7 +316,7 @@ class RowCounter:
         return "char" if self.link.dialect == "mariadb" else "text"
 
     def _refers(self, column: str) -> str:
-        """The condition that a row says something there; an empty text says nothing."""
+        """Return the condition that a row refers to a parent; an empty text is no reference."""
         return f"CAST(c.{quoted(column)} AS {self._text}) <> ''"
 
     def _one(self, query: str) -> int:

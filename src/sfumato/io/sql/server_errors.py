@@ -48,7 +48,7 @@ _CODES = {
         ("22P02", "a value does not fit the type of its column", ""),
         ("22P05", "a character the server's encoding does not have", "use a database with the encoding UTF8"),
         ("22021", "a character the server cannot store", "PostgreSQL text cannot hold the character NUL"),
-        ("53100 1021", "the disk of the server is full", "make room and run again"),
+        ("53100 1021", "the disk of the server is full", "free disk space and run again"),
         ("57014", "the server cancelled the statement", "check its statement_timeout"),
         ("55P03", "a table is locked by somebody else", "run again later"),
         ("40P01", "a deadlock with somebody else", "run again"),
@@ -141,7 +141,7 @@ _SQLITE = (
     (r"file is not a database", "the file is no SQLite database", "check the path"),
     (r"readonly", "the file may not be written", "check the rights of the file and its folder"),
     (r"locked|busy", "somebody else holds a lock on the file", "run again later"),
-    (r"full", "the disk is full", "make room and run again"),
+    (r"full", "the disk is full", "free disk space and run again"),
     (r"malformed|corrupt", "the file is damaged", ""),
 )
 _SQLITE_CONSTRAINT = re.compile(r"(UNIQUE|NOT NULL|CHECK|FOREIGN KEY) constraint failed(?:: (.*))?")
@@ -181,13 +181,13 @@ def _duckdb(error: Exception, doing: str) -> DataError:
 
 
 def _known(text: str, signs: Iterable[tuple[str, str, str]], doing: str) -> DataError | None:
-    """What the first sign that stands in a message means."""
+    """Return the meaning of the first known error sign in a message."""
     found = next(((what, hint) for sign, what, hint in signs if re.search(sign, text)), None)
     return None if found is None else DataError(f"{doing}: {found[0]}", hint=found[1])
 
 
 def _mariadb(error: Exception, doing: str) -> DataError:
-    """The message may quote values; only its number is told."""
+    """The message may quote values; only its number is shown."""
     number = error.args[0] if error.args and isinstance(error.args[0], int) else 0
     what, hint = _CODES.get(str(number), (f"the server refuses (error {number})", ""))
     return DataError(f"{doing}: {what}", hint=hint)

@@ -83,7 +83,7 @@ def condition(sql: str, columns: Collection[str], dialect: str) -> Expr | None:
 
 
 def plain_condition(sql: str, columns: Collection[str], dialect: str) -> str | None:
-    """The condition without brackets, each operation around its parts: one text for one meaning, whoever wrote it.
+    """Return the condition without brackets, each operation around its parts, so that equal meanings give equal texts.
 
     >>> plain_condition("((a > 0) AND (b))", ["a", "b"], "duckdb") == plain_condition("a > 0 AND b", ["a", "b"],
     ...     "sqlite")
@@ -119,7 +119,7 @@ def _too_deep(tree: Expr) -> bool:
 
 
 def _ambiguous(tree: Expr) -> bool:
-    """Whether a comparison stands in another without brackets: which comes first is a matter of the dialect."""
+    """Return whether a comparison contains another one without brackets: dialects differ in which comes first."""
     from sqlglot.expressions import Binary, Connector, Predicate
 
     around = (node.parent for node in tree.find_all(Predicate))

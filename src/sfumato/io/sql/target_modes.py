@@ -227,7 +227,7 @@ def require_fit(link: Session, plan: Schema) -> None:
 
 
 def _set_aside(link: Session, plan: Schema) -> None:
-    """Foreign keys and triggers, written down so that the last transaction can put them back whoever runs it."""
+    """Record foreign keys and triggers, so that the last transaction of any run can restore them."""
     link.run(f"CREATE TABLE {quoted(load_journal.ASIDE)} (place serial, statement text)")
     names = ", ".join(f"{literal(link.relation(table.name))}::regclass" for table in plan.tables)
     for drop, add in link.rows(_KEYS.format(f"ARRAY[{names}]::oid[]")):
@@ -448,7 +448,7 @@ def _of_mariadb(source: Session) -> Iterator[tuple[str, str]]:
 
 
 def _in_order(texts: Mapping[str, str]) -> list[str]:
-    """Views, those first whose names stand in the texts of others."""
+    """Return the views, each after the views whose names its text contains."""
     ordered: list[str] = []
     while waiting := [name for name in sorted(texts) if name not in ordered]:
         ready = [name for name in waiting if not any(_names(texts[name], other) for other in waiting if other != name)]

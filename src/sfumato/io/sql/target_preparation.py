@@ -79,9 +79,7 @@ def wait_until_alone(link: Session) -> None:
     link.run("SET statement_timeout = 0")
     try:
         link.run(_LOCK)
-        link.run(
-            f"SELECT pg_advisory_lock({_CREW})"
-        )  # whoever loads a table for a run that was killed may still be ending it
+        link.run(f"SELECT pg_advisory_lock({_CREW})")  # a worker of a killed run may still be finishing its table
         link.run(f"SELECT pg_advisory_unlock({_CREW})")
     except psycopg.errors.LockNotAvailable:
         raise DataError("another load into this target is running", hint="wait for it to end") from None
@@ -276,7 +274,7 @@ def _postgres_column(column: ColumnFacts, relation: Callable[[str], str]) -> str
 
 _COMPUTED = {"sqlite": "STORED", "duckdb": "VIRTUAL", "mariadb": "STORED"}
 _EXACT = " CHARACTER SET utf8mb4 COLLATE utf8mb4_nopad_bin"
-"""Texts of other servers are told apart exactly."""
+"""Other servers compare texts exactly."""
 
 
 def _whole_table(table: TableFacts, dialect: str, relation: Callable[[str], str]) -> str:

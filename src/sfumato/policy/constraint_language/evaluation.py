@@ -407,7 +407,7 @@ class ConstraintEvaluator:
         return sum((now - before).values()) + sum((before - now).values())
 
     def _histogram(self, node: Histogram) -> int:
-        """Records that stand in a bin, of their group, which then has more than in the original."""
+        """Return the records in bins whose group has more records there than the original."""
         counts = []
         for original in (False, True):
             value = self.column(ColumnValue(node.column.name, node.column.table, original))
