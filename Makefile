@@ -16,7 +16,7 @@ demo: $(READY)
 
 # While you work: the public surface, one case of every method, and the rules of the code. A minute and a half on two cores.
 quick: $(READY)
-	$(BIN)/ruff check src tests benchmarks
+	$(BIN)/ruff check src tests benchmarks reference_pages
 	@$(BIN)/sfumato warm-up || true
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 $(QUICK)
 
@@ -32,8 +32,8 @@ test: export MALLOC_TRIM_THRESHOLD_ = 1000000000
 test: export MALLOC_MMAP_THRESHOLD_ = 1000000000
 test: export MALLOC_TOP_PAD_ = 67108864
 test: $(READY) browser mariadb $(CLASSES)
-	$(BIN)/ruff check src tests benchmarks
-	$(BIN)/ruff format --check --quiet src tests benchmarks
+	$(BIN)/ruff check src tests benchmarks reference_pages
+	$(BIN)/ruff format --check --quiet src tests benchmarks reference_pages
 	@$(BIN)/sfumato warm-up || true
 	@said=$$(mktemp); $(BIN)/mypy >$$said 2>&1 & types=$$!; \
 	$(BIN)/python -m pytest -n 3 --dist loadscope --durations=15; tests=$$?; \
@@ -64,7 +64,7 @@ fuzz: $(READY)
 	$(BIN)/python -m benchmarks.fuzz --minutes $(or $(MINUTES),5) $(if $(SEED),--seed $(SEED)) $(if $(REPLAY),--replay $(REPLAY))
 
 docs: $(READY)
-	$(BIN)/python -m sfumato.ui.reference_pages
+	$(BIN)/python -m reference_pages
 
 site: $(READY)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet

@@ -28,8 +28,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from benchmarks.adult_by_definition import tree
 
+from benchmarks.adult_by_definition import tree
 from sfumato.core.arrays import BoolArray, IntArray
 from sfumato.core.registry import find
 from sfumato.data.equivalence_classes import EquivalenceClasses, equivalence_classes_of

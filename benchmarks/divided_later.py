@@ -18,8 +18,8 @@ import argparse
 import csv
 
 import numpy as np
-from benchmarks.series import RESULTS, more_people, people, policy
 
+from benchmarks.series import RESULTS, more_people, people, policy
 from sfumato.policy.generalizations import generalization_of
 
 HEAD = ("release", "people", "withheld", "loss", "fewer than k", "certain")

@@ -23,9 +23,8 @@ from pathlib import Path
 from statistics import mean, median
 from typing import Any
 
-from tests.secret import secret
-
 import sfumato as sf
+from tests.secret import secret
 
 RESULTS = Path(__file__).parent / "results"
 VALUES = ("flu", "flu", "flu", "cold", "cold", "gout")

@@ -20,6 +20,7 @@ import time
 from pathlib import Path
 
 import numpy as np
+
 from tests.sequential.test_knowledge import TIES, told_by_the_audit, trades
 from tests.sequential.test_mixed_histories import wrong_worlds
 

@@ -47,9 +47,8 @@ def adult() -> list[dict[str, str]]:
 
 def tables(folder: Path) -> None:
     """Releases as csv files, and which columns are given and hidden in each."""
-    from benchmarks import people
-
     import sfumato as sf
+    from benchmarks import people
 
     columns: Entry = {
         name: {

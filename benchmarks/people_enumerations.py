@@ -23,6 +23,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+import sfumato as sf
+from sfumato.kinds.person_evidence import PersonCount
+from sfumato.kinds.tables.methods.row_multisets import PastRecords
 from tests.people import linked_worlds_over_releases as of_chains
 from tests.people import test_anatomy_by_enumeration as of_anatomy
 from tests.people import test_averages_of_people as of_averages
@@ -33,10 +37,6 @@ from tests.people import test_subtables_by_enumeration as of_subtables
 from tests.people import test_suppressed_cells_of_people as of_cells
 from tests.people import worlds_over_releases as of_releases
 from tests.people.worlds_of_people import Row, linked_violations, people_violations, random_people
-
-import sfumato as sf
-from sfumato.kinds.person_evidence import PersonCount
-from sfumato.kinds.tables.methods.row_multisets import PastRecords
 
 RESULTS = Path(__file__).parent / "results" / "people-enumerations.csv"
 Judged = tuple[sf.Publication | None, list[str], list[Row]]

@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
-from benchmarks.people import SHARED, encounters, policy
 
 import sfumato as sf
+from benchmarks.people import SHARED, encounters, policy
 
 
 def visits() -> dict[str, list[str]]:

@@ -15,9 +15,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-from benchmarks.people import CONSTANT, EVENT, ages, encounters
-
 import sfumato as sf
+from benchmarks.people import CONSTANT, EVENT, ages, encounters
 
 
 def tables(folder: Path) -> None:

@@ -15,9 +15,9 @@ from pathlib import Path
 
 import numpy as np
 import polars as pl
-from benchmarks.adult import ADULT, BOUNDARY, QUASI
 
 import sfumato as sf
+from benchmarks.adult import ADULT, BOUNDARY, QUASI
 
 RESULTS = Path(__file__).parent / "results" / "series-adult.csv"
 

@@ -10,13 +10,12 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any, ClassVar
 
-from benchmarks.fuzz.story import Kind, Story, rows_of
-from tests.house.cases import settings_of
-
 import sfumato as sf
+from benchmarks.fuzz.story import Kind, Story, rows_of
 from sfumato.data.baskets import Baskets
 from sfumato.kinds.baskets.methods.blocks import BasketBlocking
 from sfumato.kinds.baskets.methods.nonreciprocal import Nonreciprocal
+from tests.house.cases import settings_of
 
 SETTINGS = list(settings_of(Nonreciprocal, 0.0))
 BLOCKS = list(settings_of(BasketBlocking, 0.0))

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import ClassVar
 
+import sfumato as sf
 from benchmarks.fuzz.domains import inside
 from benchmarks.fuzz.story import Kind, Story, rows_of
 from tests.databases.test_random_databases import (
@@ -20,8 +21,6 @@ from tests.databases.test_random_databases import (
     check_shape,
     random_case,
 )
-
-import sfumato as sf
 
 
 class DatabaseKind(Kind):

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import networkx as nx
+
 from benchmarks.fuzz.story import Kind, Story, rows_of
 
 

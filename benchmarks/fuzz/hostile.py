@@ -13,18 +13,18 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import yaml
+
+import sfumato as sf
 from benchmarks.fuzz import junk
 from benchmarks.fuzz.story import Hangs, Kind, within
 from benchmarks.fuzz.tally import Tally
+from sfumato.core.errors import SfumatoError
+from sfumato.history.ledger import Ledger
+from sfumato.policy.yaml_document import read_yaml
 from tests.command_line import run
 from tests.secret import secret
 from tests.sequential.stories import people, random_generator, release
 from tests.trust.every_form import FORMS, redo, release_of
-
-import sfumato as sf
-from sfumato.core.errors import SfumatoError
-from sfumato.history.ledger import Ledger
-from sfumato.policy.yaml_document import read_yaml
 
 SECONDS = 20
 TABLE = {

@@ -8,11 +8,10 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any, ClassVar
 
+import sfumato as sf
 from benchmarks.fuzz.story import Kind, Rows, Story, columns_of, rows_of
 from tests.house import brute
 from tests.house.cases import random_claims
-
-import sfumato as sf
 
 SIMPLE = ("k-anonymity", "distinct", "p-sensitivity", "frequency")
 PERTURBING = ("swapping", "shuffling", "noise", "pram")

@@ -6,14 +6,13 @@ import random
 from pathlib import Path
 from typing import ClassVar
 
+import sfumato as sf
 from benchmarks.fuzz.recoded import DEAR, METHODS
 from benchmarks.fuzz.story import Kind, Story, columns_of, rows_of
-from tests.house import brute
-from tests.people.worlds_of_people import linked_violations, people_violations, random_people
-
-import sfumato as sf
 from sfumato.core.registry import catalogue
 from sfumato.release.method import Method
+from tests.house import brute
+from tests.people.worlds_of_people import linked_violations, people_violations, random_people
 
 COUNTING = [(name, settings) for name, settings in METHODS if catalogue("methods", Method)[name].counts_people]
 GROUPS = ("mondrian", "clustering", "refined")

@@ -13,13 +13,12 @@ from itertools import product
 from pathlib import Path
 from typing import Any, ClassVar
 
+import sfumato as sf
 from benchmarks.fuzz.domains import inside
 from benchmarks.fuzz.story import Kind, Rows, Story, columns_of, rows_of
+from sfumato.kinds.testdata.methods.obfuscation import Obfuscation
 from tests.house import brute
 from tests.house.cases import random_claims, settings_of
-
-import sfumato as sf
-from sfumato.kinds.testdata.methods.obfuscation import Obfuscation
 
 Check = Callable[[Rows, Rows], bool]
 """New and old rows, in the order of the original."""

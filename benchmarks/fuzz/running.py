@@ -27,7 +27,6 @@ from benchmarks.fuzz.sequences import SequenceKind
 from benchmarks.fuzz.story import LONGEST, Hangs, Kind, within
 from benchmarks.fuzz.subtables import SubTableKind
 from benchmarks.fuzz.tally import Tally
-
 from sfumato import AuditRefused
 
 KINDS: Mapping[str, Kind] = {

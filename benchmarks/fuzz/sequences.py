@@ -10,16 +10,16 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
+
+import sfumato as sf
 from benchmarks.fuzz.spoiling import spoilings
 from benchmarks.fuzz.story import Kind, Story
 from benchmarks.fuzz.tally import Tally
+from sfumato.core.errors import LedgerError
+from sfumato.history.ledger import Ledger
 from tests.secret import secret
 from tests.sequential.stories import Judge, joined, people, release
 from tests.trust.test_ledgers import FORGERIES, forged, head_of, stored
-
-import sfumato as sf
-from sfumato.core.errors import LedgerError
-from sfumato.history.ledger import Ledger
 
 
 class SequenceKind(Kind):

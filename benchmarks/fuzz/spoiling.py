@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+
 from tests.trust.every_form import FORMS, read, redo, write
 
 Plant = Callable[[random.Random, Path, Any], str]

@@ -12,13 +12,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
 
+import sfumato as sf
 from benchmarks.fuzz.spoiling import Spoiling, spoilings
 from benchmarks.fuzz.tally import Tally
-from tests.secret import secret
-
-import sfumato as sf
 from sfumato.release.certificate import Finding
 from sfumato.release.folder import provenance_path
+from tests.secret import secret
 
 Rows = list[dict[str, str]]
 NEED_THE_TRACE = ("rules left open", "rules of the policy left open", "people")

@@ -11,8 +11,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_baskets import random_sets
-from tests.secret import secret
-from tests.slow import SLOW
 
 import sfumato as sf
 from sfumato.core.randomness import Randomness
@@ -22,6 +20,8 @@ from sfumato.kinds.baskets.evidence import Compatibility, fewest_matching_rows, 
 from sfumato.kinds.baskets.methods.nonreciprocal import assignments, labels_to_suppress, ring_targets
 from sfumato.kinds.baskets.metrics import count, true_count
 from sfumato.kinds.baskets.published_baskets import PublishedBaskets, from_table
+from tests.secret import secret
+from tests.slow import SLOW
 
 NAMES = ("a", "b", "c", "d", "e")
 small_sets = st.lists(st.sets(st.sampled_from(NAMES)), min_size=1, max_size=7)

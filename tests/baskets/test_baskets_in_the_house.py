@@ -11,8 +11,6 @@ import numpy as np
 import polars as pl
 import pytest
 from random_baskets import random_sets
-from tests.command_line import run
-from tests.secret import secret
 
 import sfumato as sf
 from sfumato.core.errors import DataError, Infeasible, PolicyError
@@ -23,6 +21,8 @@ from sfumato.kinds.baskets.checks import Assignments
 from sfumato.kinds.baskets.published_baskets import from_table
 from sfumato.release.folder import provenance_path
 from sfumato.release.view import ReleaseView
+from tests.command_line import run
+from tests.secret import secret
 
 ROWS = [{"a", "b"}, {"b"}, {"a", "c"}, {"c"}]
 

@@ -15,7 +15,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 from random_baskets import random_sets
-from tests.secret import secret
 
 import sfumato as sf
 from sfumato.core.randomness import Randomness
@@ -32,6 +31,7 @@ from sfumato.kinds.baskets.methods.record_order import partition
 from sfumato.kinds.baskets.published_baskets import from_table
 from sfumato.release.method import Method
 from sfumato.release.view import ReleaseView
+from tests.secret import secret
 
 Story = tuple[float, tuple[int, ...]]
 """A chance, and the place of every person."""

@@ -12,8 +12,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 from random_baskets import random_sets
-from tests.command_line import run
-from tests.secret import secret
 
 import sfumato as sf
 from sfumato.audit.certify import certify
@@ -29,6 +27,8 @@ from sfumato.kinds.baskets.published_baskets import from_table
 from sfumato.release.folder import provenance_path
 from sfumato.release.release import Part
 from sfumato.release.view import ReleaseView
+from tests.command_line import run
+from tests.secret import secret
 
 
 def people(count: int = 120, labels: int = 9, seed: int = 1, density: float = 0.4) -> Baskets:

@@ -7,13 +7,13 @@ from itertools import product
 import numpy as np
 import pytest
 from random_baskets import random_sets
-from tests.secret import secret
 
 import sfumato as sf
 from sfumato.core.errors import Infeasible
 from sfumato.data.baskets import Baskets
 from sfumato.kinds.baskets.methods.kernels.rings import guard, plain_guard
 from sfumato.kinds.baskets.methods.nonreciprocal import labels_to_suppress, labels_to_suppress_guarded
+from tests.secret import secret
 
 
 def guess(rule: object, share: list[float], count: int, degree: int) -> tuple[float, float]:

@@ -11,7 +11,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.secret import secret
 
 import sfumato as sf
 from sfumato.core.errors import PolicyError, SfumatoError
@@ -24,6 +23,7 @@ from sfumato.kinds.baskets.methods.blocks import BasketBlocking, _cells, publish
 from sfumato.kinds.baskets.methods.record_order import partition
 from sfumato.release.view import ReleaseView
 from sfumato.workflow.estimate import answer, parse_question
+from tests.secret import secret
 
 ITEMS = ("bread", "milk", "beer", "nappies", "wine", "tea")
 REGIONS = {"*": {"north": ["n1", "n2"], "south": ["s1", "s2", "s3"]}}

@@ -7,8 +7,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.command_line import run
-from tests.secret import secret
 
 import sfumato as sf
 from sfumato.core.errors import AuditRefused
@@ -18,6 +16,8 @@ from sfumato.kinds.baskets.attacks import LabelGuess
 from sfumato.kinds.baskets.block_evidence import joint_guess
 from sfumato.kinds.baskets.metrics import true_count
 from sfumato.workflow.estimate import basket_answer
+from tests.command_line import run
+from tests.secret import secret
 
 
 def patients(count: int, strength: float, seed: int = 3) -> Baskets:

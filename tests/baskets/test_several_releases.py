@@ -7,8 +7,6 @@ from itertools import permutations, product
 
 import numpy as np
 import pytest
-from tests.secret import secret
-from tests.slow import SLOW
 
 import sfumato as sf
 from sfumato.audit.certify import certify
@@ -20,6 +18,8 @@ from sfumato.history.ledger import Ledger
 from sfumato.kinds.baskets.block_history import blocks_of_records, describe_block_violations
 from sfumato.release.past_releases import History, PastRelease
 from sfumato.workflow.forecast import forecast_publish
+from tests.secret import secret
+from tests.slow import SLOW
 
 
 def people(ids, labels, seed=1, items=8):

@@ -7,7 +7,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 from random_baskets import table_3_1
-from tests.secret import secret
 
 import sfumato as sf
 from sfumato.core.randomness import Randomness
@@ -20,6 +19,7 @@ from sfumato.kinds.baskets.methods.voting import vote
 from sfumato.kinds.baskets.published_baskets import PublishedBaskets, from_table
 from sfumato.release.method import Task
 from sfumato.workflow.plan import plan
+from tests.secret import secret
 
 TABLE_3_3 = [
     ("1101", "1011", 2), ("1110", "1101", 2), ("0111", "1011", 2), ("0111", "1101", 2), ("1100", "0011", 1), ("1110",

@@ -13,7 +13,6 @@ from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_baskets import random_sets
-from tests.secret import secret
 
 import sfumato as sf
 from sfumato.audit.certify import judge_claims
@@ -29,6 +28,7 @@ from sfumato.release.summary import LABELS, UNASSESSED, decide_headline
 from sfumato.release.view import ReleaseView
 from sfumato.ui.cli.verify import command
 from sfumato.workflow.verify import Audit
+from tests.secret import secret
 
 NAMES = tuple("abcd")
 few = st.lists(st.sets(st.sampled_from(NAMES), max_size=3), min_size=2, max_size=5)

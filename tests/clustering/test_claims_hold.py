@@ -7,7 +7,6 @@ import numpy as np
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from random_problems import draw
-from tests.slow import SLOW
 
 from sfumato.kinds.tables.methods.greedy_clustering import cluster
 from sfumato.kinds.tables.methods.recoding_problem import Requirement
@@ -16,6 +15,7 @@ from sfumato.models.k_anonymity import KAnonymity
 from sfumato.models.l_diversity import LDiversity
 from sfumato.models.p_sensitivity import PSensitivity
 from sfumato.models.t_closeness import TCloseness
+from tests.slow import SLOW
 
 KINDS = ["distinct", "frequency", "entropy", "recursive"]
 MODELS = st.one_of(

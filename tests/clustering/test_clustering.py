@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from benchmarks_adult import QUASI, TABLE_6, WEIGHTS, adult, ntil, problem
 from random_problems import draw
-from tests.stand_in.people import DECADES, REGIONS
 
 from sfumato.core.errors import PolicyError
 from sfumato.kinds.tables.methods.greedy_clustering import cluster, implied
@@ -16,6 +15,7 @@ from sfumato.models.alpha_k_anonymity import AlphaK
 from sfumato.models.k_anonymity import KAnonymity
 from sfumato.models.l_diversity import LDiversity
 from sfumato.models.p_sensitivity import PSensitivity
+from tests.stand_in.people import DECADES, REGIONS
 
 
 @pytest.fixture(scope="module")

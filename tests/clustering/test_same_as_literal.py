@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 from literal import greedy_cpka
 from random_problems import draw
-from tests.slow import SLOW
 
 from sfumato.kinds.tables.methods.greedy_clustering import cluster
 from sfumato.kinds.tables.methods.recoding_problem import Requirement
 from sfumato.models.k_anonymity import KAnonymity
 from sfumato.models.p_sensitivity import PSensitivity
+from tests.slow import SLOW
 
 WEIGHTS = ("0.1", "0.25", "0.3", "0.5", "1", "0.000001", "7")
 

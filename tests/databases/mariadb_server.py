@@ -21,6 +21,7 @@ import pymysql
 import pytest
 import sqlalchemy as sa
 from postgres_server import _free_port, _own, _unprivileged
+
 from tests.roomy import roomy
 
 NUMBER = itertools.count()

@@ -23,6 +23,7 @@ from pathlib import Path
 import psycopg
 import pytest
 import sqlalchemy as sa
+
 from tests.roomy import roomy
 
 NUMBER = itertools.count()

@@ -11,13 +11,13 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from small_shop import POLICY, make_shop, sfumato, write_policy
-from tests.secret import secret
 
 import sfumato as sf
 from sfumato.audit.certify import certify
 from sfumato.release.release import Part, Provenance
 from sfumato.release.view import ReleaseView
 from sfumato.workflow.database_load import load_release
+from tests.secret import secret
 
 Change = Callable[[list[Any]], list[Any]]
 

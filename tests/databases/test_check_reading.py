@@ -9,13 +9,13 @@ from collections.abc import Callable
 
 import pytest
 from postgres_server import session
-from tests.slow import SLOW
 
 from sfumato.io.sql import read_schema
 from sfumato.io.sql.dialects import default_for, translate_condition
 from sfumato.policy.constraint_language import parse
 from sfumato.policy.constraint_language.evaluation import ConstraintEvaluator
 from sfumato.policy.declared_constraints import rule_text
+from tests.slow import SLOW
 
 ROWS = list(itertools.product([None, -1, 0, 1, 2], repeat=2))
 CELLS = [{name: ["" if cell is None else str(cell)] for name, cell in zip("aB", row, strict=True)} for row in ROWS]

@@ -14,13 +14,13 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 from postgres_server import session
-from tests.slow import SLOW
 
 from sfumato.core.errors import DataError
 from sfumato.data.database import Database
 from sfumato.data.table import Table
 from sfumato.io.sql import bulk_load, create_tables, load, read_rows, read_schema, server_findings
 from sfumato.io.sql.load_journal import JOURNAL
+from tests.slow import SLOW
 
 SCHEMA = """
 CREATE TABLE town (id INTEGER PRIMARY KEY, name TEXT NOT NULL, mayor INTEGER NOT NULL REFERENCES person (id));

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 from known_databases import NAMES, PUBLIC, database_of, url_of
 from plain_rules import holds
-from tests.secret import secret
 
 from sfumato.core.registry import catalogue
 from sfumato.data.database import Database
@@ -22,6 +21,7 @@ from sfumato.ui.cli import main
 from sfumato.workflow.discover.constraints import proposals_of_schema, rules_of_database
 from sfumato.workflow.discover.discover import Suggestion, discover, policy_text
 from sfumato.workflow.discover.proposal import OFTEN, Proposal
+from tests.secret import secret
 
 WITHOUT_EVIDENCE = {
     "bookshop": set(),

@@ -10,11 +10,11 @@ import duckdb
 import pytest
 from database_cases import REAL, WIDE, assert_same_rows, real, whole
 from postgres_server import session
-from tests.command_line import run
-from tests.slow import SLOW
 
 from sfumato.core.errors import DataError
 from sfumato.io.sql import load, read_schema, same_database, server_findings
+from tests.command_line import run
+from tests.slow import SLOW
 
 SHOP = """
 CREATE TYPE mood AS ENUM ('sad', 'it''s ok', 'happy');

@@ -12,13 +12,13 @@ from pathlib import Path
 import pytest
 from database_cases import WIDE, assert_same_rows, whole
 from postgres_server import session
-from tests.command_line import run
 
 from sfumato.core.errors import DataError
 from sfumato.data.database import Schema, TableFacts
 from sfumato.io.sql import load, read_schema
 from sfumato.io.sql.addresses import address_of
 from sfumato.io.sql.postgres_dumps import environment_of, program
+from tests.command_line import run
 
 Fresh = Callable[[], str]
 

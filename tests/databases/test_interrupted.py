@@ -13,12 +13,12 @@ import pytest
 from shops import asked
 from small_shop import make_shop, sfumato, write_policy
 from test_cut_off import in_child
-from tests.secret import secret
-from tests.slow import SLOW
 
 import sfumato as sf
 from sfumato.core.errors import DataError
 from sfumato.workflow.database_load import is_unfinished, load_release
+from tests.secret import secret
+from tests.slow import SLOW
 
 TABLES = {"customer": 60, "orders": 239, "newsletter": 9}
 

@@ -20,13 +20,13 @@ from database_cases import assert_same_rows, whole
 from mariadb_server import maria_session
 from postgres_server import session
 from test_cut_off import in_child
-from tests.slow import SLOW
 
 from sfumato.data.database import Database
 from sfumato.io.sql import Loaded, bulk_load, connect, load, server_findings
 from sfumato.io.sql.load_journal import ASIDE, JOURNAL, record
 from sfumato.io.sql.target_modes import Clone, Create, Fill
 from sfumato.io.sql.target_preparation import join_parallel_load
+from tests.slow import SLOW
 
 TABLES = """
 CREATE TABLE town (id INTEGER PRIMARY KEY, name VARCHAR(20) NOT NULL);

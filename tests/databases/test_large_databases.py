@@ -19,7 +19,6 @@ import pytest
 from database_cases import assert_same_rows, whole
 from postgres_server import session
 from small_shop import make_shop, sfumato, write_policy
-from tests.secret import SEED
 
 import sfumato as sf
 from sfumato.core.errors import DataError
@@ -42,6 +41,7 @@ from sfumato.policy.constraint_language.evaluated_values import _days, _numbers,
 from sfumato.policy.constraint_language.syntax_tree import ColumnValue
 from sfumato.policy.policy import Policy
 from sfumato.workflow.database_load import load_release
+from tests.secret import SEED
 
 TINY = 20 * 2048  # twenty rows at once
 

@@ -12,11 +12,11 @@ import pytest
 from database_cases import WIDE, assert_same_rows, real, whole
 from mariadb_server import maria_session
 from postgres_server import session
-from tests.command_line import run
 
 from sfumato.core.errors import DataError
 from sfumato.data.database import Database
 from sfumato.io.sql import load, read_schema, same_database, server_findings
+from tests.command_line import run
 
 Fresh = Callable[[], str]
 SHOP = r"""

@@ -14,13 +14,13 @@ import pytest
 from database_cases import whole
 from modes_elsewhere import PLAIN, assert_alive, cursor_of, maker, migrated, run, source_of
 from test_cut_off import in_child
-from tests.slow import SLOW
 
 from sfumato.core.errors import DataError, PolicyError
 from sfumato.data.table import Table
 from sfumato.io.database_source import DatabaseSource
 from sfumato.io.sql import load
 from sfumato.io.sql.load_journal import ASIDE, JOURNAL
+from tests.slow import SLOW
 
 """Killed at every step, not only at the beginning of one kind, in the middle and at the end."""
 KINDS = ["sqlite", "duckdb", "mariadb"]

@@ -11,12 +11,12 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from tests.secret import secret
-from tests.slow import SLOW
 
 import sfumato as sf
 from sfumato.data.database import CheckConstraint, ColumnFacts, Database, ForeignKey, Schema, TableFacts
 from sfumato.data.table import Table
+from tests.secret import secret
+from tests.slow import SLOW
 
 Row = dict[str, str | None]
 

@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, Phase, example, given, settings
 from hypothesis import strategies as st
 from postgres_server import Server, session
 from small_shop import sfumato
+
 from tests.slow import SLOW
 
 VALUES = {

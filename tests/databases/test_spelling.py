@@ -10,11 +10,11 @@ import pyarrow as pa
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from postgres_server import session
-from tests.slow import SLOW
 
 from sfumato.data.table import Table
 from sfumato.io.sql import load, read_rows, read_schema
 from sfumato.io.sql.sqlite_storage import decode, encode, stored_column, text_column
+from tests.slow import SLOW
 
 DECLARED = ("", "BLOB", "TEXT", "NUMERIC", "INTEGER", "REAL")
 KINDS = ("BLOB", "BLOB", "TEXT", "NUMERIC", "INTEGER", "REAL")

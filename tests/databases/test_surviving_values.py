@@ -12,7 +12,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 from small_shop import sfumato
-from tests.secret import SEED
 
 from sfumato.data.check_digits import luhn_digit
 from sfumato.kinds.testdata.leaked_values import (
@@ -24,6 +23,7 @@ from sfumato.kinds.testdata.leaked_values import (
 )
 from sfumato.policy.constraint_language.syntax_tree import ColumnValue
 from sfumato.workflow.discover.leak_remedies import equation
+from tests.secret import SEED
 
 PEOPLE = [
     f"{first}{number} {last}"

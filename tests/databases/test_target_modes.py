@@ -11,9 +11,9 @@ import sqlalchemy as sa
 from foreign_schemas import FOLDER, filled
 from postgres_server import Server, session
 from small_shop import sfumato
-from tests.slow import SLOW
 
 from sfumato.io.sql import bulk_load
+from tests.slow import SLOW
 
 
 def migrated(name: str, url: str) -> str:

@@ -15,11 +15,11 @@ import sqlalchemy as sa
 from known_databases import NAMES, file_of
 from postgres_server import Server
 from shops import POLICIES, QUERIES, asked, column, copy, session
-from tests.secret import secret
-from tests.slow import SLOW
 
 import sfumato as sf
 from sfumato.workflow.database_load import load_release
+from tests.secret import secret
+from tests.slow import SLOW
 
 DECLARED = "FROM pg_constraint WHERE conrelid <> 0 AND connamespace = 'public'::regnamespace"
 LEFT_OUT = {("sakila", "sqlite"), ("northwind", "postgresql")} if not SLOW else set()

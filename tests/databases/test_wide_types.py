@@ -7,10 +7,10 @@ from pathlib import Path
 from postgres_server import Server
 from shops import asked, session
 from small_shop import write_policy
-from tests.secret import secret
 
 import sfumato as sf
 from sfumato.workflow.database_load import load_release
+from tests.secret import secret
 
 TABLES = """
 CREATE TYPE mood AS ENUM ('sad', 'ok', 'happy');

@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 from shops import asked
 from small_shop import ACCEPTED, POLICY, make_shop, sfumato, write_policy
-from tests.secret import secret
 
 import sfumato as sf
 from sfumato.core.errors import Infeasible
 from sfumato.policy.declared_constraints import rule_text
 from sfumato.workflow.database_load import load_release
 from sfumato.workflow.forecast import preview
+from tests.secret import secret
 
 SECRET = "a secret of more than sixteen signs"
 

@@ -3,11 +3,11 @@
 import numpy as np
 import polars as pl
 import pytest
-from tests.secret import secret
 
 import sfumato as sf
 from sfumato.policy.policy import Policy
 from sfumato.workflow.discover.discover import discover, policy_text
+from tests.secret import secret
 
 GOODS = ["milk", "bread", "eggs", "tea", "rice", "soap", "salt", "fish", "figs", "corn"]
 

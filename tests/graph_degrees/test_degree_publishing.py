@@ -9,9 +9,6 @@ import networkx as nx
 import numpy as np
 import pytest
 from degree_cases import anonymous, random_graph
-from tests.command_line import run
-from tests.secret import secret
-from tests.slow import SLOW
 
 import sfumato as sf
 from sfumato.audit.certify import certify
@@ -24,6 +21,9 @@ from sfumato.release.release import Part, Provenance
 from sfumato.release.view import ReleaseView
 from sfumato.workflow.forecast import forecast_publish
 from sfumato.workflow.plan import plan
+from tests.command_line import run
+from tests.secret import secret
+from tests.slow import SLOW
 
 CLUB = nx.powerlaw_cluster_graph(300, 4, 0.4, seed=2)
 GRAPH = Graph.from_networkx(CLUB)

@@ -7,7 +7,6 @@ from functools import partial
 import networkx as nx
 import numpy as np
 import pytest
-from tests.slow import SLOW
 
 from sfumato.core.errors import Infeasible
 from sfumato.core.randomness import Randomness
@@ -33,6 +32,7 @@ from sfumato.kinds.graphs.planted_account_attacks import (
     walk_attack,
     wilson,
 )
+from tests.slow import SLOW
 
 CROWD = Graph.from_networkx(nx.powerlaw_cluster_graph(1500, 4, 0.4, seed=1))
 

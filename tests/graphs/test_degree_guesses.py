@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from tests.secret import secret
 
 from sfumato.core.errors import PolicyError
 from sfumato.core.randomness import Randomness
 from sfumato.kinds.graphs.noise_attacks import DegreeGuesses, pairs_apart
+from tests.secret import secret
 
 
 @pytest.fixture

@@ -9,7 +9,6 @@ from pathlib import Path
 import networkx as nx
 import numpy as np
 import pytest
-from tests.secret import secret
 
 import sfumato as sf
 from sfumato.audit.certify import judge_claims
@@ -28,6 +27,7 @@ from sfumato.kinds.graphs.methods.private_figures import (
 )
 from sfumato.kinds.graphs.noise_attacks import OnePerson
 from sfumato.release.release import Part
+from tests.secret import secret
 
 pytest.importorskip("opendp", reason="noise needs OpenDP (extra 'privacy')")
 PEOPLE = 5

@@ -10,8 +10,6 @@ from xml.etree import ElementTree
 import networkx as nx
 import numpy as np
 import pytest
-from tests.command_line import run
-from tests.secret import secret
 
 import sfumato as sf
 from sfumato.core.randomness import Randomness
@@ -27,6 +25,8 @@ from sfumato.kinds.graphs.methods.edge_perturbation import (
 )
 from sfumato.kinds.graphs.planted_account_attacks import plant_and_publish, structural_attack
 from sfumato.models.degree_attack import DegreeAttack
+from tests.command_line import run
+from tests.secret import secret
 
 
 def village(seed: int = 3) -> Graph:

@@ -10,7 +10,6 @@ from pathlib import Path
 import networkx as nx
 import numpy as np
 import pytest
-from tests.secret import secret
 
 import sfumato as sf
 from sfumato.audit.certify import judge_claims
@@ -24,6 +23,7 @@ from sfumato.kinds.graphs.methods.private_figures import (
     project_to_degree_sequence,
     random_graph_of_degrees,
 )
+from tests.secret import secret
 
 pytest.importorskip("opendp", reason="noise needs OpenDP (extra 'privacy')")
 

@@ -8,7 +8,6 @@ from dataclasses import replace
 import networkx as nx
 import numpy as np
 import pytest
-from tests.secret import secret
 
 import sfumato as sf
 from sfumato.audit.certify import certify
@@ -23,6 +22,7 @@ from sfumato.release.release import Part
 from sfumato.release.view import ReleaseView
 from sfumato.workflow.forecast import forecast_publish
 from sfumato.workflow.plan import plan
+from tests.secret import secret
 
 CLUB = nx.powerlaw_cluster_graph(600, 5, 0.4, seed=2)
 GRAPH = Graph.from_networkx(CLUB)

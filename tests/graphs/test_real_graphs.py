@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.slow import SLOW
 
 import sfumato as sf
 from sfumato.core.randomness import Randomness
@@ -13,6 +12,7 @@ from sfumato.io.graph_source import read_graph
 from sfumato.kinds.graphs.edge_flips import flip_edges
 from sfumato.kinds.graphs.recovery import DegreeLaw
 from sfumato.workflow.forecast import forecast_publish
+from tests.slow import SLOW
 
 GRAPHS = ["wiki_vote", "email_enron", "ca_grqc", "ca_hepth", "ca_hepph", "ca_condmat", "ca_astroph_lcc", "brightkite"]
 FIGURES = ("edges", "wedges", "triangles", "open_triads", "transitivity")

@@ -9,7 +9,6 @@ from itertools import combinations, permutations, product
 import networkx as nx
 import numpy as np
 import pytest
-from tests.secret import secret
 
 import sfumato as sf
 from sfumato.core.errors import Infeasible, LedgerError, PolicyError
@@ -18,6 +17,7 @@ from sfumato.kinds.graphs.planted_account_attacks import Structural, Walk
 from sfumato.models.edge_privacy import EdgePrivacy
 from sfumato.models.structural_attack import StructuralAttack, _power, needed_flip, path_bound, success_bound
 from sfumato.workflow.forecast import forecast_publish
+from tests.secret import secret
 
 CLUB = nx.powerlaw_cluster_graph(400, 5, 0.4, seed=2)
 ATTACK = {"structural-attack": {"planted": 12, "success_at_most": 0.2}}

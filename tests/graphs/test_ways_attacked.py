@@ -7,7 +7,6 @@ from itertools import product
 import networkx as nx
 import numpy as np
 import pytest
-from tests.secret import secret
 
 import sfumato as sf
 from sfumato.core.errors import PolicyError
@@ -22,6 +21,7 @@ from sfumato.kinds.graphs.methods.private_figures import (
 )
 from sfumato.kinds.graphs.noise_attacks import DegreeSignatures, NeighbourhoodAttack, OneTie, alike, signatures, ties_to
 from sfumato.models.neighbourhood_attack import majority_success
+from tests.secret import secret
 
 
 @pytest.fixture

@@ -10,10 +10,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tests.slow import SLOW
 
 import sfumato as sf
 from sfumato.policy.policy import Choice
+from tests.slow import SLOW
 
 # k, p, suppressed with p, suppressed without (the paper's Table 6)
 TABLE6 = [

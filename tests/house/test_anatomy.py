@@ -8,13 +8,13 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
-from tests.slow import SLOW
 
 import sfumato as sf
 from sfumato.audit.certify import judge_claims
 from sfumato.kinds.subtables.form import AnatomyForm
 from sfumato.release.release import Part
 from sfumato.release.view import ReleaseView
+from tests.slow import SLOW
 
 POLICY = {
     "version": 1,

@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.command_line import run
 
-from sfumato.ui.reference_pages.policy_page import EXAMPLES
+from reference_pages.policy_page import EXAMPLES
+from tests.command_line import run
 
 HEAD = "version: 1\ndata: people.csv\n"
 COLUMNS = "columns: {name: identifier, age: quasi-identifier, sex: quasi-identifier, illness: sensitive}\n"

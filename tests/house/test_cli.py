@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from tests.command_line import run
 from tests.secret import SEED
 

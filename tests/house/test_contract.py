@@ -17,7 +17,6 @@ import networkx as nx
 import numpy as np
 import polars as pl
 import pytest
-from tests.slow import SLOW
 
 import sfumato as sf
 from sfumato.core.registry import catalogue
@@ -29,6 +28,7 @@ from sfumato.release.evidence import Evidence
 from sfumato.release.method import Method
 from sfumato.ui.demos.tables import discharges
 from sfumato.workflow.plan import plan
+from tests.slow import SLOW
 
 MODELS = catalogue("models", Model)
 METHODS = catalogue("methods", Method)
@@ -237,8 +237,7 @@ def test_the_planner_says_why() -> None:
 
 def test_every_form_is_tried_by_the_tests_of_trust() -> None:
     """A form that nobody spoils is a form that nobody trusts."""
-    from tests.trust.every_form import FORMS
-
     from sfumato.release.form import Form
+    from tests.trust.every_form import FORMS
 
     assert set(FORMS) == set(catalogue("forms", Form))

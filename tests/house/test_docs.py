@@ -12,8 +12,8 @@ import click
 import pytest
 from blueprint import ROOT, SOURCE, nodes, sheets
 
+from reference_pages import DOCS, PAGES
 from sfumato.ui.cli import SETTINGS, SUMMARIES, root
-from sfumato.ui.reference_pages import DOCS, PAGES
 
 CITED = re.compile(r"\[([a-z][a-z-]*)\s+(?=§|\d|ch\.|[A-Z])")
 """A key and a place inside the paper: ``[sequential Def. 4.2]``."""
@@ -25,7 +25,7 @@ PAGE_NAMES = [*sorted(DOCS.rglob("*.md")), ROOT / "README.md"]
 
 @pytest.mark.parametrize("name", PAGES)
 def test_generated_pages_are_up_to_date(name: str) -> None:
-    assert (DOCS / name).read_text(encoding="utf-8") == PAGES[name](), "run: python -m sfumato.ui.reference_pages"
+    assert (DOCS / name).read_text(encoding="utf-8") == PAGES[name](), "run: python -m reference_pages"
 
 
 def test_links_lead_somewhere() -> None:

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy.optimize import linprog
-from tests.house.cases import random_tree
 
 import sfumato as sf
 from sfumato.audit.recount.definitions import RecountedClasses, count_level, level_of
 from sfumato.data.linkage import Linkage
 from sfumato.models.t_closeness import TCloseness
+from tests.house.cases import random_tree
 
 PAPER = {"any": {"lungs": ["flu", "pneumonia", "bronchitis"], "stomach": ["ulcer", "gastritis", "cancer"]}}
 

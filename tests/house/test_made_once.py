@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.secret import secret
 
 import sfumato as sf
+from tests.secret import secret
 
 POLICY = {
     "version": 1,

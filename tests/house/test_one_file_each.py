@@ -304,9 +304,8 @@ def test_a_graph_attack(add: Add, tmp_path: Path) -> None:
 
 
 def test_a_model_that_is_always_true_fails_the_contract(add: Add) -> None:
-    from tests.house.test_contract import test_a_model_tells_examples_apart as told_apart
-
     from sfumato.models.base import Model
+    from tests.house.test_contract import test_a_model_tells_examples_apart as told_apart
 
     add("models", "liar", LIAR)
     with pytest.raises(AssertionError):

@@ -10,12 +10,12 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from scipy.optimize import linprog
-from tests.slow import SLOW
 
 import sfumato as sf
 from sfumato.core.errors import DataError
 from sfumato.data.linkage import Linkage
 from sfumato.models.t_closeness import TCloseness
+from tests.slow import SLOW
 
 CASES = 150 if SLOW else 60
 

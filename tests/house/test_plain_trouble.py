@@ -9,12 +9,12 @@ import shutil
 from pathlib import Path
 
 import pytest
-from tests.command_line import run
 
 import sfumato as sf
+from reference_pages.policy_page import EXAMPLES
 from sfumato.core.errors import MissingFolder, PlaceError
 from sfumato.release import folder as release_folder
-from sfumato.ui.reference_pages.policy_page import EXAMPLES
+from tests.command_line import run
 
 
 @pytest.fixture

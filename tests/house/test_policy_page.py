@@ -13,14 +13,14 @@ import pytest
 import yaml
 from blueprint import ROOT
 from click.testing import CliRunner
-from tests.command_line import run
 
 import sfumato as sf
+from reference_pages.policy_page import EXAMPLES, KEYS, policy_page
 from sfumato.core.errors import PolicyError
 from sfumato.policy.policy import _KEYS
 from sfumato.ui.cli import root
-from sfumato.ui.reference_pages.policy_page import EXAMPLES, KEYS, policy_page
 from sfumato.workflow.policy_schema import policy_schema
+from tests.command_line import run
 
 FILES = sorted(path.name for path in EXAMPLES.glob("*.yaml"))
 

@@ -3,6 +3,7 @@
 from collections import Counter
 
 import pytest
+
 from tests.record import BEFORE, Record, summed, used
 
 SPENT = Counter(

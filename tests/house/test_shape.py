@@ -9,11 +9,11 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from blueprint import ROOT, Sheet, nodes, sheets
-from tests.conftest import DEAR, together
 
 from sfumato.core.registry import catalogue
 from sfumato.models.base import Model
 from sfumato.release.form import Form
+from tests.conftest import DEAR, together
 
 LONGEST_FUNCTION = 50
 LONGEST_FILE = 950

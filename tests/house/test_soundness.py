@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 from brute import savable, violations
 from cases import DISTANCES, DIVERSITIES, MODELS, random_case, recoding_variants
-from tests.slow import SLOW
 
 import sfumato as sf
 from sfumato.core.registry import catalogue
 from sfumato.data.linkage import Linkage
 from sfumato.models.base import Model
+from tests.slow import SLOW
 
 CASES = 4000 if SLOW else 24
 """Of every method, each its own: what methods share is tried on all of them."""

@@ -15,9 +15,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
-from tests.kernels.recorded import calls
 
 from sfumato.core.compiled import build, cache, interpreted, native
+from tests.kernels.recorded import calls
 
 ROOT = Path(__file__).parents[2]
 needs_tools = pytest.mark.skipif(bool(build.missing()), reason=f"no library can be built: {build.missing()}")

@@ -7,7 +7,6 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from tests.secret import SEED
 
 from sfumato.core.randomness import Randomness
 from sfumato.kinds.testdata.methods.sampling import sum_distribution
@@ -17,6 +16,7 @@ from sfumato.kinds.testdata.methods.sampling.sum_distribution import (
     TotalSampler,
     sequences,
 )
+from tests.secret import SEED
 
 
 def law(size: int, rate: float, centre: int) -> tuple[np.ndarray, np.ndarray]:

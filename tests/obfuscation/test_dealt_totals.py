@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from tests.slow import SLOW
 
 import sfumato as sf
 from sfumato.core.errors import Infeasible, PolicyError
@@ -28,6 +27,7 @@ from sfumato.kinds.testdata.methods.remote_shares import (
     title_of,
 )
 from sfumato.kinds.testdata.methods.sampling.sum_distribution import TotalSampler
+from tests.slow import SLOW
 
 DRAWS, TABLES = (3_000, 4_000) if SLOW else (1_000, 150)
 

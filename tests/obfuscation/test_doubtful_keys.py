@@ -4,11 +4,11 @@ defect."""
 from __future__ import annotations
 
 import pytest
-from tests.secret import SEED
 
 import sfumato as sf
 from sfumato.core.errors import Infeasible
 from sfumato.workflow.forecast import forecast_publish
+from tests.secret import SEED
 
 
 def policy_of(equation: str, people: str) -> dict[str, object]:

@@ -5,10 +5,10 @@ import sqlite3
 
 import pytest
 import yaml
-from tests.command_line import run
 
 import sfumato as sf
 from sfumato.core.errors import AuditRefused, DataError, PolicyError
+from tests.command_line import run
 
 CODE = """
 def even_sum(one, two):

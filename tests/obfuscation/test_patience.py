@@ -7,7 +7,6 @@ import stat
 
 import pyarrow as pa
 import pytest
-from tests.secret import SEED
 
 from sfumato.core.errors import DataError, Infeasible
 from sfumato.core.randomness import Randomness
@@ -18,6 +17,7 @@ from sfumato.policy.constraint_language import parse
 from sfumato.policy.constraint_language.evaluation import ConstraintEvaluator
 from sfumato.policy.policy import Policy
 from sfumato.release.method import Task
+from tests.secret import SEED
 
 ROWS, BLOCK = 40, 8
 RULES = ("unique(x)", f"sum(x) = {sum(range(0, 2 * ROWS, 2))}")

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 import pytest
-from tests.secret import secret
 
 import sfumato as sf
 from sfumato.core.errors import DataError, PolicyError
@@ -21,6 +20,7 @@ from sfumato.kinds.testdata.constraint_checks import _echoes
 from sfumato.ui.cli import main
 from sfumato.ui.demos.testdata import POLICY as DEMO
 from sfumato.ui.demos.testdata import students
+from tests.secret import secret
 
 GRADES = {
     "version": 1,

@@ -5,7 +5,6 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from tests.slow import SLOW
 from worlds import p_value, problem, uniformity
 
 from sfumato.core.randomness import Randomness
@@ -14,6 +13,7 @@ from sfumato.kinds.testdata.methods.sampling.keyed_randomness import Permutation
 from sfumato.kinds.testdata.methods.sampling.sampler_selection import exact
 from sfumato.kinds.testdata.methods.sampling.sum_distribution import TotalSampler
 from sfumato.kinds.testdata.methods.sampling.total_samplers import group_totals
+from tests.slow import SLOW
 
 DRAWS = 800 if SLOW else 240
 SMALL = {"integers": [0, 3]}

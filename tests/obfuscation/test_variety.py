@@ -6,8 +6,6 @@ from collections import Counter
 import numpy as np
 import pyarrow as pa
 import pytest
-from tests.secret import secret
-from tests.slow import SLOW
 from worlds import all_tables, broken, p_value, problem, texts
 
 import sfumato as sf
@@ -15,6 +13,8 @@ from sfumato.core.constraint_solver import SolverModel
 from sfumato.core.randomness import Randomness
 from sfumato.kinds.testdata.methods.sampling.sampler_selection import Route, run
 from sfumato.kinds.testdata.methods.sampling.solver_blocks import fallback
+from tests.secret import secret
+from tests.slow import SLOW
 
 SUMMED = ({"a": {"integers": [0, 3]}}, ["sum(a) = 7"], 5) if SLOW else ({"a": {"integers": [0, 3]}}, ["sum(a) = 6"], 4)
 """155 tables, or 44."""

@@ -4,12 +4,12 @@ refused."""
 from __future__ import annotations
 
 import pytest
-from tests.secret import secret
 
 import sfumato as sf
 from sfumato.core.errors import Infeasible, PolicyError, SfumatoError
 from sfumato.history.ledger import Ledger
 from sfumato.workflow.forecast import forecast_publish
+from tests.secret import secret
 
 PEOPLE = {
     "who": ["p1", "p2", "p3", "p4"],

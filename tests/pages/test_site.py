@@ -14,12 +14,12 @@ import pytest
 import yaml
 
 import sfumato
+from reference_pages import DOCS, PAGES
+from reference_pages.catalogue_page import METHODS, MODELS
+from reference_pages.folder_pages import FINDING, KEYS, MANIFEST, folder_example
 from sfumato.core.registry import catalogue
 from sfumato.models.base import Model
 from sfumato.release.method import Method
-from sfumato.ui.reference_pages import DOCS, PAGES
-from sfumato.ui.reference_pages.catalogue_page import METHODS, MODELS
-from sfumato.ui.reference_pages.folder_pages import FINDING, KEYS, MANIFEST, folder_example
 from tests.pages.page_runner import ROOT
 
 PROSE = ROOT.parent / "shared" / "tools" / "prose"

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 import sfumato as sf
-from sfumato.ui.reference_pages.papers_pages import ERRATA, errata, places_of_tests
+from reference_pages.papers_pages import ERRATA, errata, places_of_tests
 
 PHONES = ["0546410616", "0521972696", "0502345678"]
 

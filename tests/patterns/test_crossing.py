@@ -9,7 +9,6 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.secret import secret
 
 import sfumato as sf
 from sfumato.audit.certify import certify
@@ -30,6 +29,7 @@ from sfumato.policy.policy import Policy
 from sfumato.release.folder import provenance_path
 from sfumato.release.release import Part
 from sfumato.release.view import ReleaseView
+from tests.secret import secret
 
 RULE = "localities(v) sample 0.2 partition 8 across 25"
 

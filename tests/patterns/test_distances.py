@@ -9,7 +9,6 @@ from itertools import combinations
 import numpy as np
 import polars as pl
 import pytest
-from tests.secret import secret
 
 import sfumato as sf
 from sfumato.core.errors import DataError, PolicyError
@@ -19,6 +18,7 @@ from sfumato.kinds.testdata.pattern_checks import KeptLocalities, broken_pairs
 from sfumato.kinds.testdata.property_space import PropertySpace
 from sfumato.policy.policy import Policy
 from sfumato.release.release import Part
+from tests.secret import secret
 
 
 def publication(keep: str = "localities(v) sample 0 partition 12 distances 40", count: int = 48, **method: object):

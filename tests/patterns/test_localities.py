@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.secret import secret
-from tests.trust.every_form import read, redo, write
 
 import sfumato as sf
 from sfumato.core.randomness import Randomness
 from sfumato.kinds.testdata.methods.kernels.pattern_walk import NARROW, WIDE, extract, plain_extract
 from sfumato.kinds.testdata.methods.linear_properties import localities, points_of, runs, sampled
+from tests.secret import secret
+from tests.trust.every_form import read, redo, write
 
 
 def follows(i, j, k, side, kept):

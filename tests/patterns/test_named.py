@@ -8,7 +8,6 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.secret import secret
 
 import sfumato as sf
 from sfumato.audit.certify import certify
@@ -21,6 +20,7 @@ from sfumato.policy.constraint_language import parse
 from sfumato.policy.policy import Policy
 from sfumato.release.release import Part
 from sfumato.release.view import ReleaseView
+from tests.secret import secret
 
 SCORES = {"integers": [0, 100]}
 

@@ -11,8 +11,6 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from scipy.spatial import cKDTree
-from tests.secret import secret
-from tests.slow import SLOW
 
 import sfumato as sf
 from sfumato.audit.certify import certify
@@ -33,6 +31,8 @@ from sfumato.policy.policy import Policy
 from sfumato.release.folder import provenance_path, read_provenance
 from sfumato.release.release import Part
 from sfumato.release.view import ReleaseView
+from tests.secret import secret
+from tests.slow import SLOW
 
 
 def policy_of(keep, *, high=60, method=None, **columns):

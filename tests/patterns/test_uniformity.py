@@ -5,12 +5,12 @@ from itertools import product
 import numpy as np
 import pytest
 import scipy
-from tests.slow import SLOW
 
 from sfumato.core.kernels.chacha import next_uniform, open_stream
 from sfumato.core.randomness import Randomness
 from sfumato.kinds.testdata.methods.kernels.pattern_walk import Directions, sweep
 from sfumato.kinds.testdata.methods.polytope_walk import PropertySheet, WalkEffort, walk
+from tests.slow import SLOW
 
 KEY = np.arange(8, dtype=np.uint32)
 COPIES = 4000 if SLOW else 1500

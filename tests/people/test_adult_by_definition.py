@@ -6,6 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+
 from benchmarks.adult_by_definition import adult, levels, of_population
 
 

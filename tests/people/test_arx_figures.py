@@ -9,8 +9,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from benchmarks import arx_figures as arx
 
+from benchmarks import arx_figures as arx
 from sfumato.data.equivalence_classes import equivalence_classes_of
 from sfumato.models.base import example_classes
 from sfumato.models.entropy_diversity import EntropyDiversity, corrected_logarithms, margin

@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
-from tests.secret import secret
 
 from sfumato.core.errors import DataError
 from sfumato.core.kernels.cell_codes import CellLabels, code_cells
@@ -17,6 +16,7 @@ from sfumato.io import table_files
 from sfumato.io.table_files import read_csv
 from sfumato.io.table_source import TableSource
 from sfumato.release.release import Part
+from tests.secret import secret
 
 
 @pytest.fixture(autouse=True, params=["at a look", "piece by piece"])

@@ -14,8 +14,6 @@ import pytest
 import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.command_line import run
-from tests.slow import SLOW
 
 import sfumato as sf
 from sfumato.audit.recount.files import count_rows, read_columns, read_part
@@ -27,6 +25,8 @@ from sfumato.io.graph_source import read_graph
 from sfumato.io.table_files import read_exact, read_file
 from sfumato.io.table_source import TableSource
 from sfumato.policy.yaml_document import DEEPEST, parse_yaml, write_yaml
+from tests.command_line import run
+from tests.slow import SLOW
 
 POLICY = """\
 version: 1

@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.slow import SLOW
 
 import sfumato as sf
 from sfumato.core.errors import DataError, PolicyError
 from sfumato.data.hierarchy import Hierarchy
 from sfumato.io.basket_source import read_fimi
 from sfumato.io.hierarchy_files import load_hierarchy, save_hierarchy
+from tests.slow import SLOW
 
 SEPARATORS = ["\x85", "\u2028", "\u2029", "\x0b", "\x0c", "\x1c", "\x1d", "\x1e"]
 """What Python's `splitlines` takes for the end of a line, and nobody else does."""

@@ -11,12 +11,12 @@ import openpyxl
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.command_line import run
 
 import sfumato as sf
 from sfumato.core.errors import DataError
 from sfumato.io.file_contents import encoding_of
 from sfumato.io.table_source import TableSource, read_as_suggested
+from tests.command_line import run
 
 TEXTS = {
     "windows-1252": [

@@ -9,7 +9,6 @@ import time
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.slow import SLOW
 
 import sfumato as sf
 from sfumato.core.errors import PolicyError
@@ -18,6 +17,7 @@ from sfumato.data.regular_expressions import LONGEST_PATTERN, matches_pattern, r
 from sfumato.policy import value_domains
 from sfumato.policy.constraint_language import parse
 from sfumato.policy.constraint_language.evaluation import ConstraintEvaluator
+from tests.slow import SLOW
 
 CATASTROPHIC = [
     "(a|a)*b",

@@ -13,13 +13,13 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.slow import SLOW
 
 import sfumato as sf
 from sfumato.core.errors import DataError
 from sfumato.io.csv_format import count_lines, require_quotes
 from sfumato.io.graph_source import parse_edges
 from sfumato.io.table_files import read_csv, read_exact
+from tests.slow import SLOW
 
 POLICY = {
     "version": 1,

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+
 from benchmarks.personal_columns import FOLDER, Score, score
 from tests.command_line import run
 

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.command_line import run
 
 import sfumato as sf
+from tests.command_line import run
 
 ROWS = 1_500
 FAMILY = [

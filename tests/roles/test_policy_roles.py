@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.command_line import run
-from tests.secret import SEED
 
 import sfumato as sf
 from sfumato.core.errors import PolicyError
+from tests.command_line import run
+from tests.secret import SEED
 
 DATA = {
     "age": [str(20 + n % 30) for n in range(200)],

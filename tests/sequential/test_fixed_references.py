@@ -8,9 +8,9 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from benchmarks.fixed_references import Settings, configurations, play, run_random
 
 import sfumato as sf
+from benchmarks.fixed_references import Settings, configurations, play, run_random
 from sfumato.core.errors import LedgerError
 from sfumato.policy.yaml_document import read_yaml
 

@@ -7,10 +7,10 @@ import random
 from pathlib import Path
 
 import pytest
+
 from benchmarks.fuzz.running import KINDS, play, run
 from benchmarks.fuzz.spoiling import Spoiling
 from benchmarks.fuzz.tally import Tally
-
 from tests.slow import SLOW
 
 CASES = {"recoded": 50, "anatomy": 25, "subtables": 20, "replaced": 12, "walked": 8, "baskets": 10, "graphs": 20,

@@ -11,15 +11,15 @@ from itertools import combinations_with_replacement, product
 import numpy as np
 import pyarrow as pa
 import pytest
-from tests.judges.subtables import DEFINITIONS, Unjudged, beliefs, read_release, satisfied
-from tests.secret import secret
-from tests.slow import SLOW
 
 import sfumato as sf
 from sfumato.core.registry import catalogue
 from sfumato.data.linkage import Linkage
 from sfumato.models.base import Model
 from sfumato.workflow.plan import able_methods
+from tests.judges.subtables import DEFINITIONS, Unjudged, beliefs, read_release, satisfied
+from tests.secret import secret
+from tests.slow import SLOW
 
 ON_VALUES = {
     name: model

@@ -13,8 +13,6 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from test_worlds import problems
-from tests.secret import secret
-from tests.slow import SLOW
 from versatile_paper import NAMES, TABLE_1
 from versatile_worlds import largest_posterior
 
@@ -26,6 +24,8 @@ from sfumato.policy.policy import Choice
 from sfumato.release.release import Part, Provenance
 from sfumato.release.view import ReleaseView
 from sfumato.ui.cli import main
+from tests.secret import secret
+from tests.slow import SLOW
 
 METHODS = ["utility-aware", "guardian", "single-attribute"]
 

@@ -190,7 +190,7 @@ def _best_possible(exhibit: ReleaseView) -> list[Markup]:
 def _meanings(exhibit: ReleaseView) -> dict[str, str]:
     """What each figure says, in the words of its metric."""
     metrics = catalogue("metrics", Metric).values()
-    return {cls.figure or cls.name: summary_of(cls) for cls in metrics if isinstance(exhibit.form, cls.forms)}
+    return {cls.figure or cls.name: summary_of(cls) for cls in metrics if cls.understands(exhibit.form)}
 
 
 def _nested(value: object) -> bool:

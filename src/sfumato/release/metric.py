@@ -15,8 +15,7 @@ from abc import abstractmethod
 from collections.abc import Mapping
 from typing import Any, ClassVar, Literal
 
-from sfumato.core.registry import catalogue
-from sfumato.kinds.tables.form import Recoded
+from sfumato.core.registry import catalogue, find
 from sfumato.release.form import Form
 from sfumato.release.view import Applicable, ReleaseView
 
@@ -29,13 +28,18 @@ class Metric(Applicable):
     name."""
     goal: ClassVar[Literal["lower", "higher"]] = "lower"
     range: ClassVar[str]
-    forms: ClassVar[tuple[type[Form], ...]] = (Recoded,)
+    forms: ClassVar[tuple[type[Form], ...]] = ()
+    """The forms it measures; recoded tables unless it says otherwise."""
     paper: ClassVar[str] = ""
     needs_original: ClassVar[bool] = True
     """Whether only the data holder can measure it; by default a metric never appears in a release folder."""
 
     def applies(self, exhibit: ReleaseView) -> bool:
         return (exhibit.private or not self.needs_original) and super().applies(exhibit)
+
+    @classmethod
+    def understands(cls, form: Form) -> bool:
+        return isinstance(form, cls.forms or find("forms", Form, "recoded table"))
 
     @abstractmethod
     def measure(self, exhibit: ReleaseView) -> Any:

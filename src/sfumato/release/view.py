@@ -282,11 +282,16 @@ class Applicable(ABC):
 
     def applies(self, exhibit: ReleaseView) -> bool:
         """Return whether it applies to this view."""
-        return isinstance(exhibit.form, self.forms) and (self.on_classes or not exhibit.counted) and self.ready(exhibit)
+        return self.understands(exhibit.form) and (self.on_classes or not exhibit.counted) and self.ready(exhibit)
 
     def concerned(self, exhibit: ReleaseView) -> bool:
         """Return whether the view has one of its forms and everything that it needs, wherever its rows are."""
-        return isinstance(exhibit.form, self.forms) and self.ready(exhibit)
+        return self.understands(exhibit.form) and self.ready(exhibit)
+
+    @classmethod
+    def understands(cls, form: Form) -> bool:
+        """Return whether the form is one of those that it declares."""
+        return isinstance(form, cls.forms)
 
     def ready(self, exhibit: ReleaseView) -> bool:
         """Whether everything it needs is at hand (the original, the private trace, a public parameter)."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from reference_pages.papers_pages import PAPERS
 from sfumato.core.registry import catalogue
 from sfumato.core.wording import summary_of
 from sfumato.io.source import Source
@@ -17,7 +18,6 @@ from sfumato.release.attack import Attack
 from sfumato.release.method import Method
 from sfumato.release.metric import Metric
 from sfumato.ui.demos.scenario import Scenario
-from sfumato.ui.reference_pages.papers_pages import PAPERS
 
 OPENING = """# Catalogue
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from sfumato.policy.yaml_document import read_yaml
 
-ROOT = Path(__file__).resolve().parents[4]
+ROOT = Path(__file__).resolve().parents[1]
 ERRATA = ROOT / "docs" / "explanation" / "papers" / "errata.yaml"
 REPOSITORY = "../../../"
 PAPERS: dict[str, tuple[str, str, str]] = {

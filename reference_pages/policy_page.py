@@ -23,7 +23,7 @@ from sfumato.policy.sections import DateShift, Person, SampledPopulation, Series
 from sfumato.policy.value_domains import FAKES, FORMED
 from sfumato.release.method import Method
 
-EXAMPLES = Path(__file__).resolve().parents[4] / "docs" / "examples"
+EXAMPLES = Path(__file__).resolve().parents[1] / "docs" / "examples"
 OPENING = """# Policy
 
 A policy is a YAML file. It says what must stay private and what must stay true.

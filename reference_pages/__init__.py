@@ -1,4 +1,4 @@
-"""Generate the reference pages of the documentation (`python -m sfumato.ui.reference_pages`).
+"""Generate the reference pages of the documentation (`python -m reference_pages`).
 
 Every page of `PAGES` is written from declarations in the code, from stored benchmark results or from the errata list.
 A test fails while a page is out of date.
@@ -10,14 +10,14 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from sfumato.ui.reference_pages.benchmarks_page import PLOTS, RESULTS, benchmarks_page
-from sfumato.ui.reference_pages.catalogue_page import catalogue_page
-from sfumato.ui.reference_pages.folder_pages import certificate_page, exit_codes_page
-from sfumato.ui.reference_pages.papers_pages import PAPERS, curves, index_page, paper_page
-from sfumato.ui.reference_pages.policy_page import policy_page
-from sfumato.ui.reference_pages.python_page import python_page
+from reference_pages.benchmarks_page import PLOTS, RESULTS, benchmarks_page
+from reference_pages.catalogue_page import catalogue_page
+from reference_pages.folder_pages import certificate_page, exit_codes_page
+from reference_pages.papers_pages import PAPERS, curves, index_page, paper_page
+from reference_pages.policy_page import policy_page
+from reference_pages.python_page import python_page
 
-DOCS = Path(__file__).resolve().parents[4] / "docs"
+DOCS = Path(__file__).resolve().parents[1] / "docs"
 
 
 def commands_page() -> str:

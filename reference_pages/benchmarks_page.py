@@ -8,7 +8,7 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
-from sfumato.ui.reference_pages.papers_pages import ROOT
+from reference_pages.papers_pages import ROOT
 
 RESULTS = ROOT / "benchmarks" / "results"
 PLOTS = ("quality-adult", "optimal-adult-k-loss", "optimal-adult-k-seconds")

@@ -1,8 +1,0 @@
-"""``python -m sfumato.ui.reference_pages``: write the generated pages."""
-
-from __future__ import annotations
-
-from sfumato.ui.reference_pages import main
-
-if __name__ == "__main__":
-    main()
