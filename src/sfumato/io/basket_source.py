@@ -43,7 +43,7 @@ class BasketSource(Source):
 
     name: ClassVar[str] = "baskets"
     reads: ClassVar[frozenset[str]] = Source.reads | {
-        "columns", "columns.proposed", "columns.hierarchy", "columns.boundary",
+        "columns", "columns.proposed", "columns.hierarchy", "columns.boundary", "columns.at_most",
         "columns.publish", "protect.given", "protect.hide", "knows",
         "utility.suppress_at_most", "ledger", "key", "series", "accept",
     }  # fmt: skip

@@ -98,7 +98,7 @@ from sfumato.data.text_values import (
 )
 from sfumato.io.csv_format import require_quotes
 from sfumato.io.file_contents import is_there, read_bytes
-from sfumato.io.known_hierarchies import LISTS, by_list
+from sfumato.io.known_hierarchies import LEVELS, LISTS, by_list
 from sfumato.io.value_coding import Coding, is_coded, with_table, without_coding
 
 MOST_POINTS = 1_000
@@ -328,6 +328,38 @@ def _units(argument: Any, column: str) -> list[str]:
     return units
 
 
+def level_names(spec: Any) -> list[str]:
+    """Return the names of the levels of a ``hierarchy:`` entry, the values first; none where levels have no names.
+
+    >>> level_names({"dates": ["month", "year"]}), level_names({"intervals": [5, 10]}), level_names({"list": "icd"})
+    (['day', 'month', 'year'], ['value', 'width 5', 'width 10'], ['value', 'category', 'chapter'])
+    """
+    rule = without_coding(spec) if isinstance(spec, Mapping) else spec
+    if spec is None or not isinstance(rule, Mapping) or len(rule) != 1:
+        return []
+    ((name, argument),) = rule.items()
+    if name == "dates":
+        return ["day", *_units(argument, "")]
+    if name == "intervals":
+        return ["value", *(f"width {format_number(width)}" for width in _widths(argument, ""))]
+    return ["value", *LEVELS[str(argument)]] if name == "list" else []
+
+
+def require_level(spec: Any, level: str, *, column: str, where: str = "") -> None:
+    """Refuse the name of a level that the hierarchy of a column does not have."""
+    names = level_names(spec)
+    if spec is not None and level not in names:
+        known = f"its levels are {', '.join(names)}" if names else "write its number: 0 is the value, 1 the next level"
+        raise PolicyError(f"the hierarchy of column '{column}' has no level '{level}'", where=where, hint=known)
+
+
+def level_number(spec: Any, level: str, values: Sequence[str], *, column: str) -> int:
+    """Return how many steps above the values a level is, by its name."""
+    rule = natural_rule(without_label(values, MISSING), column=column) if spec is None else spec
+    require_level(rule if rule is not None else "flat", level, column=column)
+    return level_names(rule).index(level)
+
+
 def _listed(argument: Any, rule: str, example: str, column: str) -> list[Any]:
     if not isinstance(argument, list | tuple) or not argument:
         raise PolicyError(f"{rule} of column '{column}' takes a list", hint=f"for example {{{rule}: {example}}}")
@@ -454,17 +486,46 @@ def by_nature(values: Sequence[str], *, column: str) -> Hierarchy:
     ['1', '*']
     """
     _refuse_stars(values, column, ROOT.__eq__)
+    split = _natural_numbers(values)
+    if split is None:
+        return Hierarchy.flat(sorted(values))
+    found, others = split
+    steps, whole = _natural_steps(found, others), _places(found) == 0
+    rows = [[leaf, *(_bin(value, step, whole) for step in steps), ROOT] for value, leaf in found]
+    return Hierarchy.from_paths([*rows, *([value, ROOT] for value in others)])
+
+
+Quantities = list[tuple[Decimal, str]]
+
+
+def _natural_numbers(values: Sequence[str]) -> tuple[Quantities, list[str]] | None:
+    """Return the numbers in their order and the texts among them; None where intervals would not help (I3)."""
     read = {value: parse_number(value) for value in values if not _is_code(value)}
     found = sorted((quantity, value) for value, quantity in read.items() if quantity is not None)
     quantities = {value for _, value in found}
     others = sorted(value for value in values if value not in quantities)
-    if len(found) <= _FEW or any(parse_interval(value) is not None for value in others):  # I3
-        return Hierarchy.flat(sorted(values))
-    places = max(max(-int(quantity.as_tuple().exponent), 0) for quantity, _ in found)
-    steps = _ladder(places, EXACT.subtract(found[-1][0], found[0][0]))
-    steps = steps if others or len(steps) == 1 else steps[:-1]  # the widest tells numbers from texts
-    rows = [[leaf, *(_bin(value, step, places == 0) for step in steps), ROOT] for value, leaf in found]
-    return Hierarchy.from_paths([*rows, *([value, ROOT] for value in others)])
+    if len(found) <= _FEW or any(parse_interval(value) is not None for value in others):
+        return None
+    return found, others
+
+
+def _places(found: Quantities) -> int:
+    return max(max(-int(quantity.as_tuple().exponent), 0) for quantity, _ in found)
+
+
+def _natural_steps(found: Quantities, others: Sequence[str]) -> list[Decimal]:
+    steps = _ladder(_places(found), EXACT.subtract(found[-1][0], found[0][0]))
+    return steps if others or len(steps) == 1 else steps[:-1]  # the widest tells numbers from texts
+
+
+def natural_rule(values: Sequence[str], *, column: str) -> Any:
+    """Return the rule that `by_nature` follows for these values; None where it keeps or suppresses them."""
+    found = _natural_numbers(values)
+    if found is None:
+        return None
+    quantities, others = found
+    steps = _natural_steps(quantities, others)
+    return {"intervals": [format_number(step) for step in steps]}
 
 
 def _is_code(value: str) -> bool:

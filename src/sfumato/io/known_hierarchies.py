@@ -35,6 +35,13 @@ from importlib import resources
 from sfumato.data.hierarchy import ROOT, Hierarchy
 
 LISTS = ("countries", "states", "icd", "isco")
+LEVELS = {
+    "countries": ("region", "continent"),
+    "states": ("division", "region"),
+    "icd": ("category", "chapter"),
+    "isco": ("sub-major group", "major group"),
+}
+"""What the levels above the values are called."""
 _CODES = {"countries": 2, "states": 1}
 """Cells of a line that are codes; then come region and part of it, then names."""
 _MAJOR = (

@@ -46,10 +46,11 @@ class TableSource(Source):
 
     name: ClassVar[str] = "table"
     reads: ClassVar[frozenset[str]] = Source.reads | {
-        "columns", "columns.hierarchy", "columns.boundary", "columns.publish", "columns.domain", "columns.constant",
-        "columns.persistent", "columns.dates", "columns.proposed", "protect.given", "protect.hide", "knows", "keep",
-        "utility.suppress_at_most", "utility.minimize", "ledger", "key", "person", "population", "series", "accept",
-        "plugins",
+        "columns", "columns.hierarchy", "columns.boundary", "columns.at_most", "columns.publish", "columns.domain",
+        "columns.constant", "columns.persistent", "columns.dates", "columns.proposed", "protect.given", "protect.hide",
+        "knows", "keep",
+        "utility.suppress_at_most", "utility.minimize", "utility.importance", "ledger", "key", "person", "population",
+        "series", "accept", "plugins",
     }  # fmt: skip
     needs_key: ClassVar[bool] = True
     private: ClassVar[tuple[str, ...]] = (

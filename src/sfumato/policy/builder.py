@@ -65,11 +65,18 @@ class PolicyDraft:
         """Columns that are never published."""
         return self._with(names, "identifier")
 
-    def quasi(self, *names: str | Mapping[str, Any], hierarchy: Any = None, boundary: Any = None) -> PolicyDraft:
+    def quasi(
+        self,
+        *names: str | Mapping[str, Any],
+        hierarchy: Any = None,
+        boundary: Any = None,
+        at_most: int | str | None = None,
+    ) -> PolicyDraft:
         """Columns that outsiders may know; the last argument may be their hierarchy."""
         if names and not isinstance(names[-1], str):
             names, hierarchy = names[:-1], names[-1]
-        more = {key: value for key, value in (("hierarchy", hierarchy), ("boundary", boundary)) if value is not None}
+        limits = (("hierarchy", hierarchy), ("boundary", boundary), ("at_most", at_most))
+        more = {key: value for key, value in limits if value is not None}
         return self._with(tuple(map(str, names)), "quasi-identifier", more)
 
     def sensitive(self, *names: str) -> PolicyDraft:
@@ -91,6 +98,11 @@ class PolicyDraft:
     def suppress_at_most(self, share: float | str) -> PolicyDraft:
         """The largest share of records that may be left out, like 0.02 or ``"2%"``."""
         return self._set(utility={**self.tree.get("utility", {}), "suppress_at_most": share})
+
+    def importance(self, **weights: float) -> PolicyDraft:
+        """How much the loss of a quasi-identifier counts: ``importance(birth_date=3)``; others count 1."""
+        utility = self.tree.get("utility", {})
+        return self._set(utility={**utility, "importance": {**utility.get("importance", {}), **weights}})
 
     def reading(self, **settings: Any) -> PolicyDraft:
         """How the data is read, as under ``data:``."""

@@ -22,9 +22,9 @@ from sfumato.core.errors import PolicyError
 from sfumato.data.generalization import Generalization
 from sfumato.data.hierarchy import Hierarchy
 from sfumato.io.file_contents import is_there
-from sfumato.io.hierarchy_files import build_generalization, is_standing
+from sfumato.io.hierarchy_files import build_generalization, is_standing, level_number
 from sfumato.io.value_coding import is_coded, with_table
-from sfumato.policy.policy import Policy
+from sfumato.policy.policy import Policy, boundary_place
 
 _KEPT: OrderedDict[tuple[Any, ...], tuple[Any, Generalization]] = OrderedDict()
 _MOST = 48
@@ -75,9 +75,11 @@ def _built(policy: Policy, name: str, values: Sequence[str]) -> Generalization:
         raise PolicyError(error.what, where=error.where or _where(policy, name, "hierarchy"), hint=error.hint) from None
     if column.boundary is None or not isinstance(domain, Hierarchy):
         return domain
-    where = _where(policy, name, "boundary")
+    where = boundary_place(policy.document, name)
     if isinstance(column.boundary, dict):
-        return domain.bounded_at(column.boundary.get("level", -1), where=where)
+        level = column.boundary.get("level", -1)
+        number = level if isinstance(level, int) else level_number(column.hierarchy, level, values, column=name)
+        return domain.bounded_at(number, where=where)
     return domain.bounded(column.boundary, where=where)
 
 

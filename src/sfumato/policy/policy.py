@@ -33,7 +33,7 @@ from sfumato.core.html.pages import card_html, table_html
 from sfumato.core.registry import find, nearest
 from sfumato.data.hierarchy import Hierarchy
 from sfumato.data.table import Table
-from sfumato.io.hierarchy_files import build_generalization, is_standing, require_rule, save_hierarchy
+from sfumato.io.hierarchy_files import build_generalization, is_standing, require_level, require_rule, save_hierarchy
 from sfumato.io.source import Source
 from sfumato.io.value_coding import is_coded, with_table
 from sfumato.policy.custom_code import Plugins
@@ -62,6 +62,8 @@ Role = Literal["identifier", "quasi-identifier", "sensitive", "other", "replaced
 WrittenRole = Literal["identifier", "quasi-identifier", "sensitive", "other", "replaced", "drop", "review"]
 """Roles as a policy file has them: a dropped column is left out, and one under review is decided by somebody before
 publishing."""
+MOST_IMPORTANT = 1000
+"""The largest weight of a column."""
 _MEANT = {
     "quasi-identifier": "qi quasi quasiidentifier quasi-id quasid key-variable",
     "identifier": "id direct direct-identifier identifying pii key name",
@@ -92,7 +94,13 @@ class Column(BaseModel):
     hierarchy: Any = Field(
         default=None, description="a file, flat, ranges, or {intervals|prefix|dates: …}, or a nested root"
     )
-    boundary: list[str] | dict[str, int] | None = Field(default=None, description="most general nodes that are allowed")
+    boundary: list[str] | dict[str, int | str] | None = Field(
+        default=None, description="most general nodes that are allowed"
+    )
+    at_most: int | str | None = Field(
+        default=None,
+        description="most general level allowed: its name (decade, chapter, width 10) or number (0: the values)",
+    )
     publish: bool = Field(default=True, description="false: the adversary may know the column, but it is not published")
     domain: Any = Field(default=None, description="values that a replaced column is drawn from")
     constant: bool = Field(
@@ -118,10 +126,22 @@ class Utility(BaseModel):
         default=None, description="largest share of suppressed records, like 2% or 0.02"
     )
 
+    importance: dict[str, float] = Field(
+        default_factory=dict,
+        description="weights of quasi-identifiers in the loss to be minimized, like {birth_date: 3}; others have 1",
+    )
+
     @field_validator("suppress_at_most", mode="before")
     @classmethod
     def _share(cls, value: Any) -> Any:
         return None if value is None else share_of(value)
+
+    @field_validator("importance")
+    @classmethod
+    def _positive(cls, value: dict[str, float]) -> dict[str, float]:
+        if any(not 0 < weight <= MOST_IMPORTANT for weight in value.values()):
+            raise ValueError(f"must be weights above 0, {MOST_IMPORTANT} at most, like {{birth_date: 3}}")
+        return value
 
 
 class Book(BaseModel):
@@ -250,7 +270,14 @@ class Policy:
         dropped = tuple(name for name in written if name not in columns)
         undecided = {name: one.proposed for name, one in written.items() if one.role == "review"}
         policy = cls(**parts, dropped=dropped, undecided=undecided, document=document)
-        for check in (policy._check_claims, policy._check_person, policy._check_population, policy._check_accepted):
+        checks = (
+            policy._check_claims,
+            policy._check_person,
+            policy._check_population,
+            policy._check_accepted,
+            policy._check_importance,
+        )
+        for check in checks:
             with errors:
                 check()
         errors.settle()
@@ -326,6 +353,14 @@ class Policy:
             if self.data.name == "table" and claim.model.needs_sensitive and not claim.hide:
                 hint = "give one column the role 'sensitive', or write {given: …, hide: …, by: …}"
                 raise PolicyError(f"{claim.model.name} needs a column to hide", where=claim.where, hint=hint)
+
+    def _check_importance(self) -> None:
+        for name in self.utility.importance:
+            if name not in self.quasi_identifiers and name not in self.undecided:
+                known = list(self.quasi_identifiers)
+                what = f"'{name}' has an importance and is no quasi-identifier"
+                where = self.document.where("utility", "importance", name)
+                raise PolicyError(what, where=where, hint=nearest(name, known) if known else "leave it out")
 
     def _check_person(self) -> None:
         if self.person is None:
@@ -523,6 +558,7 @@ def _columns(document: Document, errors: PolicyErrors) -> dict[str, Column]:
             _require_role(values, str(name), document)
             column = instantiate(Column, values, document, "columns", name)
             require_rule(column.hierarchy, column=str(name), where=document.where("columns", name, "hierarchy"))
+            column = _bounded(column, str(name), document)
             _require_boundary(column, str(name), document)
             _require_coding(column, str(name), document)
             columns[str(name)] = column
@@ -558,11 +594,32 @@ def _require_role(values: Any, name: str, document: Document) -> None:
             raise PolicyError(f"'{role}' is no role of a column", where=document.where("columns", name), hint=hint)
 
 
+def _bounded(column: Column, name: str, document: Document) -> Column:
+    """Return the column with the level of ``at_most`` as its boundary, and numbers of levels as numbers."""
+    boundary = column.boundary
+    if column.at_most is not None:
+        if boundary is not None:
+            where = document.where("columns", name, "at_most")
+            raise PolicyError(f"column '{name}' has a boundary and 'at_most'", where=where, hint="write one of them")
+        boundary = {"level": column.at_most}
+    if isinstance(boundary, dict):
+        boundary = {key: int(level) if str(level).lstrip("-").isdigit() else level for key, level in boundary.items()}
+    return column.model_copy(update={"boundary": boundary, "at_most": None})
+
+
+def boundary_place(document: Document, name: str) -> str:
+    """Return where a policy says how far a column may be generalized."""
+    entry = (document.tree.get("columns") or {}).get(name)
+    return document.where("columns", name, "at_most" if "at_most" in (entry or {}) else "boundary")
+
+
 def _require_boundary(column: Column, name: str, document: Document) -> None:
     if column.boundary is None:
         return
-    where = document.where("columns", name, "boundary")
-    if column.hierarchy is None or (isinstance(column.hierarchy, str) and column.hierarchy == "ranges"):
+    where = boundary_place(document, name)
+    named = isinstance(column.boundary, dict) and isinstance(column.boundary.get("level"), str)
+    flat = isinstance(column.hierarchy, str) and column.hierarchy == "ranges"
+    if flat or (column.hierarchy is None and not named):
         hint = "give the column a hierarchy with named groups"
         raise PolicyError(f"column '{name}' has a boundary but no hierarchy", where=where, hint=hint)
     if isinstance(column.boundary, dict):
@@ -571,8 +628,11 @@ def _require_boundary(column: Column, name: str, document: Document) -> None:
             raise PolicyError(
                 f"unknown key '{strange[0]}' in a boundary", where=where, hint=nearest(strange[0], ["level"])
             )
-        if column.boundary.get("level", -1) < 0:
+        level = column.boundary.get("level", -1)
+        if isinstance(level, int) and level < 0:
             raise PolicyError("a boundary needs a level of at least 0", where=where, hint="for example {level: 2}")
+        if isinstance(level, str):
+            require_level(column.hierarchy, level, column=name, where=where)
 
 
 def _require_coding(column: Column, name: str, document: Document) -> None:

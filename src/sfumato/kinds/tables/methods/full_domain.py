@@ -168,6 +168,7 @@ def _statement(policy: Policy, problem: RecodingProblem, found: CheapestNode) ->
     """What the data holder is told, when it is proven (I2)."""
     objective = policy.utility.minimize
     whole = problem.names == policy.quasi_identifiers == known_quasi_identifiers(policy)
+    whole = whole and not policy.utility.importance
     if not found.proven or not whole or objective == "entropy_loss" or policy.person is not None or problem.beside:
         return None
     inside = problem.records - problem.suppressed

@@ -190,6 +190,8 @@ def can_be_bounded(policy: Policy, problem: RecodingProblem, parts: Sequence[Com
         return False
     if any(claim.model.by_group() is not claim.model for claim in policy.claims):
         return False  # groups are asked for more than the claim is: it may be a mean over all of them
+    if policy.utility.importance:
+        return False  # the bound is one of the plain figure, and the search minimizes another
     if policy.person is not None or policy.of_population:
         return False  # what is asked of people is no part of the program
     whole = len(parts) == 1 and parts[0].problem.names == policy.quasi_identifiers

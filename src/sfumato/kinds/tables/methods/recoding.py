@@ -172,7 +172,7 @@ class RecodingMethod(Method):
     codes: ClassVar[bool] = True
     remembers: ClassVar[bool] = True
     hides_combinations: ClassVar[bool] = True
-    reads: ClassVar[frozenset[str]] = frozenset({"utility.minimize"})
+    reads: ClassVar[frozenset[str]] = frozenset({"utility.minimize", "utility.importance"})
     one_level: ClassVar[bool] = False
     """Whether every column is written at one level, so that nobody fits two classes."""
     mixed: ClassVar[bool] = False
@@ -491,7 +491,9 @@ def problem_of(policy: Policy, table: Table, names: tuple[str, ...] = ()) -> Rec
     whose, of_them = person_requirements(policy, table, [(claim, known_to(claim, policy)) for claim in binding(policy)])
     asked = (*without_implied(stated), *of_them)
     hidden_too = (*sensitive, *whose, *weight_column(policy, table))
-    problem = RecodingProblem(names, tuple(domains), tuple(codes), hidden_too, asked, multiplicity=table.counts)
+    problem = RecodingProblem(
+        names, tuple(domains), tuple(codes), hidden_too, asked, policy.utility.importance, multiplicity=table.counts
+    )
     return add_population(problem, policy)
 
 

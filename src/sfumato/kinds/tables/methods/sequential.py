@@ -166,6 +166,9 @@ class Sequential(RecodingMethod):
         description="time limit in CPU seconds to search and prove a requirement over three or more releases",
     )
 
+    def read_keys(self) -> frozenset[str]:
+        return self.reads if self.by == "class" else self.reads - {"utility.importance"}
+
     def refusal(self, policy: Policy) -> str:
         if self.by == "class":
             people = "it counts the rows of releases, not people of a population" if policy.of_population else ""
