@@ -189,7 +189,9 @@ def test_a_policy_that_says_two_things_is_not_read(tmp_path: Path) -> None:
     folder(tmp_path, WAYS + "protect: [{k-anonymity: {k: 1}}]\n", data=[WAYS_HEAD, *WAYS_ROWS])
     with pytest.raises(ReleaseError, match=r"policy\.yaml cannot be read"):
         recount.recount(tmp_path)
-    assert recount.disagreements(tmp_path, []) == ["the floor cannot read the folder: policy.yaml cannot be read"]
+    assert recount.disagreements(tmp_path, []) == [
+        "the independent recount cannot read the folder: policy.yaml cannot be read"
+    ]
 
 
 # -- anatomy -----------------------------------------------------------------------------------------------------------

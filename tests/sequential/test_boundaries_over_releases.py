@@ -93,7 +93,7 @@ def test_who_is_withheld_and_who_has_no_place_are_counted_together(tmp_path: Pat
 
     book = tmp_path / "b.ledger"
     sf.publish(asked("0%"), data=first, ledger=book, new_ledger=True).write(tmp_path / "first", report=False)
-    with pytest.raises(Infeasible, match=r"3 of 9 records would have to be withheld") as caught:
+    with pytest.raises(Infeasible, match=r"3 of 9 records would be suppressed") as caught:
         sf.publish(asked("25%", age=bounded), data=second, ledger=book)
     assert caught.value.where == "utility.suppress_at_most"
     made = sf.publish(asked("34%", age=bounded), data=second, ledger=book)
@@ -229,4 +229,4 @@ def test_a_row_that_stands_in_shows_nothing_that_was_never_told_of_its_person(tm
             refused += str(error)
             continue
         made.write(tmp_path / f"out-{number}", report=False)
-    assert "which was not told of them" in refused
+    assert "which was never published for the people they represent" in refused

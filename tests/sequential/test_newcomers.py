@@ -103,5 +103,5 @@ def test_when_everybody_would_be_withheld_nothing_is_published(tmp_path, method)
     publish(_declared(method), _office(range(6)), seed=SEED, ledger=book, new_ledger=True).write(
         tmp_path / "r1", report=False
     )
-    with pytest.raises(Infeasible, match="beside people who left"):
+    with pytest.raises(Infeasible, match="with people who left"):
         publish(_declared(method), _office([0]), seed=SEED, ledger=book)

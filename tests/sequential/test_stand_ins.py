@@ -171,5 +171,5 @@ def test_the_audit_refuses_a_value_that_was_never_told(tmp_path, monkeypatch, co
         monkeypatch.setattr(
             module, "cannot_be_counterfeited", lambda tied, policy: np.zeros(tied.bundles.people, dtype=bool)
         )
-    with pytest.raises(AuditRefused, match="show 't', which was not told of them"):
+    with pytest.raises(AuditRefused, match="show 't', which was never published for the people"):
         _shown_later(tmp_path, cohorts)

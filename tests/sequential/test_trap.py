@@ -138,5 +138,5 @@ def test_too_many_withheld_is_refused(tmp_path):
     )
     left = {name: values[1:] for name, values in FOUR.items()}
     tree = release_policy("mondrian", "distinct", "a").document.tree | {"utility": {"suppress_at_most": "10%"}}
-    with pytest.raises(Infeasible, match="would have to be withheld"):
+    with pytest.raises(Infeasible, match="would be suppressed"):
         publish(Policy.parse(tree), left, seed=SEED, ledger=ledger)

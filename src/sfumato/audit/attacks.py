@@ -61,7 +61,7 @@ def runnable_attack(name: str, exhibit: ReleaseView) -> type[ReleaseAttack] | No
 
 
 def run_attack(name: str, exhibit: ReleaseView, progress: Progress = no_progress) -> Iterator[AttackFigure]:
-    """The figures of one attack on the data holder's exhibit; nothing when it cannot be played on this form."""
+    """Run one attack on the private view and return its figures; None if it does not apply to this form."""
     cls = runnable_attack(name, exhibit)
     if cls is None:
         return
@@ -138,9 +138,9 @@ class OtherColumnsKnown(Threat):
         if not exhibit.form.shows_columns or not other:
             return ""
         return (
-            f"{_listed(other)} {'is' if len(other) == 1 else 'are'} published unchanged and no claim takes them for"
-            " known: whoever knows them too is left with fewer candidates, and they may say what a generalized cell"
-            " does not"
+            f"{_listed(other)} {'is' if len(other) == 1 else 'are'} published unchanged and "
+            "no requirement assumes that an adversary knows them: an adversary who does has "
+            "fewer candidates, and they may reveal what a generalized cell hides"
         )
 
 
@@ -154,9 +154,9 @@ class Insiders(Threat):
         if not exhibit.policy.claims:
             return ""
         return (
-            "claims hold for outsiders who know no more than the policy grants: whoever knows records of the table (the"
-            " own one, a colleague's, a neighbour's) can take them away and is left with fewer candidates for everybody"
-            " else"
+            "requirements hold for adversaries who know no more than the policy states: an "
+            "adversary who knows records of the table (their own, a colleague's, a "
+            "neighbour's) can exclude them and has fewer candidates for all others"
         )
 
 
@@ -204,7 +204,7 @@ class KnownAttacks(Section):
 
 
 def _played(name: str, exhibit: ReleaseView) -> Iterator[tuple[object, ...]]:
-    """The figures of one attack, when it can be played on this exhibit."""
+    """Return the figures of one attack, if it applies to this view."""
     cls = runnable_attack(name, exhibit)
     if cls is None:
         return

@@ -1,15 +1,15 @@
 """Certify: judge every claim of the policy and everything else that must be true, on what was published.
 
-Guarantee: nothing here is taken from the method's word. The audit imports neither methods nor kernels, and what both
-stand on is counted a second time by the floor, which must agree.
+Guarantee: nothing here is taken from the method's word. The audit imports neither methods nor kernels. The independent
+recount repeats what both depend on, and must agree.
 
 Invariants
-    I1  Fail closed: whatever goes wrong while a reading, a check or the floor looks at files is a finding that does not
-        hold. Files may be forged, so every kind of error is caught, here and nowhere else.
+    I1  Fail closed: an error in evidence extraction, in a check or in the recount is a finding that does not hold.
+        Files may be forged, so every kind of error is caught, here and nowhere else.
     I2  Every claim costs a look at all rows, so their number is bounded, and the audit stays linear in the size of the
         folder.
-    I3  Where there is a history no claim is judged on this release alone; only the floor, which reads one folder,
-        counts that.
+    I3  With a history no requirement is judged on this release alone; only the recount, which reads one folder, does
+        so.
     I4  Where only different rows with their counts are at hand, whatever was not made for that is *not judged*.
 
 
@@ -17,9 +17,9 @@ Stated
 ------
 What a certificate states beside what the audit found: a statement that cannot be found again is a violation.
 
-Whoever rewrites a folder can rewrite its certificate and every checksum. So nothing in it is taken at its word: every
-finding, the records, the method and the figures are compared with what the published files (and whatever else is at
-hand) give.
+An attacker who rewrites a folder can rewrite its certificate and every checksum. So nothing in it is taken at its word:
+every finding, the records, the method and the figures are compared with what the published files (and whatever else is
+at hand) give.
 
 Guarantee
     `contradictions` is empty only if the certificate has a finding for every claim of the policy, about the same
@@ -178,8 +178,7 @@ _UNCOUNTED = "this check does not support different rows with their counts (part
 
 
 def certify(exhibit: ReleaseView, *, recount: bool = True) -> tuple[Finding, ...]:
-    """All findings: first the claims in the order of the policy, then the checks that apply, then the floor's own
-    count."""
+    """Return all findings: the requirements in the order of the policy, the checks that apply, the recount."""
     if len(exhibit.policy.claims) > MOST_CLAIMS:  # I2
         return (
             Finding("claims", False, reason=f"the policy makes more claims than the {MOST_CLAIMS} that can be judged"),
@@ -246,11 +245,13 @@ def judge_claims(exhibit: ReleaseView) -> list[Finding | None]:
 def _judged(reading: Evidence, exhibit: ReleaseView, claim: PrivacyRequirement) -> Finding:
     try:
         if exhibit.counted and (not reading.on_classes or claim.model.joint):  # I4
-            raise NotAssessed(f"nobody judges {claim.model.name} on counted rows of a {exhibit.form}")
+            raise NotAssessed(f"no audit rule judges {claim.model.name} on counted rows of a {exhibit.form}")
         if claim.model.of_population and not reading.in_population:
-            raise NotAssessed(f"nobody counts the people of a population in a {exhibit.form}")
+            raise NotAssessed(f"no audit rule counts the people of a population in a {exhibit.form}")
         if claim.needs_joint and (claim.model.orders_values or not reading.reads_combinations):
-            raise ReleaseError(f"nobody judges {claim.model.name} of a combination of columns in a {exhibit.form}")
+            raise ReleaseError(
+                f"no audit rule judges {claim.model.name} of a combination of columns in a {exhibit.form}"
+            )
         if not exhibit.form.reads_knowledge and (why := revealing_dependency(exhibit.policy, claim)):
             raise ReleaseError(why)
         return reading.judge(exhibit, claim)
@@ -419,7 +420,9 @@ def _checks(exhibit: ReleaseView, stated: Sequence[Finding], found: Mapping[str,
     known, older = catalogue("checks", Check), certificate_of(exhibit).earlier
     for name, often in Counter(finding.model for finding in stated).items():
         if name != FLOOR and (name not in known or not isinstance(exhibit.form, known[name].forms)):
-            yield f"{often} finding(s) of the certificate are about something that nobody checks on a {exhibit.form}"
+            yield (
+                f"{often} finding(s) of the certificate are about something that no check examines on a {exhibit.form}"
+            )
         elif often > 1:
             yield f"the certificate has {often} findings about {name}"
     for theirs in stated:

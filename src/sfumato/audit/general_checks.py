@@ -25,8 +25,7 @@ Roles: the published columns are those the policy publishes; no identifier and n
 
 Seed
 ----
-Seed: whoever can try out the seed can repeat every draw, and what rests on draws that nobody can repeat is then no
-promise.
+Seed: an adversary who guesses the seed can repeat every draw, so guarantees that need secret draws fail.
 
 A manifest carries a mark when the release was made from a seed of fewer than 128 bits. Flipped ties, candidates that
 were drawn, new values and the orders that keep sub-tables apart are undone by repeating the run. Groups of people who
@@ -133,7 +132,7 @@ def _policy(exhibit: ReleaseView) -> Iterator[str]:
         )
     for claim in policy.claims:
         if policy.data.name not in claim.model.kinds:
-            yield f"{claim.model.name} says nothing about {policy.data.name} data"
+            yield f"{claim.model.name} does not apply to {policy.data.name} data"
     bare = not policy.claims and not policy.keep
     if bare and exhibit.form.promises and exhibit.form.shows_columns and not exhibit.form.replaces:
         yield "the policy promises nothing"
@@ -225,7 +224,7 @@ class RolesKept(Check):
 
 
 class SecretSeed(Check):
-    """What the promises rest on was drawn by chance that nobody can repeat."""
+    """The random draws that the guarantees need cannot be repeated."""
 
     name: ClassVar[str] = "seed"
     words: ClassVar[Wording] = Wording(
@@ -246,8 +245,8 @@ class SecretSeed(Check):
 
     def examine(self, exhibit: ReleaseView) -> Finding:
         reason = (
-            f"{exhibit.form.mark}; whoever tries out the seed undoes what was drawn, and no promise that rests on it"
-            " holds"
+            f"{exhibit.form.mark}; an adversary who guesses the seed can repeat the draws, "
+            "and no guarantee that needs them holds"
         )
         return Finding(self.name, False, {"bits": 128}, {}, reason=reason)
 

@@ -1,9 +1,8 @@
 """`join`: the outsider who collects every release so far, joins them, and looks everybody up.
 
 Plays three adversaries of growing strength: the match join trusts every consistent combination of rows, the kernel join
-drops what no pairwise matching allows, the full join keeps only what some way to pair up all rows allows. People whom a
-join leaves with fewer values than the claim promised are counted, with how far they fall below; rows where a person may
-stand in several.
+drops what no pairwise matching allows, the full join keeps only what some way to pair up all rows allows. It counts the
+people with fewer values than the requirement demands, and by how much; it counts rows if a person may have several.
 
 Of releases that were made where their rows lie people are joined who went the same way through all of them, with their
 number: the figures are those of the same people one by one. Memory grows with the people once, while they are counted.
@@ -18,20 +17,21 @@ Cost: exact decisions for three and more releases are bounded by a time budget; 
 
 Joined people
 -------------
-People whose rows a pseudonym ties, as whoever joins all releases sees them.
+People whose rows share a pseudonym, as an adversary sees them who joins all releases.
 
-The adversary knows all rows of everybody and who is in which release, and is told which pseudonyms of different
-releases are the same person. People whose published rows are the same in all releases, row by row, are what is left of
-each of them.
+The adversary knows all rows of all people and who is in which release, and can match the pseudonyms of different
+releases. People whose published rows are the same in all releases, row by row, are what is left of each of them.
 
 
 Joined blocks
 -------------
-Joining several releases of baskets: whoever knows everybody's items knows the block of everybody in each of them.
+Join several releases of baskets: an adversary who knows the items of all people knows each person's block in each
+release.
 
 In every release a person's label is one of those that the block shows, each as likely as it is frequent there; a block
-with hidden labels says nothing here. The adversary multiplies what all releases say. What is guessed so is compared
-with what the first release of each person says alone: people who kept their companions give away no more than that."""
+with suppressed labels adds no information. The adversary multiplies what all releases say. What is guessed so is
+compared with what the first release of each person says alone: people who kept their companions give away no more than
+that."""
 
 from __future__ import annotations
 

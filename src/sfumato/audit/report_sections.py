@@ -8,7 +8,7 @@ What was suppressed, what is assumed, and what the certificate does not say.
 
 Utility
 -------
-What was given up, column by column, and what the release is still good for.
+The information loss of each column, and how useful the release is.
 
 The data holder sees every figure, others those of the certificate.
 """
@@ -115,7 +115,10 @@ class Limits(Section):
         unsaid = [
             "It does not protect somebody about whom an outsider knows more than the columns named above.",
             "It judges this release together with earlier ones only when a ledger was kept.",
-            "It says nothing about groups of people: a truth about everybody in a class is a truth about each of them.",
+            (
+                "It does not protect facts about groups: a fact about all members of a class is "
+                "a fact about each of them."
+            ),
         ]
         return Markup("").join([
             paragraph(words),
@@ -144,8 +147,8 @@ class UtilitySection(Section):
         columns = told.pop("loss_by_column", {})
         rows = [(name, float(share), _percent(float(share))) for name, share in columns.items()]
         words = (
-            "Share of its domain that a cell of each column gives up on average: 0 % is the exact value, 100 % says"
-            " nothing."
+            "Share of its domain that a cell of each column covers on average: 0 % is the "
+            "exact value, 100 % is full suppression."
         )
         chart = [paragraph(words), bars(rows, title="Loss per column")] if rows else []
         meaning = _meanings(exhibit)

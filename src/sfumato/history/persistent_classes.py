@@ -5,8 +5,8 @@ Guarantee
     Let B be the bundle of a claim: the tables that publish what it hides, and those reached from them through columns
     that nobody is known by (sensitive and other ones). When two people have equal cells in every table of B, in the
     columns that the claim's outsider knows and in those that tables outside B publish too, then the world in which they
-    trade all their rows of B agrees with everything published. So whoever joins all releases cannot tell the members of
-    a joint class apart: every permutation of their bundles is possible, and a model that holds in every joint class
+    trade all their rows of B agrees with everything published. So an adversary who joins all releases cannot tell the
+    members of a joint class apart: every permutation of their rows is possible. A model that holds in every joint class
     holds over all releases, however many there are.
 
     Proof. Take i and j of one class and a table q outside B with a column m that a table r of B has too. Then m is a
@@ -20,8 +20,8 @@ Presence
     which releases somebody is. See `united` for outsiders who do not.
 
 Knowledge
-    Whoever trades places keeps what the outsider knows and what tables outside B tell (`columns_kept_together`), and
-    takes all else from the other. A dependency that outsiders know (``knows:``) holds in the new world when all its
+    In an exchange a person keeps what the adversary knows and what tables outside B publish (`columns_kept_together`),
+    and takes all else from the other. A dependency that outsiders know (``knows:``) holds in the new world when all its
     columns are kept, because they are as they were, and when all are taken, because they are as they were for the
     other. One that ties both kinds is not judged.
 
@@ -42,11 +42,11 @@ Guarantee
     Two joint classes are united when each of them, wherever it is absent from a table and the other is not, has only
     people whose values the other's cells cover, and they look alike wherever both are present. Then any two of their
     people may trade all their rows of the bundle, being absent included, and nobody who does not know who is in which
-    release can tell. All classes of a union must agree in pairs, so every permutation of its people is possible. Of a
-    release with tables outside of the bundle as well, both are in it or neither: being absent would be traded in some
-    tables of the release and not in others, and whoever is in one of them is in all. Of somebody of whom a column was
-    never told only a cell that says nothing (``*``) is known to cover them. Each table is judged by the people of the
-    union who stand in it: an outsider may still know that somebody is in one release.
+    release can tell. All classes of a union must agree in pairs, so every permutation of its people is possible. If a
+    release also has tables outside B, both people are in it or neither is. Otherwise absence would be exchanged in some
+    tables of the release and not in others, although a person is in all of them or in none. An unknown value is only
+    covered by the root (``*``). Each table is judged by the members of the union that are in it: an adversary may still
+    know that a person is in one release.
 
 Paper: the unifying view of [sequential §6]; the outsider who knows more is the default.
 
@@ -62,12 +62,11 @@ for each.
 
 Courses
 -------
-Courses: people of whom all releases so far say the same, and who are alike now, as one with a count.
+Trajectories: people with equal published rows and equal values in all releases, stored as one with a count.
 
-Nothing that is judged over several releases looks at who somebody is: people who stood alike in every release, of whom
-the same was remembered and who are alike in the table now can be exchanged for each other. So where rows lie elsewhere,
-what comes to the driver are courses with counts, and everything that knows histories of people knows histories of
-courses (`release.past.Memory`).
+No judgement over several releases depends on identity: people with equal published rows, equal remembered values and
+equal current values can be exchanged. So where rows lie elsewhere, what comes to the driver are courses with counts,
+and everything that knows histories of people knows histories of courses (`release.past.Memory`).
 
 Notation
     line      one row of what a ledger keeps of a release made where its rows lie: what was published, what the original
@@ -90,10 +89,10 @@ Junction trees: possible values of people, proved by counting, when tables clust
 
 Guarantee
     Cluster the tables until their column sets, the hidden column included, are acyclic. Let somebody's label in a
-    column be all cells that were ever published of it for that person. Then for everybody who stands in all tables,
-    with one value in all of them, a value is possible that in every cluster with the hidden column some person has
-    whose labels are the same in all columns of the cluster. Each value has a witness of its own, so values that
-    different proofs show may be united.
+    column be all cells that were ever published of it for that person. Take a person who is in all tables with one
+    value. A value is possible for them if, in every cluster with the sensitive column, some person with equal labels in
+    all columns of the cluster has it. Each value has a witness of its own, so values that different proofs show may be
+    united.
 
     Proof. By induction over the join tree. Rows of a leaf cluster and cliques built so far carry a key: labels of
     shared columns, and the hidden value where it is shared. Both sides have as many rows of a key as there are people
@@ -142,14 +141,13 @@ class PersistentClasses:
     sheets: tuple[CellTable, ...]
     """The bundle."""
     of: IntArray
-    """The class of everybody, −1 for who stands in no table of the bundle."""
+    """The class of every person, −1 for people in no linked table."""
     signs: IntArray
     """``signs[c, t]``: what class c looks like in sheet t of the bundle; −1 where it is absent from all its tables."""
     names: tuple[tuple[str, ...], ...] = ()
     """Per sheet the columns in which the people of a class look alike."""
     mixed: bool = False
-    """Whether people of one class may be in different tables, so that each table must be judged by those who stand in
-    it."""
+    """Whether members of one class may be in different tables, so that each table is judged by the members in it."""
     weights: IntArray | None = None
     """For how many people each of them stands; one without."""
     divided: frozenset[int] = frozenset()
@@ -160,9 +158,9 @@ class PersistentClasses:
 
         A value may change from release to release; it is judged in each of them. Where all people of a class are in the
         same tables and no value changed, what one table tells of a class all of them do, and they are judged at once;
-        `each` is for models that compare classes with their whole table. Where they are not, a table without the hidden
-        column is judged by the people in it as well, with the values that other tables publish of them: whoever knows
-        that somebody is in it excludes everybody else."""
+        `each` is for models that compare classes with their whole table. Otherwise a table without the sensitive column
+        is judged by the people in it as well, with the values that other tables publish for them: an adversary who
+        knows that a person is in it excludes all others."""
         return (linkage for linkage, _ in self.linkages_with_classes(hide, each=each))
 
     def linkages_with_classes(self, hide: Collection[str], *, each: bool = False) -> Iterator[tuple[Linkage, IntArray]]:
@@ -285,8 +283,8 @@ _FAR = np.iinfo(np.int64).max
 def merge_classes(bundles: PublishedCells, joint: PersistentClasses) -> PersistentClasses:
     """The joint classes with those united that only their presence tells apart.
 
-    Where memories number lineages, people of one number are tried with each other and with nobody else; a number that
-    unites people who cannot trade places is not believed."""
+    Where the ledger stores class numbers, people with one number are tried with each other only. A number that unites
+    people who cannot be exchanged is ignored."""
     if not len(joint.signs):
         return joint
     named = np.where(joint.of >= 0, bundles.lineage, -1)
@@ -359,7 +357,7 @@ class _ClassLooks:
                 yield _TableLooks(look, cells, release in joint.divided)
 
     def _intervals(self, sheet: CellTable, name: str, release: int) -> tuple[IntArray, IntArray]:
-        """The leaves behind every label of a column; one that says nothing also covers what nobody remembers."""
+        """Return the leaves behind every label of a column; the root also covers unknown values."""
         low, high = self.values.intervals(sheet, name, release)
         mute = np.array([label == ROOT for label in sheet.labels[name]], dtype=np.bool_)
         mute &= (low == 0) & (high == self.values.domain(name).size)
@@ -375,7 +373,7 @@ class _Unions:
         self.count = 0
         self.look = np.full_like(looks.looks, -1)
         self.cell = np.zeros_like(looks.looks)
-        """Per union and table a class that stands in it there."""
+        """Return per union and table a class that is in it."""
         self.lo, self.hi = np.zeros_like(looks.lo), np.zeros_like(looks.hi)
 
     def unions(self) -> IntArray:
@@ -481,7 +479,7 @@ class Trajectories:
         return tuple(f"#{place}" for place in range(len(self.counts)))
 
     def history(self, releases: Sequence[PastRelease]) -> History:
-        """The releases as these courses stand in them."""
+        """Return the releases with one row per trajectory."""
         pairs = zip(releases, self.lines, strict=True)
         return History(tuple(replace(past, memory=self._memory(past, line)) for past, line in pairs))
 
@@ -501,7 +499,7 @@ class Trajectories:
 
 
 def count_trajectories(engine: FileEngine, chronicle: Sequence[tuple[PastRelease, People]]) -> History:
-    """All releases as the courses of their people stand in them, counted by an engine from who is on which line."""
+    """Return all releases with one row per trajectory, counted by an engine from pairs of person and line."""
     lines, counts = engine.courses([people for _, people in chronicle])
     return Trajectories.of(lines, counts).history([past for past, _ in chronicle])
 
@@ -510,10 +508,7 @@ def condense_history(past: PastRelease) -> tuple[PastRelease, pa.Table]:
     """A release whose people were remembered one by one, as lines with counts; and who is on which line."""
     memory, shown = past.memory, past.exhibit.data
     if memory.counterfeit.any() or (memory.rows < 0).any() or set(past.exhibit.parts) != {"data"} or memory.places:
-        what = (
-            f"release {past.number} has more than one row for each of its people, or rows that stand in for people who"
-            " left"
-        )
+        what = f"release {past.number} has several rows per person, or counterfeit rows for people who left"
         raise LedgerError(f"{what}, which are compared record by record", hint="publish with --engine local")
     cells = [shown.text(name).codes[memory.rows] for name in shown.names]
     values = [memory.values.text(name).codes for name in memory.values.names]

@@ -13,22 +13,22 @@ Notation
 Guarantee
     k       k·M ≤ n for everybody. Bundles of a joint class are written alike, so a world stays one when they trade
             places, and they are equally likely to be a person's; in every world at most M of the n are. So each is with
-            probability at most M/n ≤ 1/k, for whoever knows the rows of that person, or of everybody.
+            probability at most M/n ≤ 1/k, for an adversary who knows the rows of that person, or of all people.
     values  f + M ≤ n for every value: at least M bundles lack the value, so in some world all of the person's in this
             class do.
     share   besides, at most that share of the people of a class has a value, in whichever of their records.
 
-    Whoever is *not* told which rows belong together has an average over all ways to tie them. In each of them that an
-    audit would have let pass the bound holds, because n, f and M follow from how rows are tied, and not from whose they
-    are; so it holds for whoever believes the certificate. Who gives weight to ways that would have been refused may be
+    An adversary who does *not* know which rows belong together averages over all ways to link them. For each way that
+    would pass the audit the bound holds, because n, f and M depend on how rows are linked and not on whose they are. So
+    it holds for an adversary who trusts the certificate. Who gives weight to ways that would have been refused may be
     surer, and errs.
 
     Bundles are of releases that a column ties together which nobody is known by. One that shares none with the others,
-    or shows quasi-identifiers alone, is judged by itself (`kinds.person_evidence`): whoever is told which of its rows
-    is about the same record as a row elsewhere is not bounded there, and nothing published tells it.
+    or has only quasi-identifiers, is judged alone (`kinds.person_evidence`): an adversary who could match its rows with
+    rows of other tables is not bounded there, and nothing published reveals the match.
 
-Fail closed: a release that does not say whose its rows were, rows that stand in for records, and values that change,
-hidden or known, are not judged.
+Fail closed: a release without stored persons, counterfeit rows, and changed values, sensitive or known, are not
+assessed.
 
 Cost: pairs of a point and a class that it could be in.
 
@@ -50,10 +50,10 @@ Notation
     ever    the values of a hidden column that somebody has in whichever bundle
 
 Guarantee
-    k       n ≥ k. Let a and b be chains of one class. Whoever has records that fit a has records that fit b, since
-            fitting is a matter of looks; so a world stays one when the people who have a and b trade their chains.
-            Every chain of the class is then equally likely a given person's, and each with at most 1/n ≤ 1/k, for
-            whoever knows the rows of that person or of everybody.
+    k       n ≥ k. Let a and b be chains of one class. A person whose records fit a also fits b, since fitting depends
+            on published cells only. So a possible world stays possible if the people behind a and b exchange their
+            chains. Every chain of the class is then equally likely a given person's, and each with at most 1/n ≤ 1/k,
+            for an adversary who knows the rows of that person or of all people.
     events  Bundles of one slot trade places in the same way, within a chain and between chains. So a record of somebody
             has a value with the share that the value has in a slot, and with no more than the largest such share.
     ever    Somebody has a value with the share of the people of a class who ever have it: it is certain only when all
@@ -64,8 +64,8 @@ Guarantee
     later release, row by row. Changed cells, rows that come later and rows that leave are looks like others, and free.
 
     A record that was left out of a release is absent from it like one that was not in its data: looks are all that a
-    trade needs. Whoever is *not* told which pseudonyms belong together has an average over all ways to tie them; in
-    each that an audit would have let pass the bound holds, so it holds for whoever believes the certificate.
+    trade needs. An adversary who does *not* know which pseudonyms belong together averages over all ways to link them.
+    The bound holds for each way that would pass the audit, so it holds for an adversary who trusts the certificate.
 
     Bundles are of releases that a column ties together which nobody is known by. Releases without one in common, and
     those that show quasi-identifiers alone, are judged each by itself, for who is not told which pseudonyms belong
@@ -122,9 +122,7 @@ class PersonsOfHistory:
         told = all(WHOSE in memory.values.names for memory in memories)
         if whose is None or not told or (whose < 0).any() or any(memory.counterfeit.any() for memory in memories):
             raise LedgerError("not every release says whose its rows are", hint="begin a ledger of its own")
-        if changed := sorted(
-            bundles.values.changed & bundles.known
-        ):  # records are told to fit by what they are known by
+        if changed := sorted(bundles.values.changed & bundles.known):  # records fit by their known columns
             raise LedgerError(
                 f"values of '{changed[0]}' changed between releases, and rows of people are known by values that stay"
             )
@@ -184,7 +182,7 @@ class PersonsOfHistory:
         return lo, hi
 
     def _shown(self, joint: PersistentClasses) -> dict[int, BoolArray]:
-        """Per release of the bundle who stands in it."""
+        """Return per linked release the people in it."""
         tables: Iterator[CellTable] = (table for sheet in joint.sheets for table in sheet.tables())
         return {table.releases[0]: table.here for table in tables}
 
@@ -245,7 +243,7 @@ def links_rows(history: History) -> bool:
 
 
 class LinkedPersons:
-    """Everybody of a history: the person of every record, and what was told of records."""
+    """All people of a history: the person of every record, and the published values of records."""
 
     def __init__(self, bundles: PublishedCells) -> None:
         whose = bundles.values.newest.get(WHOSE)
@@ -254,7 +252,7 @@ class LinkedPersons:
         self.bundles, self.whose = bundles, whose
 
     def classes(self, joint: PersistentClasses) -> IntArray:
-        """The class of everybody, −1 for who stands in no table of the bundle."""
+        """Return the class of every person, −1 for people in no linked table."""
         told = joint.of >= 0
         people, person = np.unique(self.whose[told], return_inverse=True)
         of = np.full(int(self.whose.max(initial=-1)) + 1, -1, dtype=np.int64)
@@ -262,7 +260,8 @@ class LinkedPersons:
         return of
 
     def values(self, joint: PersistentClasses, name: str) -> tuple[IntArray, tuple[str, ...]]:
-        """The value of every record in a hidden column, −1 where none was told, and the labels of values."""
+        """Return the value of every record in a sensitive column, −1 where none was published, and the labels of
+        values."""
         tables = [table for sheet in joint.sheets for table in sheet.tables()]
         told = HiddenValues.told(tables, name, self.bundles.people)
         if told.changed.any():

@@ -6,11 +6,10 @@ columns. Here they all become sheets, in which every person has one published ce
 the same columns are one sheet (`people_sheet`), so what is compared does not grow with the number of releases.
 
 Notation
-    person   whoever was remembered by any release, by key, in the order in which they came
-    sheet    published tables of the same columns; a column that means nothing outside its release gets a name of its
-             own
-    known    columns that an outsider may know of people: quasi-identifiers, and what some claim gives to its outsider
-    kept     what a ledger keeps of all this (`to_arrow`), so that the next release need not read every release again
+    person   a person of any release, by key, in order of first appearance
+    sheet    published tables of the same columns; a column that has a meaning only in its release gets its own name
+    known    columns that an adversary may know: quasi-identifiers, and `given` columns of requirements
+    kept     what a ledger stores (`to_arrow`), so that the next release need not read every release again
 
 Invariants
     I1  Bundles that go on from what was kept are those that are made from the releases themselves. What was kept is
@@ -22,14 +21,14 @@ People sheet
 ------------
 Tables with the same columns, folded into one: everybody has one code per column for all that was ever published there.
 
-A quarterly table has the same columns every quarter. Whoever joins all of them compares whole sequences of cells; so
-each column keeps, for every person, the number of the sequence, and once for each sequence what it says. However many
-releases there are, there is one sheet of such tables, and people who look alike in it look alike in all of them.
+A quarterly table has the same columns every quarter. An adversary who joins all of them compares whole sequences of
+cells. So each column stores the number of the sequence for every person, and the content of each sequence once. However
+many releases there are, there is one sheet of such tables, and people who look alike in it look alike in all of them.
 
 Invariants
     I1  Two people have the same code in a column of a sheet exactly when the same labels were published for both, in
         all its releases, and both were absent from the same ones.
-    I2  Somebody who stands in none of its tables has the code −1 in every column.
+    I2  A person in none of its tables has the code −1 in every column.
 
 
 Remembered
@@ -43,7 +42,7 @@ What people's values are, in one numbering of leaves over all releases, and whic
 
 Invariants
     I1  A label means the same leaves in every release; a hierarchy that changed between releases is refused.
-    I2  A value that nobody remembers is −1, and only a cell that says nothing covers it.
+    I2  An unknown value is −1, and only the root covers it.
 """
 
 from __future__ import annotations
@@ -113,7 +112,7 @@ class PublishedCells:
             self._fold(cell_table_of_release(r, cells, at[sheet.here], self.people))
 
     def _weigh(self, past: PastRelease, at: IntArray) -> None:
-        """Whoever stands for several people stands for as many in every release (I2)."""
+        """Set the weights of trajectories; a trajectory has the same count in every release (I2)."""
         counts = past.memory.counts
         if (counts is None) != (self.weights is None) and self.sheets:
             raise LedgerError(f"release {past.number} remembers people in another way than those before it")
@@ -171,14 +170,14 @@ class PublishedCells:
         return sorted((table for sheet in self.sheets for table in sheet.tables()), key=lambda table: table.releases)
 
     def shown(self, release: int) -> tuple[list[str], int]:
-        """The columns of people that a release shows, and how many people stand in it."""
+        """Return the published columns of a release, and the number of people in it."""
         mine = [table for sheet in self.sheets if (table := sheet.only(range(release, release + 1))) is not None]
         names = {name for table in mine for name in table.columns}
         published = self.history.releases[release].cover.policy.published
         return [name for name in published if name in names], max((self.many(table.here) for table in mine), default=0)
 
     def with_sheet(self, coming: CellTable) -> PublishedCells:
-        """The same people with one more table, which nobody stands in yet."""
+        """Return the same people with one more table, still empty."""
         more = copy(self)
         more.sheets = [*self.sheets, coming]
         return more
@@ -278,7 +277,7 @@ class CellTable:
     labels: Mapping[str, tuple[str, ...]]
     """Per column the different labels."""
     here: BoolArray
-    """Who stands in any of its tables."""
+    """The people in any of its tables."""
     told: Mapping[str, IntArray] = field(default_factory=dict)
     """Per column, code × release: the label that stands there, −1 where the person is absent. Of one table codes are
     labels."""
@@ -300,13 +299,13 @@ class CellTable:
         return np.unique(said[used, self.releases.index(release)])
 
     def stood(self, people: IntArray, before: int) -> BoolArray:
-        """Who of some people stands in a table of a release before another one."""
+        """Return which of the people are in a table of a release before another one."""
         name = next(iter(self.cells))
         earlier = [place for place, release in enumerate(self.releases) if release < before]
         return np.asarray((_rows(self.said(name)[:, earlier], self.cells[name][people]) >= 0).any(axis=1))
 
     def among(self, people: int) -> CellTable:
-        """The same sheet where there are more people, who stand in none of its tables."""
+        """Return the same table for a larger set of people; the added ones are in none of its tables."""
         more = people - len(self.here)
         if not more:
             return self
@@ -367,8 +366,7 @@ class CellTable:
         return np.where(self.here, pattern[self.cells[name]], -1)
 
     def tellings(self, names: Collection[str], *, each: bool) -> Iterator[tuple[BoolArray, dict[str, IntArray]]]:
-        """Who stands in a table, and everybody's label there, table by table; at once where no label changed, unless
-        `each`."""
+        """Yield, table by table, who is in it and the labels; all at once if no label changed, unless `each`."""
         lasting = {name: self.lasting(name) for name in names}
         if each or any(found is None for found in lasting.values()):
             yield from ((table.here, {name: table.cells[name] for name in names}) for table in self.tables())

@@ -1,10 +1,9 @@
-"""People, rows and columns that must be known again: what goes by another name would be judged as if it had never been
-published.
+"""Recognize people, rows and columns of earlier releases: a renamed one would be judged as never published.
 
-A ledger knows people by their keys and hidden columns by their names. Keys that are written otherwise make everybody a
-newcomer, and a hidden column under a new name has no past; both look like a fresh start, and whoever joins the releases
-is not deceived. Where people may have several rows, people are known by their names and rows by their keys: with other
-keys every row would be a new one of somebody who is known.
+A ledger knows people by their keys and hidden columns by their names. Keys that are written differently make every
+record a new one, and a renamed sensitive column has no past. Both look like a first release, although an adversary can
+still join the releases. Where people may have several rows, people are known by their names and rows by their keys:
+with other keys every row would be a new one of somebody who is known.
 
 Invariants
     I1  A table nobody of which was in an earlier release is refused: its keys are other ones, or it is about other
@@ -14,9 +13,9 @@ Invariants
     I3  Rows under new keys that say of people what as many rows of theirs said that are gone are refused: they are the
         same rows, or others in which a hidden value stays with a person, and then the policy has to say so.
 
-Departures: so few people that both could be alike by chance are let pass, and so is a column whose values are written
-otherwise. That two rows say what most rows say is no sign that they are one: only people who have something else count
-(I3).
+Departures: very few people, who may agree accidentally, are accepted, and so is a column whose values are written
+differently. That two rows say what most rows say is no sign that they are one: only people who have something else
+count (I3).
 
 
 Changes
@@ -24,9 +23,9 @@ Changes
 Values that change between releases: what the policy expects, and what the data says.
 
 A person's rows move as one bundle when people of a joint class trade places, and a cell need only cover what was true
-at its time. So changed values take nothing from what joint classes promise, and no rule about time (a year later
-everybody is a year older) helps an outsider: whoever trades places trades the years with it. A sensitive value that
-changes is judged in every release that tells it.
+at its time. So changed values do not weaken joint classes, and no rule about time (a year later all people are a year
+older) helps an adversary: an exchange of two people exchanges their ages, too. A sensitive value that changes is judged
+in every release that tells it.
 
 What the policy says is a guard against mistakes: a value under a known key that is not what was remembered is refused,
 unless its column is named under ``series: {changes: …}``, as ``free`` (addresses, jobs, corrections) or with a known
@@ -74,8 +73,8 @@ for one."""
 def require_overlap_with_history(
     policy: Policy, history: History, keys: Sequence[str], table: Table | None = None
 ) -> None:
-    """Refuse a table in which nobody is of whom something was published (I1); rows of people may all be new, their
-    people not."""
+    """Raise an error if no record of the table appeared in an earlier release (I1); rows may be new, their people
+    not."""
     people = policy.person is not None and table is not None
     mine = persons_of_records(policy, table) if people and table is not None else pa.array(list(keys), pa.string())
     for past in reversed(history.releases):

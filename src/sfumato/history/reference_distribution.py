@@ -4,10 +4,10 @@ several releases.
 Guarantee
     A series compares with one reference: the distribution of the sensitive values in the first release that makes such
     a claim, or the one that its policy states. It never moves. So a class that satisfies the claim satisfies it in
-    every later release, whoever comes or leaves; and the union of two classes that satisfy it does so as well.
+    every later release, whatever records join or leave; and the union of two classes that satisfy it does so as well.
 
-The adversary of this claim takes the reference for what is known of everybody, in every release. Whoever takes the
-newest release for it instead is bounded less strictly: for t-closeness the two distances add up, t and that of the two
+The adversary of this claim takes the reference for what is known of everybody, in every release. An adversary who takes
+the newest release as reference has a weaker bound: for t-closeness the two distances add up, t and that of the two
 distributions.
 
 Invariants

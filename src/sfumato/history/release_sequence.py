@@ -34,9 +34,9 @@ and by the numbers of their buckets, which mean nothing elsewhere.
 Paper: [sequential §2.1, §6]
 
 Invariants
-    I1  Who is judged are the people of the newest release. Somebody absent from a table gets a stand-in there that says
-        nothing, except the sensitive value where the table publishes it: an outsider sees in the next release which
-        values came new.
+    I1  Who is judged are the people of the newest release. A person absent from a table gets a row of roots there,
+        except for the sensitive value if the table publishes it: an adversary sees in the next release which values are
+        new.
     I2  With cohorts a further column says when people joined: a row of release r belongs to somebody who joined by
         then.
     I3  Where one stands for several people (`courses`) it counts as many in every table. They are in the same boxes
@@ -226,8 +226,8 @@ def require_joinable(boxes: Sequence[Box]) -> None:
     )
     if apart := int((np.asarray(lo) >= np.asarray(hi)).any(axis=-1).sum()):
         raise DataError(
-            f"{apart} row(s) that stand in for people who left take the places of others, which no full match join can"
-            " read",
+            f"{apart} counterfeit row(s) for people who left replace other rows, which the "
+            "full match join cannot process",
             hint="judge by joint classes: 'series: {by: class}'",
         )
 

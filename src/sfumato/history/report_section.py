@@ -30,17 +30,19 @@ from sfumato.release.view import ReleaseView
 _LARGE = 500_000
 """People times releases up to which every step is counted again."""
 _CLASSES = (
-    "A joint class is people whose published cells are equal wherever the hidden columns stand, in all releases so far."
-    " Whoever joins all releases cannot tell its members apart. People so far are all who were ever published."
+    "A joint class is a set of people whose published cells are equal in all linked "
+    "tables of all releases so far. An adversary who joins all releases cannot tell "
+    "its members apart. People so far are all who were ever published."
 )
 _ROWS = (
     "Here rows are counted, and a person may have several: read rows for people. What is promised to people is judged"
     " for them, in joint classes as well, and stands among the promises (people)."
 )
 _CHAINS = (
-    "A joint class is people whose published rows, taken together, are the same in all releases so far, row by row"
-    " wherever a row is known again. Whoever joins all releases cannot tell its members apart. People so far are all"
-    " who were ever published."
+    "A joint class is a set of people whose published rows, taken together, are "
+    "equal in all releases so far, row by row where a row has a key. An adversary "
+    "who joins all releases cannot tell its members apart. People so far are all who "
+    "were ever published."
 )
 _WORDS = (
     "The match join trusts every consistent combination of rows and the kernel join every pairwise matching: both"

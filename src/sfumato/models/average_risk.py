@@ -1,10 +1,11 @@
-"""Average risk: whoever tries to find people again succeeds with at most this probability on average.
+"""Average risk: an adversary who tries to re-identify records succeeds with at most this probability on average.
 
 Guarantee: the mean over all people of 1 / candidates is at most `risk` (the marketer's success rate); with `k` nobody has fewer
 candidates than that, whatever the mean is (*strict* average risk). With an `attacker` candidates are people of the population:
 
-    marketer     the mean over all rows of 1 / people who fit: the share of rows that is linked rightly in one sweep
-    journalist   the larger of that and of classes / people who fit a class: whoever draws a person instead of a row
+    marketer     the mean over all rows of 1 / candidates: the share of rows that an adversary links correctly
+    journalist   the larger of that and of classes / candidates of a class: the adversary picks a person instead of a
+    row
 
 Paper: El Emam and Dankar (2008) for the three attackers; thresholds as in ARX's average and strict-average risk.
 Departures: a mean is no property of single groups. Methods that look at one group at a time keep ⌈1/risk⌉ candidates for everybody,

@@ -12,8 +12,8 @@ Kinds of model
 
 What a model declares
     `levels`     the parameters that measure protection, and whether more or less of them is safer
-    `demand`     what no group of candidates can do without, and whether that is all the model asks
-    `sentence`   how somebody would say it, to be filled in: "whoever knows … must be left with at least {k} candidates"
+    `demand`     what every class must have, and whether that is all the model requires
+    `sentence`   the requirement as a sentence with placeholders: "… must have at least {k} candidates"
     `short`      how it is written in ``age -> illness : 2-diversity``
     `examples`   parameters, with something that holds and something that fails
 
@@ -165,7 +165,7 @@ class Model(BaseModel, Worded):
         return False
 
     def demand(self) -> Demand:
-        """What every group of candidates needs (I1); says nothing unless a model knows better."""
+        """Return what every class must have (I1); nothing by default."""
         return Demand()
 
     def by_group(self) -> Model:

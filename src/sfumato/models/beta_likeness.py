@@ -1,7 +1,7 @@
 """β-likeness: no sensitive value is much more frequent among anybody's candidates than in the whole release.
 
-Guarantee: whoever links a person believes in a value at most (1 + β) times as much as whoever reads the release as a
-whole.
+Guarantee: the posterior probability of a value, after linking a person, is at most (1 + β) times its frequency in the
+whole release.
 
 Notation
     p, q      the share of a value in the whole release, and among somebody's candidates

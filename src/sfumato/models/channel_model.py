@@ -42,7 +42,7 @@ class PublishedChannel(NamedTuple):
 
 
 class ChannelModel(Model):
-    """What must be true of the noise, whoever the people are."""
+    """A model of the noise itself; it does not depend on the people in the graph."""
 
     judges: ClassVar[type] = PublishedChannel
     needs_sensitive: ClassVar[bool] = False

@@ -1,13 +1,12 @@
-"""degree-attack: whoever knows a person's number of ties tells the person from somebody with nearly as many no better
-than this.
+"""degree-attack: bounds how well an adversary who knows a person's degree tells the person from another of nearly the
+same degree.
 
 Guarantee
     Somebody has at most `apart` ties more or fewer than the person. An outsider who knows both numbers, looks at the
     published numbers of ties of the two nodes and at the tie between them, and says which node is whose, is right with
     at most `success_at_most` (one half is a coin). Who must find the person among more people is right no more often.
-    It says nothing about a person whom nobody comes near: a hub that stands `apart` + 1 ties above everybody else is
-    not covered. Only numbers of ties are looked at; who is tied to whom is the matter of `neighbourhood` and
-    `structural-attack`.
+    It does not cover a node without a neighbour in degree, such as a hub with `apart` + 1 edges more than any other
+    node. It is about degrees only; `neighbourhood` and `structural-attack` are about the edges.
 
 Argument
     Beside the tie between the two, each node has n = N − 2 pairs. With δ more ties, a symmetric flip μ and B(m) ~

@@ -55,7 +55,7 @@ class DeltaDisclosure(ComparingModel):  # I1
             "For an adversary who knows {given}, every value of {hide} stays within a factor of "
             "{exp found.delta} of its overall share."
         ),
-        limit="It says nothing about class size.",
+        limit="It does not bound the class size.",
     )
     sentence: ClassVar[str] = (
         "may not see the share of any value of {hide} change by a factor beyond e to the {delta} "

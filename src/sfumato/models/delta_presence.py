@@ -1,16 +1,16 @@
 """δ-presence: nobody of the population can be told to be in the table, or not to be, with more than a given certainty.
 
-Guarantee: for everybody of the population the probability of standing behind a published row is at least `at_least` and
-at most `at_most`, for whoever knows the quasi-identifiers of everybody in the population.
+Guarantee: for every person of the population the probability of being in the table is at least `at_least` and at most
+`at_most`, for an adversary who knows the quasi-identifiers of the whole population.
 
 Definition: of the F people of the population who fit a class, f stand behind its rows: f / F for each of them; 0 for
 those who fit no class. Who is left out of the release counts as not in it.
 
 Paper: Nergiz, Atzori, Clifton (2007).
 Departures
-    The paper's tables generalize a column everywhere alike, so that everybody fits one class. Where somebody fits
-    several, the people who fit the same classes have at most all rows of these, and at least the rows of those that
-    nobody else fits: bounds, which is what is judged then.
+    The paper's tables generalize a column everywhere alike, so that everybody fits one class. A person who fits several
+    classes has bounds. Persons who fit the same classes have at most all rows of these classes, and at least the rows
+    of classes that fit no other person.
 Invariants
     I1  The share of a union lies between the shares of its parts, so groups that satisfy it satisfy it together.
 
@@ -58,7 +58,7 @@ class DeltaPresence(Model):  # I1
             "An adversary who knows the population believes anyone to be in the data with probability "
             "{found.at_least %} to {found.at_most %}."
         ),
-        limit="It says nothing about sensitive values.",
+        limit="It does not protect sensitive values.",
     )
     sentence: ClassVar[str] = (
         "may find of everybody in the population that they are in the table with a chance between {at_least} and"

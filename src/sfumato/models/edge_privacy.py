@@ -72,4 +72,4 @@ class EdgePrivacy(ChannelModel):
         return min(0.5, math.ceil(1e4 / (1 + math.exp(left)) - 1e-9) / 1e4) if left > 0 else 0.5
 
     def covered(self) -> Mapping[str, str]:
-        return {"edge": "what can be learned of one tie alone, for whoever knows all others"}
+        return {"edge": "what can be learned about one edge alone, by an adversary who knows all others"}

@@ -22,7 +22,7 @@ Invariants
     I1  Gₙ − ln n is largest at n = 2, and ln N − G_N falls over the odd N and is negative at even ones. Shannon's entropy of ln l'
         needs l' candidates, so ln l + (G₂ − ln 2) + (ln N − G_N) at the first odd N from l on, 3 at least, implies grassberger's
         of ln l; it survives joining groups, which grassberger's does not, and is what methods look for (`by_group`).
-    I2  Weights that are no whole numbers (somebody who stands in several buckets) were not drawn: the estimate is 0.
+    I2  Weights that are no whole numbers (a record with several possible buckets) were not drawn: the estimate is 0.
 
 >>> EntropyDiversity(l=2).achieved(example_classes("ab", "aabc")), EntropyDiversity(l=2, estimator="grassberger").achieved(example_classes("aabb"))
 ({'l': 2.0, 'estimator': 'shannon'}, {'l': 1.94773, 'estimator': 'grassberger'})

@@ -1,7 +1,7 @@
 """k-anonymity: everybody is left among at least k published candidates.
 
-Guarantee: whoever knows a person's quasi-identifier finds the record with probability at most 1/k.
-Paper: [boundaries Def. 1, 2]
+Guarantee: an adversary who knows a person's quasi-identifiers finds the record with probability at most 1/k. Paper:
+[boundaries Def. 1, 2]
 
 >>> import numpy as np
 >>> link = Linkage.of_groups(np.array([0, 0, 0, 1, 1]), {})

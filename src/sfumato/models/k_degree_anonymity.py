@@ -1,9 +1,8 @@
 """k-degree anonymity: everybody shares the published number of ties with at least k − 1 others.
 
-Guarantee: whoever knows how many ties a person has in the published graph finds the person with probability at most
-1/k. It
-    says nothing about an outsider who knows more of the structure than degrees.
-Paper: [obfuscation §3], after Liu and Terzi.
+Guarantee: an adversary who knows a person's degree in the published graph finds the person with probability at most
+1/k. It does not protect against an adversary who knows more of the structure than degrees. Paper: [obfuscation §3],
+after Liu and Terzi.
 
 >>> import numpy as np
 >>> link = Linkage.of_groups(np.array([0, 0, 1]), {})

@@ -1,8 +1,8 @@
 """k-map: every published row could be any of at least k people of the population that the table is a sample of.
 
-Guarantee: whoever knows the quasi-identifiers of everybody in the population, and not who is in the table, is right
-about a row with probability at most 1/k. k rows that look alike imply it; a row that looks like nobody else's in the
-table may still look like many people outside.
+Guarantee: an adversary who knows the quasi-identifiers of the whole population, and not who is in the table, names the
+person of a row with probability at most 1/k. k-anonymity implies it. A row that is unique in the table may still fit
+many people of the population.
 
 Population (``population:`` in the policy)
     file        a table of the population: people who fit the published cells are counted, which is exact

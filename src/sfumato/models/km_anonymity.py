@@ -1,4 +1,4 @@
-"""k^m-anonymity: whoever knows up to m items of a person is left with at least k published records.
+"""k^m-anonymity: an adversary who knows up to m items of a person has at least k candidate records.
 
 Guarantee
     Any set of at most m items that somebody has fits at least k published records. Nothing is said about outsiders who

@@ -1,4 +1,4 @@
-"""structural-attack: whoever planted accounts before publication finds them again with at most a given probability.
+"""structural-attack: an adversary who created accounts before publication finds them with at most a given probability.
 
 Guarantee
     `against: any` (the default) holds two bounds at once. Attacks that follow a path through the planted accounts,
@@ -38,12 +38,12 @@ Why `success_bound` holds
     depend on which nodes were planted.
 
 Several publications of the same graph
-    Every one flips anew and renames anew, and the outsider has them all (`beside`). A path is seen when each of its
-    ties survives somewhere: (1 − q₁q₂…)^(k − 1), also for whoever knows who is who in all of them. `success_bound`
-    keeps its proof: the law with planting and Q differ in M pairs of each release, so f is the power of the best test
-    between all of them tied and none, and names are drawn anew, so each release has its own P places and the smallest
-    number of people counts. How often ties were seen in a release is sufficient, and releases are independent: the
-    exact law is a product of binomials.
+    Every one flips anew and renames anew, and the outsider has them all (`beside`). A path is found if each of its
+    edges survives in some release: (1 − q₁q₂…)^(k − 1), even if the adversary can match the nodes of all releases.
+    `success_bound` keeps its proof: the law with planting and Q differ in M pairs of each release, so f is the power of
+    the best test between all of them tied and none, and names are drawn anew, so each release has its own P places and
+    the smallest number of people counts. How often ties were seen in a release is sufficient, and releases are
+    independent: the exact law is a product of binomials.
 
 What neither covers
     Ties from planted accounts to others. An account with a degree unlike anybody's can be recognized by its degree

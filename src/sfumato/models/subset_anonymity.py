@@ -1,13 +1,13 @@
-"""Subset anonymity: whoever knows up to m of somebody's quasi-identifiers is left with at least k published rows.
+"""Subset anonymity: an adversary who knows up to m quasi-identifiers of a person has at least k candidate rows.
 
 Candidates are the rows that show the same in the known columns; a suppressed cell is like a suppressed cell and nothing
-else. All of them may trade places without contradicting whoever knows these columns of everybody, so each of them is a
-given person's with 1/k at most.
+else. Exchanging any two of them contradicts nothing that the adversary knows about these columns, so each belongs to a
+given person with probability at most 1/k.
 
 Guarantee: any m known columns, whichever they are, leave everybody among at least k rows that look alike in them.
 Nothing is said about outsiders who know more columns, and nothing about hidden values. Departures: sdcMicro lets a
-suppressed cell fit every value, so k wholly suppressed rows would make everybody safe. They do not: whoever is alone
-with what they show is found by everybody who knows that, however many rows show nothing.
+suppressed cell fit every value, so k wholly suppressed rows would make everybody safe. They do not: a person whose
+published values are unique is found by an adversary who knows them, however many rows are suppressed.
 
 >>> import numpy as np
 >>> link = Linkage(np.array([1, 1]), np.array([4, 2]))

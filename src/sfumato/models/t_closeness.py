@@ -95,7 +95,7 @@ class TCloseness(ComparingModel):  # I1
             " release."
         ),
         limit=(
-            "It bounds a distance of distributions, not a probability of guessing, and says nothing about class size."
+            "It bounds a distance of distributions, not a probability of guessing, and does not bound the class size."
         ),
     )
     sentence: ClassVar[str] = (

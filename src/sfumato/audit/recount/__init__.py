@@ -1,40 +1,34 @@
 """The independent recount: every model is counted a second time, plainly, from its definition.
 
-The floor under the wall: every model on groups is counted a second time, plainly, from its definition.
+The independent recount below the audit: every model on classes is counted a second time, plainly, from its definition.
 
-Audit and methods stand on the same ground: policy and tables as they are read, classes, linkage, the models themselves.
-A defect there makes both wrong together, and they agree. The floor shares none of it. It reads ``policy.yaml``,
+Audit and methods share code: readers of policy and tables, classes, linkage, the models themselves. A defect there
+makes both wrong in the same way, and they agree. The recount shares none of it. It reads ``policy.yaml``,
 ``manifest.json`` and the published files by itself, counts with dictionaries and whole numbers, and must agree before
 anything is published or verified.
 
 ::
 
-    files        the folder: manifest, and parts as bags of rows (csv, strict; parquet)
-    written      what policy.yaml asks for: columns, claims, what outsiders know
-    definitions  each model from its definition: what was asked, what a group has, which way is better
-    groups       a form of release as groups of people who look alike: one table, anatomy, replaced table, graph
-    subtables    several tables: which one guards a rule, and what it shows by itself
-    counting     `recount`: one entry per claim
-    population   claims about a population: people behind the rows of a group, from a fraction, published weights or a
-                 table of all
-    fitting      which published labels could stand for a value, from what the policy says of its column
-    people       where a person may stand in several rows: the claims on people, when the data holder says whose rows
-                 they are
-    people_in_subtables   the same in several tables: who stands in the buckets of the table that a hidden column is
-                          dealt in
-    comparing    `disagreements`: the certificate beside the count
+    files                the folder: manifest, and parts as multisets of rows (csv, strict; parquet)
+    policy_text          what policy.yaml requires: columns, requirements, background knowledge
+    definitions          each model from its definition: required level, level of a class, which direction is better
+    equivalence_classes  a form of release as equivalence classes: one table, anatomy, replaced table, graph, sub-tables
+    population           requirements about a population, from a fraction, published weights or a table of all people
+    persons              requirements per person, if the data holder names the persons of the rows
+    recount              one entry per requirement, and `disagreements` with the certificate
 
 Guarantee
-    `disagreements` is empty only if every claim of ``policy.yaml`` has its finding, in order, about the same columns
-    and the same level, and every finding that the floor can count shows what the floor counts and reaches what was
-    asked.
+    `disagreements` is empty only if every requirement of ``policy.yaml`` has its finding, in order, about the same
+    columns and the same level, and every finding that can be recounted shows the recounted level and reaches the
+    required one.
 
 What is counted
-    recoded table   k-anonymity, p-sensitivity, l-diversity (all four kinds), t-closeness (both distances), (α,
-    k)-anonymity
-    anatomy         the same; a person whose given values stand in several buckets is their mixture, in exact fractions
-    sub-tables      the same, through the guardian table of [versatile Def. 4], what outsiders know included
-    replaced table  claims that hide only columns published as they are
+    recoded table   k-anonymity, p-sensitivity, l-diversity (all four kinds), t-closeness (both distances),
+                    (α, k)-anonymity
+    anatomy         the same; a person whose known values occur in several buckets gets their mixture, in exact
+                    fractions
+    sub-tables      the same, through the guardian table of [versatile Def. 4], with background knowledge
+    replaced table  requirements that protect only columns published unchanged
     graph           k-degree-anonymity
 
 What is not, and why
@@ -48,7 +42,7 @@ What is not, and why
 
     Such an entry says *not counted* with the reason (`Recount.why`), so that the caller decides.
 
-Kept in every file of this folder
+Rules of every file in this folder
     -   Nothing is imported from data, models, policy or io; ``tests/house/test_floor.py`` walks the imports.
     -   Cells are compared as they are written. An empty cell is a value of its own.
     -   What should be countable and is not (a part is missing, a bucket does not add up) does not reach anything.

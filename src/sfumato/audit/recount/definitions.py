@@ -218,7 +218,7 @@ _BEYOND = 1e9
 
 
 class NotRecounted(Exception):
-    """The floor has no count for this claim; the reason is its text."""
+    """The recount does not cover this requirement; the reason is its text."""
 
 
 @dataclass(frozen=True, slots=True)

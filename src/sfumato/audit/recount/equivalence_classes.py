@@ -85,7 +85,7 @@ _WIDEST = 1 << 512
 
 
 def cells(part: RowMultiset, columns: Iterable[str]) -> Callable[[Sequence[str]], Row]:
-    """What stands in some columns of a row."""
+    """Return the cells of a row in some columns."""
     return cells_in_places([part.place(column) for column in columns])
 
 
@@ -227,8 +227,8 @@ def classes_of_suppressed(folder: Folder, policy: WrittenPolicy, asked: WrittenR
 
 
 def classes_of_release_alone(folder: Folder, policy: WrittenPolicy, asked: WrittenRequirement) -> RecountedClasses:
-    """For models of all releases: an outsider knows every quasi-identifier, and hidden columns may stand in other
-    releases."""
+    """For models over all releases the adversary knows every quasi-identifier, and other releases may publish sensitive
+    columns."""
     part = folder.part("data")
     known = [
         name for name, column in policy.columns.items() if column.role == "quasi-identifier" and name in part.columns
@@ -381,7 +381,7 @@ class CountedTable:
         return shown - {"bucket"} | frozenset(self.hidden) if self.hidden else shown
 
     def believed(self, known: Sequence[str], column: str) -> RecountedClasses:
-        """What the table by itself shows of a column to whoever knows others."""
+        """Return what the table alone reveals about a column to an adversary who knows other columns."""
         found: dict[Row, Counter[str]] = defaultdict(Counter)
         scale, joint = self._joint((*known, column))
         for values, weight in joint:

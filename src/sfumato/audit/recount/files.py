@@ -105,7 +105,7 @@ class RowMultiset:
         return counts
 
     def place(self, column: str) -> int:
-        """Where a column stands in a row."""
+        """Return the position of a column in a row."""
         if column not in self.columns:
             raise ReleaseError(f"column '{column}' is not published")
         return self.columns.index(column)
@@ -194,7 +194,7 @@ def read_part(file: Path) -> RowMultiset:
 
 
 def cells_in_places(places: Sequence[int]) -> Callable[[Sequence[str]], Row]:
-    """What stands in some places of a row."""
+    """Return the cells at some positions of a row."""
     if len(places) > 1:
         return itemgetter(*places)
     return (lambda row: (row[places[0]],)) if places else (lambda row: ())
@@ -227,7 +227,7 @@ def _leading(places: Sequence[int]) -> bool:
 
 
 def _keys(lines: Sequence[str], width: int, places: Sequence[int]) -> Iterable[Any]:
-    """What stands in some places of each line: the text of the first cells, or a tuple of cells."""
+    """Return the cells at some positions of each line, as the text of the first cells or as a tuple."""
     behind = width - len(places)
     if _leading(places) and behind == 1:
         return [line[: line.rfind(",")] for line in lines]

@@ -8,9 +8,9 @@ Per class of n rows, for every person with m of them, and every value that f row
     k·m ≤ n, when a number of candidates is asked for
     f + m ≤ n, when something is asked of values
     people who have the value ≤ share × people of the class, when a share is asked for
-Of subset anonymity there are classes for every choice of up to m columns. Of an anatomy the classes are its buckets, f
-is listed, and of a person's m rows none has the value with C(n−f, m) / C(n, m), which leaves no more than the share
-that is asked for; of sub-tables they are the buckets of the table in which a hidden column is dealt
+Of subset anonymity there are classes for every choice of up to m columns. In an Anatomy release the classes are its
+buckets, f is listed, and of a person's m rows none has the value with C(n−f, m) / C(n, m), which must leave no more
+than the required share; in sub-tables they are the buckets of the table with the sensitive column
 (`people_in_subtables`).
 
 >>> rows = [("30", "flu")] * 4 + [("30", "gout")] * 3
@@ -23,9 +23,9 @@ People in subtables
 -------------------
 People in several rows of sub-tables, counted a second time: every table as it is written, and a name behind each row.
 
-A hidden column is dealt over the rows of the one table that connects it with what is known. That table is found here
-from the columns alone: what it hides leads, through the other tables, neither to a given column nor to one that it
-shows.
+A sensitive column is distributed over the rows of the one table that connects it with known columns. That table is
+found here from the columns alone: what it hides leads, through the other tables, neither to a given column nor to one
+that it shows.
 
 Per bucket of n rows, for every person who could have m of them (`rows_that_fit`), and every value that is listed f
 times
@@ -46,9 +46,9 @@ Rows that fit
 -------------
 How many rows of a bucket could be one person's, by what the table itself shows: plain counters, a name behind each row.
 
-A row could be somebody's when its known cells are those of one of their rows, wherever that one stands. So of every
-combination of known cells a bucket has room for as many rows of a person as it has such rows, and as the person has;
-rows of different people with the same combinations are looked at once.
+A row could be somebody's when its known cells are those of one of their rows, wherever that one stands. So for every
+combination of known cells a bucket can hold as many rows of a person as it has such rows, and as the person has. People
+with equal combinations are counted once.
 
 >>> most_rows_of_one_person(["1", "1", "2", "2"], ["ann", "bob", "ann", "eve"], [("a",), ("b",), ("b",), ("a",)])
 {'1': 2, '2': 2}
@@ -167,22 +167,20 @@ def person_requirement(asked: WrittenRequirement) -> PersonRequirement:
 
 
 class RowClasses:
-    """Rows that look alike in some columns: how many there are of each class, of whom, and the most of one person."""
+    """Rows with equal cells in some columns: per class its size, its persons, and the most rows of one person."""
 
     def __init__(self, rows: Sequence[Row], whose: Sequence[str], given: Sequence[int]) -> None:
         self.rows, self.of, self.whose = rows, numbered(rows, given), whose
         self.size = Counter(self.of)
         self.most = dict.fromkeys(self.size, 1)
-        several = {
-            name for name, many in Counter(whose).items() if many > 1
-        }  # of nobody else there is more than one row
+        several = {name for name, many in Counter(whose).items() if many > 1}  # every other person has one row
         pairs = compress(zip(self.of, whose, strict=True), map(several.__contains__, whose))
         for (kind, _), many in Counter(pairs).items():
             self.most[kind] = max(many, self.most[kind])
 
     @cached_property
     def people(self) -> Counter[int]:
-        """How many different people stand in each class."""
+        """Return the number of different persons in each class."""
         return Counter(kind for kind, _ in set(zip(self.of, self.whose, strict=True)))
 
     def broken(self, wanted: PersonRequirement, hide: Sequence[int]) -> int:
@@ -228,14 +226,14 @@ def discloses_value(n: int, f: int, m: int, share: Fraction) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class TableWithPersons:
-    """A published table, and who stands in each of its rows."""
+    """A published table, and the person of each row."""
 
     header: Row
     rows: Sequence[Row]
     whose: Sequence[str]
     hidden: Row = ()
     entries: Mapping[str, Counter[Row]] = field(default_factory=dict)
-    """Per bucket the hidden cells and how often they are listed; rows whose values are withheld have no list."""
+    """Per bucket the sensitive values and their counts; rows whose values are suppressed have no list."""
 
     @property
     def shown(self) -> Columns:

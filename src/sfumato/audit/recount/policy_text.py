@@ -9,7 +9,7 @@ Three ways to write a claim::
 Invariants
     I1  Every scalar stays the text that was written; nothing is turned into a truth value, a number or a day on the
         way.
-    I2  A key that stands twice is refused: whoever reads the other one would judge another claim.
+    I2  A duplicate key is refused: another reader may take the other value and judge another requirement.
     I3  *Given* defaults to the published quasi-identifiers; *hide*, for models that speak of values, to the published
         sensitive columns. A model of all releases together hides sensitive columns also where this release leaves them
         out.
@@ -71,7 +71,7 @@ class WrittenRequirement:
 
 @dataclass(frozen=True, slots=True)
 class WrittenPolicy:
-    """The policy as far as the floor needs it."""
+    """The parts of the policy that the recount needs."""
 
     columns: Mapping[str, WrittenColumn]
     asked: tuple[WrittenRequirement, ...]

@@ -161,7 +161,7 @@ def _chances(rows: Counter[Row], people: Counter[Row], met: Mapping[Row, Sequenc
 
 @lru_cache(maxsize=4096)
 def people_behind(rows: int, fraction: Fraction, confidence: Fraction) -> int:
-    """The fewest people of whom so many rows are not too many."""
+    """Return the smallest number of people of which a sample of so many rows is plausible."""
     if fraction >= 1:
         return rows
     low, high = rows, int(rows / fraction) + 2
@@ -229,7 +229,7 @@ def _by_rule(rule: Any, values: Labels, labels: Labels) -> dict[str, Labels]:
         return {value: frozenset((value, ROOT)) for value in values}
     ((word, argument),) = rule.items()
     if word == "list":
-        raise NotRecounted("its hierarchy is a list that does not stand in the folder")  # I3
+        raise NotRecounted("its hierarchy is a list that is not in the folder")  # I3
     if word == "prefix":
         return {value: _cut_short(value, int(argument)) for value in values}
     if word == "dates":

@@ -18,7 +18,7 @@ Invariants
         model.
     I2  A count is a whole number and must be the same. Other figures are written with six digits in a certificate, and
         may differ by half a unit of the last one.
-    I3  Whatever the floor cannot read is a disagreement, never a crash.
+    I3  A file that the recount cannot read is a disagreement, never a crash.
 
 >>> same_figure(5, 5), same_figure(5, 4), same_figure(2.33333, 7 / 3), same_figure(2.3333, 7 / 3)
 (True, False, True, False)
@@ -71,7 +71,7 @@ class Recount:
     given: tuple[str, ...]
     hide: tuple[str, ...]
     required: Level = field(default_factory=dict)
-    """The level asked for, as a certificate writes it; as it stands in the policy when the model is unknown."""
+    """The required level as a certificate writes it; as the policy writes it if the model is unknown."""
     achieved: Level = field(default_factory=dict)
     """The level found, under the names of a certificate; empty when nothing was found."""
     reaches: bool | None = None
@@ -230,7 +230,7 @@ def compare_with_findings(
         counts = recount_opened(release, policy)
         rows = list(release.miscounted())
     except ReleaseError as error:
-        return RecountComparison([f"the floor cannot read the folder: {error.what}"])  # I3
+        return RecountComparison([f"the independent recount cannot read the folder: {error.what}"])  # I3
     wrong = [sentence for place, each in enumerate(counts) for sentence in _claim(place, each, findings)]
     more = [
         str(finding.get("model")) for finding in findings[len(counts) :] if finding.get("model") in DEFINITIONS
@@ -275,7 +275,7 @@ def _required(each: Recount, finding: Mapping[str, Any]) -> Iterator[str]:
 
 def _equal(said: Any, written: Any) -> bool:
     if isinstance(written, list) and all(isinstance(row, list) for row in written):
-        return sorted(map(list, said)) == sorted(written)  # a tree, whose rows stand in any order
+        return sorted(map(list, said)) == sorted(written)  # a tree, whose rows may be in any order
     if isinstance(written, list):
         return list(said) == written
     try:

@@ -22,8 +22,8 @@ Other classes
 -------------
 Records of people in several rows that could be of another history class than their own, as far as outsiders can tell.
 
-Cells overlap, so a record may lie in all cells that another history class was published with. Whoever counts the rows
-of a person that could stand behind a group (`history.persons`) counts it there, too."""
+Cells overlap, so a record may lie in all cells that another history class was published with. The count of a person's
+rows that may be behind a class (`history.persons`) includes them, too."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class HistoryConstraint:
     """The records that the next release speaks about, and their history classes."""
 
     table: Table
-    """Records of the task's table that may be published, then those who stand in for people who left."""
+    """Records of the task's table that may be published, then counterfeit records for people who left."""
     some: IntArray | None
     """The record of the task's table behind each of them, −1 for stand-ins; none where each is its own."""
     apart: IntArray
@@ -75,7 +75,7 @@ class HistoryConstraint:
     withheld: int = 0
     """Records of the table that are left out."""
     stand_ins: tuple[tuple[str, ...], pa.Table] = field(default_factory=lambda: ((), pa.table({})))
-    """Keys and last known values of the people that rows stand in for."""
+    """Keys and last known values of the people whom counterfeit records represent."""
     lineages: RecordPlacement | None = None
     """Where outsiders do not know who is in which release: what becomes of everybody; the method is asked about the
     rest."""
@@ -157,7 +157,7 @@ def link_to_history(task: Task, history: History, keys: tuple[str, ...]) -> Hist
     if task.policy.person is not None:
         persons_of_rows(
             task.data, task.policy.person.unit
-        )  # a row of nobody is told as such, and not as one that is another person's now
+        )  # a counterfeit record is marked as such, so that it is not taken for a record of another person
     require_overlap_with_history(task.policy, history, keys, task.data)
     tied = ties(task.policy, history, keys)
     require_expected_changes(task.policy, tied.bundles, tied.person, task.data)
@@ -174,7 +174,7 @@ def constrain_task(task: Task, *, may_stand_in: bool = True) -> HistoryConstrain
         return _first(task, deferral_limit(task, 0))
     keys = keys_of(task.policy, task.data)
     tied = link_to_history(task, task.history, keys)
-    if (tied.history_class() < 0).all():  # nobody stands in a table that binds it
+    if (tied.history_class() < 0).all():  # no record is in a linked table
         return _first(task, deferral_limit(task, 0))
     from sfumato.history.constrain.deletions import protect_deleted
 
@@ -211,8 +211,7 @@ def excluded_records(task: Task, claims: Iterable[PrivacyRequirement]) -> BoolAr
 
 
 def _placed(task: Task, tied: HistoryLinks) -> RecordPlacement:
-    """Where everybody stands; fewer newcomers wait where more records would be left out with them than the policy
-    allows."""
+    """Place all records; fewer new records are deferred if more would be suppressed than the policy allows."""
     from sfumato.history.constrain.unknown_membership import place_records
 
     limit = task.policy.utility.suppress_at_most
@@ -241,15 +240,17 @@ def require_few_withheld(policy: Policy, withheld: int, records: int) -> None:
     limit = policy.utility.suppress_at_most
     if limit is not None and withheld > limit * records + 1e-9:
         raise Infeasible(
-            f"{withheld} of {records} records would have to be withheld, because they stand beside people who left or"
-            f" have no place within the boundaries, and the policy allows {limit:.3%}",
+            f"{withheld} of {records} records would be suppressed, because they share classes "
+            "with people who left or fit no class within the boundaries, and the policy "
+            f"allows {limit:.3%}",
             where="utility.suppress_at_most",
             hint=hint_counterfeits(policy, "raise utility.suppress_at_most"),
         )
 
 
 def hint_counterfeits(policy: Policy, way: str) -> str:
-    """A way out, and rows that stand in for people, or more of them, as another one, where nothing refuses them."""
+    """Return hints for the error message; they include counterfeit records, or a higher limit, if the policy permits
+    them."""
     if policy.person is not None:
         return way
     if policy.series.leaving != "counterfeits":
@@ -258,8 +259,7 @@ def hint_counterfeits(policy: Policy, way: str) -> str:
 
 
 def counterfeit_limit(policy: Policy, records: int) -> float:
-    """How many rows may stand in for people who left, beside so many records; infinite where the policy does not
-    say."""
+    """Return how many counterfeit records are allowed for so many records; infinite without a limit in the policy."""
     limit = policy.series.counterfeits_at_most
     return math.inf if limit is None else math.floor(limit * records + 1e-9)
 
@@ -281,10 +281,9 @@ def classes_over_counterfeit_limit(stand_ins: IntArray, stay: IntArray, most: fl
 
 
 def cannot_be_counterfeited(tied: HistoryLinks, policy: Policy) -> BoolArray:
-    """Of whom of the past a row could not stand in under a policy: of a column that it tells of people, nothing is
-    remembered.
+    """Return which past people no counterfeit can represent: no value is remembered in a published column.
 
-    An empty or a borrowed value there would tell which rows stand in for somebody, and so whose the others are.
+    An empty or made-up value would reveal which rows are counterfeits, and so whose the others are.
     """
     hidden = {name for claim, _ in tied.classes for name in claim.hide}
     names = [name for name in policy.published if name in hidden or not tied.bundles.is_known(name)]
@@ -295,8 +294,7 @@ def cannot_be_counterfeited(tied: HistoryLinks, policy: Policy) -> BoolArray:
 
 
 def deferral_limit(task: Task, withheld: int, waiting: int = 0) -> int:
-    """How many more newcomers the policy lets wait for a later release, when so many records are withheld, some of them
-    waiting."""
+    """Return how many more new records may be deferred, given the numbers of suppressed and deferred records."""
     most = int(task.policy.series.waiting * task.data.records + 1e-9) - waiting
     limit = task.policy.utility.suppress_at_most
     return max(0, most if limit is None else min(most, int(limit * task.data.records + 1e-9) - withheld))
@@ -305,8 +303,8 @@ def deferral_limit(task: Task, withheld: int, waiting: int = 0) -> int:
 def counterfeits_of(
     continuation: HistoryConstraint, rows: IntArray
 ) -> tuple[IntArray, tuple[list[str], pa.Table] | None]:
-    """Per published row the record of the task's table behind it, −1 for stand-ins; and who these stand in for, in
-    their order."""
+    """Return the record behind each published row, −1 for counterfeits, and the people whom these represent, in
+    order."""
     behind = continuation.behind[rows]
     keys, values = continuation.stand_ins
     if not keys:
@@ -382,7 +380,7 @@ def unsafe_to_split(task: Task, continuation: HistoryConstraint, out: BoolArray)
     parts = ClassParts.of(tied, hist, continuation.behind[real], None if counts is None else counts[real])
     fine = safe_classes(
         tied, parts.without(_stood_in_for(continuation, tied, out), -1)
-    )  # who is stood in for is not missed
+    )  # people with a counterfeit do not count as missing
     old = np.flatnonzero(continuation.behind >= 0)
     who = tied.person[continuation.behind[old]]
     past = who < tied.bundles.people
@@ -404,12 +402,12 @@ class PersonCandidateClasses:
     record: IntArray
     history: IntArray
     left_out: IntArray
-    """Per history class the most records of one person that could be of it and are withheld."""
+    """Per persistent class the most suppressed records of one person that could be in it."""
     most_left_out: int
-    """The most records of one person that are withheld."""
+    """The most suppressed records of one person."""
 
     def beside(self, history: IntArray | None, boxes: int) -> IntArray:
-        """How many withheld records of one person count in each box, wherever they lie."""
+        """Return how many suppressed records of one person count in each box."""
         return np.full(boxes, self.most_left_out, dtype=np.int64) if history is None else self.left_out[history]
 
 
@@ -436,7 +434,7 @@ def person_candidate_classes(going: HistoryConstraint, person: IntArray) -> Pers
     np.maximum.at(left_out, history[out][left.first], left.counts)
     new = np.bincount(person[(inside < 0) & (of_record < 0)]).max(
         initial=0
-    )  # who was never published could be any newcomer
+    )  # a record without a published row could be any new record
     left_out[leaf[0]] += new if leaf[0] >= 0 else 0
     mine = np.flatnonzero(here & (inside[record] >= 0))
     mine = mine[going.apart[inside[record[mine]]] != history[mine]]

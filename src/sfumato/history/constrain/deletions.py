@@ -1,14 +1,14 @@
-"""People who leave: whoever stays of a history class must be safe, and whoever is missing must be safe as well.
+"""People who leave: the remaining and the missing members of a class must both satisfy the requirements.
 
 An outsider who knows who is in which release sees a history class fall into those who left and those who stay. Both
-parts must keep every promise by what was published before. Where they do, whoever left is simply absent from now on.
-Where they do not,
+parts must keep every promise by what was published before. If both do, the people who left are simply absent from now
+on. Where they do not,
 
-    counterfeits   everybody who left is carried on: a row stands in, until enough have left together (or the whole
-                   class has) and all of them are retired at once. It has what claims hide of the person, and stands
-                   beside those who stay. Where something is published that was not remembered of somebody of a class,
-                   or more rows would stand in than the policy allows, companions are withheld instead
-    withhold       companions are withheld with them, as few as keep both parts safe, the whole class if need be
+    counterfeits   every person who left gets a counterfeit record, until enough members (or the whole class) have left;
+                   then all counterfeits of the class end at once. It has what claims hide of the person, and stands
+                   beside those who stay. If a published value is not remembered for a member, or the counterfeit limit
+                   is reached, companions are suppressed instead
+    withhold       companions are suppressed, as few as keep both parts safe, if necessary the whole class
     refuse         nothing is published
 
 Paper: counterfeits are those of Xiao and Tao's m-invariance, to which [sequential §6] points for deletions.
@@ -17,9 +17,9 @@ Invariants
     I1  Every part of a history class that the next release makes, present or absent, satisfies all promises over the
         past.
     I2  A stand-in has the hidden values that were remembered of its person; what outsiders know people by is that of
-        somebody of its class who stays. Who left is not in the release, so no cell need cover them: whoever trades
-        places with them in the releases where both are takes the stand-in's row as well, whose cells cover who stays,
-        and leaves the own row to stand in. With values that claims hide permuted in a class, the same rows would have
+        somebody of its class who stays. A person who left is not in the release, so no cell must cover their values. In
+        an exchange the remaining person takes the row of the counterfeit, whose cells cover the remaining people, and
+        the own row becomes the counterfeit. With values that claims hide permuted in a class, the same rows would have
         been published.
     I3  Where people have several records (`history.persons`) each part is safe for them as well: k of them for all
         records of a person that could be in its class, because whether a record left or was left out is not told apart
@@ -65,7 +65,7 @@ from sfumato.release.past_releases import text_of
 def protect_deleted(
     task: Task, tied: HistoryLinks, keys: tuple[str, ...], *, may_stand_in: bool = True
 ) -> HistoryConstraint:
-    """The records that may be published and, where the policy says so, rows that stand in for people who left."""
+    """Return the records that may be published and, if the policy says so, counterfeit records for people who left."""
     hist = tied.history_class()
     excluded = excluded_records(task, [*task.policy.claims, *(claim for claim, _ in tied.classes)])
     may, counts = np.flatnonzero(~excluded), task.data.counts
@@ -119,13 +119,13 @@ class ClassParts:
 
     @property
     def stay(self) -> BoolArray:
-        """Of whom somebody of a history class stays."""
+        """Return which records are in a persistent class with a remaining member."""
         found: BoolArray = (self.hist >= 0) & (self.many > self.missing)
         return found
 
     @property
     def gone(self) -> BoolArray:
-        """Of whom somebody of a history class is missing."""
+        """Return which records are in a persistent class with a missing member."""
         found: BoolArray = (self.hist >= 0) & (self.missing > 0)
         return found
 
@@ -189,8 +189,8 @@ def _broken_for_people(
 
 
 def companions(tied: HistoryLinks, left: ClassParts, split: BoolArray) -> IntArray:
-    """How many of everybody are withheld beside those who left: as few of each class as keep both parts safe, else all
-    of it."""
+    """Return how many companions to suppress per group of equal records: as few as keep both parts safe, else the whole
+    class."""
     parts, open_classes = left, split.copy()
     alone = any(
         claim.model.compares_release for claim, _ in tied.classes
@@ -249,7 +249,9 @@ def _continuation(
     if not len(rows):
         hint = hint_counterfeits(task.policy, "publish when others have come")
         raise Infeasible(
-            "everybody in the table stands beside people who left, and would be withheld", where="key", hint=hint
+            "every record of the table shares a class with people who left, and would be suppressed",
+            where="key",
+            hint=hint,
         )
     classes = equivalence_classes_of([np.concatenate([of_record[rows], hist[carried]]) + 1])
     behind = np.concatenate([rows, np.full(len(carried), -1)])
@@ -310,7 +312,8 @@ def _as_before(task: Task, tied: HistoryLinks, hist: IntArray, published: BoolAr
 
 
 def _remembered(tied: HistoryLinks, carried: IntArray, beside: pa.Table) -> pa.Table:
-    """The values of the people whom rows stand in for; where none were remembered, those of who stays `beside` them.
+    """Return the values of people with counterfeits; where none are remembered, those of the remaining members `beside`
+    them.
 
     Such a value is never published (`cannot_be_counterfeited`)."""
     columns = {}

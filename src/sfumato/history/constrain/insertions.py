@@ -1,21 +1,20 @@
-"""Newcomers, where outsiders do not know who is in which release: who joins a lineage, who forms groups with others who
-are new.
+"""New records when membership is unknown: which of them join a persistent class, and which form new classes.
 
-    mending   a lineage whose present people break a promise gets as many newcomers as mend it: each of them is one
-              stand-in less
-    parting   whom no lineage covers must stand with others who are new, and whom only a coarse one covers may. They
-              choose the newcomers with whom they lose least, also some who had a better place; everybody else joins the
-              smallest lineage that covers them
-    waiting   where the policy lets some wait, those do whose place would cost most, alone or with the company they need
+    mending   a class whose present members violate a requirement gets as many new records as it needs; each saves one
+    counterfeit
+    parting   new records that no class covers form new classes; records that only a coarse class covers may do so. A
+    new class takes the new records that lose least in it. All others join the smallest class that covers them
+    waiting   if the policy allows deferral, the records whose place would cost most are deferred, alone or with the
+    members they need
 
 Everything here is a proposal: lineages are judged by the models after it (`lineages`), and new groups are the method's
 own.
 
 Notation
-    kind    newcomers with equal values in the columns of lineages and in what claims hide
-    price   what a newcomer loses in the smallest lineage that covers it
+    kind    new records with equal values in the columns of classes and in protected columns
+    price   information loss of a new record in the smallest class that covers it
 
-Cost: thin lineages and newcomers that part, times kinds of newcomers.
+Cost: classes below level and new records that form classes, times kinds of new records.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ UNCOVERED = 0.3
 _TRIED = 2
 """Groups that are tried around each of them, by who joins first."""
 _PARTING = 4_000
-"""Newcomers that look for company, at most: the costliest ones."""
+"""Largest number of new records that search for a new class: the costliest ones."""
 WORTH = 0.1
 """What somebody who waits must save in every later release, as a share of the most that can be lost: who waits is
 missing once, and a place lasts."""
@@ -82,14 +81,14 @@ class ClassRequirements:
 
 @dataclass
 class NewRecordKinds:
-    """Newcomers by kind."""
+    """New records by kind."""
 
     codes: IntArray
     """kinds × columns: leaves."""
     values: list[IntArray]
     """Per hidden column the value of each kind."""
     left: IntArray
-    """How many newcomers of each kind have no place yet."""
+    """How many new records of each kind have no place yet."""
     price: FloatArray
     """What one of them loses in the smallest lineage that covers it; infinite when none does."""
 
@@ -100,8 +99,8 @@ class NewRecordKinds:
 def repair_classes(
     kinds: NewRecordKinds, wants: ClassRequirements, thin: Iterable[ClassBelowLevel], *, whole: bool
 ) -> list[tuple[int, int]]:
-    """(lineage, kind) of newcomers that mend thin lineages, each from those whom it costs least; `whole`: or nobody
-    joins."""
+    """Assign new records to classes below level, cheapest first, as (class, kind) pairs; `whole`: all needed or
+    none."""
     found: list[tuple[int, int]] = []
     for one in thin:
         counts, size, chosen = [Counter(some) for some in one.counts], one.size, []
@@ -135,7 +134,7 @@ class ClassBelowLevel:
 
 
 def form_new_classes(kinds: NewRecordKinds, wants: ClassRequirements, domains: Sequence[Generalization]) -> IntArray:
-    """How many newcomers of each kind form groups with others who are new."""
+    """Return how many new records of each kind form classes with other new records."""
     most = float(len(domains))
     price = np.where(np.isfinite(kinds.price), kinds.price, UNCOVERED * most)
     seeds = np.flatnonzero((kinds.left > 0) & (kinds.price > 1e-9))
@@ -156,7 +155,7 @@ def form_new_classes(kinds: NewRecordKinds, wants: ClassRequirements, domains: S
 def defer_records(
     kinds: NewRecordKinds, wants: ClassRequirements, domains: Sequence[Generalization], most: int
 ) -> IntArray:
-    """How many newcomers of each kind wait, at most so many in all: those first whose place costs most."""
+    """Return how many new records of each kind are deferred, at most so many in all, costliest first."""
     wait = np.zeros(len(kinds.left), dtype=np.int64)
     if most <= 0:
         return wait
@@ -178,7 +177,7 @@ def defer_records(
 def _company(
     kinds: NewRecordKinds, wants: ClassRequirements, domains: Sequence[Generalization], price: FloatArray, seed: int
 ) -> tuple[list[int], float]:
-    """The best of a few groups around a newcomer, and what it saves; nobody when claims cannot be met."""
+    """Return the best of a few groups around a new record and what it saves; None if the requirements cannot be met."""
     alone = _Group(kinds, wants, domains, price).with_one(seed)
     tried = []
     for kind in alone.nearest(_TRIED):
@@ -190,7 +189,7 @@ def _company(
 
 
 class _Group:
-    """Newcomers that would stand together."""
+    """New records that would form one class."""
 
     def __init__(
         self, kinds: NewRecordKinds, wants: ClassRequirements, domains: Sequence[Generalization], price: FloatArray
@@ -210,7 +209,7 @@ class _Group:
         return float(self.price[self.members].sum()) - len(self.members) * self.cost
 
     def with_one(self, kind: int) -> _Group:
-        """The group with one more newcomer."""
+        """Return the group with one more new record."""
         more = _Group(self.kinds, self.wants, self.domains, self.price)
         more.members = [*self.members, kind]
         more.lo, more.hi = np.minimum(self.lo, self.kinds.codes[kind]), np.maximum(self.hi, self.kinds.codes[kind] + 1)
@@ -221,7 +220,7 @@ class _Group:
         return more
 
     def added(self, kind: int) -> float:
-        """What all of them lose more with one more newcomer, less what that one would lose elsewhere."""
+        """Return the added loss of the group with one more new record, minus the loss of that record elsewhere."""
         return float(self._added(np.array([kind]))[0])
 
     def _added(self, some: IntArray) -> FloatArray:

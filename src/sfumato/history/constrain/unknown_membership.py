@@ -1,27 +1,23 @@
-"""Lineages: history classes for outsiders who do not know who is in which release; newcomers may join, and nobody need
-be missed.
+"""Persistent classes when the adversary does not know who is in which release; new records may join them.
 
 A lineage is a union of history classes that only presence tells apart (`history.persistent_classes`). As long as its
-people are published alike, whoever joins all releases can permute all of them, those who left and those who came
-included. So a newcomer whose values all cells of a lineage cover may join it, and somebody who leaves is covered by
-those who stay, as long as these keep the promises.
+members are published alike, an adversary who joins all releases cannot tell them apart, including those who left and
+those who joined. So a new record whose values are covered by all cells of a class may join it. The remaining members
+cover a member who leaves, as long as they satisfy the requirements.
 
-    steady    a lineage with people who came or left is published as it was: its cells in columns that were published
-              before stay, other columns show the smallest interval around everybody who ever was in it, or nothing
-              where somebody left of whom they were never told
-    free      a lineage whose people were always present together is one history class, and the method may divide it
-              further
-    beyond    a lineage whose cells lie above a boundary that some of its people have now is withheld, for it stays as
-              it was; so is one of which somebody left whom no cell is known to cover, because a column was never told
-              of them
-    thin      a lineage whose present people break a promise: newcomers mend it (`newcomers`), else rows stand in for
-              some who left, as few as it takes, at most two for each who stays and no more in all than the policy
-              allows, or it is withheld until others come; nobody of whom a value is not remembered that the release
-              tells of people can be stood in for
+    steady    a class with new or departed members is published as before: its cells in columns that were published
+              before stay, other columns show the smallest interval around all past and present members, or the root if
+              a value of a departed member is unknown
+    free      a class whose members were always present together; the method may split it further
+    beyond    a class whose cells lie above a boundary of a present member is suppressed, because its cells are fixed;
+    so is one with a departed member of unknown value that no cell covers
+    thin      a class whose present members violate a requirement. New records repair it (`insertions`), else as few
+    counterfeits as needed, at most two per remaining member and no more than the policy allows; else it is suppressed
+    until others join. A person with an unknown value in a published column gets no counterfeit
 
 Invariants
-    I1  In every table the people of a lineage who stand in it satisfy every promise, with the values that earlier
-        tables published of them where this one leaves a hidden column out.
+    I1  In every table the present members of a class satisfy every requirement. If the table omits a sensitive column,
+        the values that earlier tables published count.
     I2  Every cell that was ever published of a lineage covers everybody in it.
     I3  The number of a lineage never changes; the memory of a release keeps it, and the audit looks whether it is one.
 """
@@ -65,10 +61,10 @@ from sfumato.release.past_releases import SEPARATOR
 
 _CHUNK = 20_000_000
 _MOVED, _WAITS = -2, -3
-"""Records without a lineage that may not join one: of people whose values changed or are excluded, and of newcomers who
-wait."""
+"""Records without a class that may not join one: their values changed or are excluded, or they are deferred new
+records."""
 _STAND_INS = 2
-"""Rows that may stand in for each person who stays: withholding somebody loses everything, a stand-in loses a cell."""
+"""Most counterfeits per remaining record: suppressing a record loses all its cells, a counterfeit costs one row."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +74,7 @@ class FixedClassRows:
     records: IntArray
     """Records of the task's table."""
     carried: IntArray
-    """People of the past who are stood in for."""
+    """Past people with a counterfeit record."""
     labels: dict[str, list[str]]
     """Per known column the label of each record, then of each stand-in."""
     lineage: IntArray
@@ -97,19 +93,19 @@ class RecordPlacement:
     free: IntArray
     """Records that the method may group."""
     apart: IntArray
-    """Their lineage, −1 for newcomers whom none covers."""
+    """Their class, −1 for new records that no class covers."""
     withheld: IntArray
     waiting: int
-    """How many of them are newcomers who wait for better company."""
+    """How many of them are new records that are deferred."""
     next_number: int
     keys: dict[int, str]
-    """Of the people who are stood in for."""
+    """Keys of the people with a counterfeit record."""
     remembered: dict[str, list[str]]
-    """Per published column the values of the people who are stood in for."""
+    """Per published column the values of the people with a counterfeit record."""
 
 
 def place_records(task: Task, tied: HistoryLinks, most: int) -> RecordPlacement:
-    """Place everybody of the task's table; at most so many newcomers wait."""
+    """Assign every record of the task's table to a class; defer at most so many new records."""
     board = _LineageBoard(task, tied)
     moved = board.leave_out(
         board.moved() | excluded_records(task, [*task.policy.claims, *(claim for claim, _ in tied.classes)])
@@ -190,7 +186,7 @@ class _LineageBoard:
         return codes
 
     def _boxes(self) -> tuple[IntArray, IntArray]:
-        """Per lineage and column what all its cells have in common: whoever is inside is covered by all of them
+        """Return per class and column the intersection of all its cells: a value inside is covered by all of them
         (I2)."""
         lo = np.zeros((self.count, len(self.columns)), dtype=np.int64)
         hi = np.tile(np.array([self.domains[name].size for name in self.columns]), (self.count, 1))
@@ -226,11 +222,13 @@ class _LineageBoard:
     # -- who joins -----------------------------------------------------------------------------------------------------
 
     def join_newcomers(self, most: int) -> None:
-        """Whoever was never published mends a thin lineage, waits, forms groups with others, or joins the smallest that
+        """Assign new records: repair classes below level, defer, form new classes, or join the smallest class that
         covers."""
         new = np.flatnonzero(self.of_record == -1)
         if not len(new) or not self.count or not set(self.columns) <= set(self.policy.published):
-            return  # no memory will say of newcomers what is not shown, and no cell covers what is not remembered
+            # a new record has no remembered value in columns that are not published, and no cell covers an unknown
+            # value
+            return
         hidden = sorted(
             {name for claim, _ in self.tied.classes for name in claim.hide if name in self.policy.published}
         )
@@ -282,8 +280,7 @@ class _LineageBoard:
             yield ClassBelowLevel(place, self.lo[place], self.hi[place], len(mine), counts)
 
     def _seat(self, records: IntArray, counts: IntArray, seats: list[tuple[int, int]], best: IntArray) -> None:
-        """Newcomers, in the order of their kinds, take their seats; who has none joins the smallest lineage that covers
-        it."""
+        """Assign new records by kind; one without an assigned class joins the smallest class that covers it."""
         start = np.cumsum(counts) - counts
         of = np.repeat(best, counts)
         for lineage, kind in seats:
@@ -382,7 +379,7 @@ class _LineageBoard:
         return [label or "" for label in self.tied.bundles.values.of_people(name, people)]
 
     def stand_ins(self, thin: BoolArray) -> IntArray:
-        """People who left and are stood in for, one more of each thin lineage at a time until its promises hold."""
+        """Return the departed people with a counterfeit, one more per class below level until its requirements hold."""
         gone = np.flatnonzero((self.union >= 0) & ~self.present & thin[np.maximum(self.union, 0)])
         gone = gone[~cannot_be_counterfeited(self.tied, self.policy)[gone]]
         for (
@@ -404,7 +401,7 @@ class _LineageBoard:
         few = many <= _STAND_INS * stay
         self.rescued = (
             thin & self.satisfied(carried) & (stay > 0) & few
-        )  # where too many would stand in, who stays waits instead
+        )  # if too many counterfeits were needed, the remaining records are suppressed instead
         self.rescued[
             classes_over_counterfeit_limit(
                 np.where(self.rescued, many, 0), stay, counterfeit_limit(self.policy, self.task.data.records)
@@ -442,7 +439,7 @@ class _LineageBoard:
         return written
 
     def beyond(self, carried: IntArray) -> BoolArray:
-        """Per lineage: do its cells lie above the boundary of somebody in it, or of somebody who is stood in for?"""
+        """Return per class whether its cells lie above the boundary of a member or of a person with a counterfeit."""
         found = np.zeros(self.count, dtype=np.bool_)
         inside = np.flatnonzero(self.of_record >= 0)
         for name in self._bounded():
@@ -450,9 +447,7 @@ class _LineageBoard:
             known = [
                 (domain.code_of[label], place) for place, label in enumerate(self.remembered(name, carried)) if label
             ]
-            then, whose = (
-                np.array(known, dtype=np.int64).reshape(-1, 2).T
-            )  # of whom no value was told none has a boundary
+            then, whose = np.array(known, dtype=np.int64).reshape(-1, 2).T  # an unknown value has no boundary
             code = np.concatenate([self.codes[name][inside], then])
             of = np.concatenate([self.of_record[inside], self.union[carried[whose]]])
             low, high = domain.ceiling()
@@ -460,7 +455,7 @@ class _LineageBoard:
         return found
 
     def untold(self) -> BoolArray:
-        """Per lineage: did somebody leave of whom a column was never told that its cells say something of? (I2)"""
+        """Return per class whether a departed member has an unknown value in a column that its cells restrict. (I2)"""
         found, gone = np.zeros(self.count, dtype=np.bool_), self._gone()
         for name in self._published():
             domain, (lo, hi) = self.domains[name], self._cells(name)
@@ -497,7 +492,7 @@ class _LineageBoard:
         return self.domains[name].close(np.where(unknown, 0, lo), np.where(unknown, self.domains[name].size, hi))
 
     def _gone(self) -> IntArray:
-        """People of lineages who do not stand in them any more, rows that stand in for them or not."""
+        """Return the members of classes who are no longer present, with or without a counterfeit."""
         stays = np.zeros(self.tied.bundles.people, dtype=np.bool_)
         placed = self.tied.person[self.of_record >= 0]
         stays[placed[placed < len(stays)]] = True

@@ -116,7 +116,7 @@ def already_disclosed(history: History, policy: Policy) -> Iterator[str]:
     bundles = PublishedCells(History(history.releases))
     for claim in policy.claims:
         wide = widen_requirement(claim, policy, [policy, *bundles.policies])
-        with suppress(SfumatoError):  # what cannot be judged without the new release says nothing about it
+        with suppress(SfumatoError):  # a requirement that needs the new release does not restrict it
             found = judge_by_classes(bundles, wide, is_membership_known(policy, history))
             if found is not None and found.below:
                 level = ", ".join(f"{key} {value}" for key, value in found.achieved.items())

@@ -12,8 +12,8 @@ The outsider
     for both.
 
 Invariants
-    I1  Whoever fits no row of a single release was left out of it, and nothing can be linked to them: suppressed people
-        are no people with few links. That as many were left out as is said, and truly, other checks judge.
+    I1  A person who fits no row of a release was suppressed there, and nothing can be linked to them. Suppressed people
+        do not count as people with few links. That as many were left out as is said, and truly, other checks judge.
 
 Paper: [sequential Def. 3.3, 4.1, 4.2, §6]
 

@@ -2,13 +2,13 @@
 
 Guarantee
     A claim holds over a history only when its model holds in every joint class (`history.persistent_classes`): people
-    whose published cells are equal wherever the hidden columns stand. Whoever joins all releases can permute the
-    members of such a class as a whole, so what is counted in a class is what that outsider is left with, at least. This
-    is stronger than [sequential Def. 4.2], which counts every row that covers somebody, and which a few suppressed rows
-    satisfy for everybody (*alibi rows*). Claims under the paper's own names (`k-linkability`, `k-diversity`) that joint
-    classes do not show, and every claim of counted values under ``by: join``, are decided by the full match join of all
-    releases (`sequence_claims`). Where that takes too long, values that joint classes and junction trees
-    (`history.persistent_classes`) prove possible are united for everybody.
+    whose published cells are equal wherever the hidden columns stand. For an adversary who joins all releases every
+    permutation of the members of such a class is possible. So the count in a class is a lower bound on what that
+    adversary cannot distinguish. This is stronger than [sequential Def. 4.2], which counts every row that covers a
+    person, so that a few suppressed rows satisfy it for all people (*covering rows*). Claims under the paper's own
+    names (`k-linkability`, `k-diversity`) that joint classes do not show, and every claim of counted values under ``by:
+    join``, are decided by the full match join of all releases (`sequence_claims`). Where that takes too long, values
+    that joint classes and junction trees (`history.persistent_classes`) prove possible are united for everybody.
 
 Fail closed
     What the memory of a release does not account for, what cannot be joined, and what outsiders know by ``knows:`` of
@@ -26,7 +26,7 @@ Linked over releases
 Linked rows over everything that was ever published: people are counted, and values slot by slot and as what people ever
 have.
 
-Why people who share all bundles of rows protect each other stands in `history.persons`. Here they are counted for one
+`history.persons` explains why people with equal multisets of rows protect each other. Here they are counted for one
 claim."""
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ class ClassVerdict:
     below: int
     """People in classes that break the model, in the table where they are most."""
     people: int
-    """Everybody who stands in a joint class, in whichever of the tables."""
+    """All members of a joint class, in any of the tables."""
 
 
 def is_series(exhibit: ReleaseView) -> bool:
@@ -170,8 +170,8 @@ def _require_rows_known_again(exhibit: ReleaseView, bundles: PublishedCells) -> 
 
 
 def _require_nothing_invented(bundles: PublishedCells, claim: PrivacyRequirement, *, covering: bool) -> None:
-    """Refuse rows that stand in for people and show what no earlier release told of them: that would tell which rows
-    these are.
+    """Refuse counterfeits that show a value that no earlier release published of the person: it would reveal the
+    counterfeit.
 
     Where cells must be `covering` who is absent, not even what people are known by may be invented: a later cell would
     be taken to cover somebody by it."""
@@ -184,7 +184,8 @@ def _require_nothing_invented(bundles: PublishedCells, claim: PrivacyRequirement
         for name in sorted(name for name in shown if covering or name in claim.hide or not bundles.is_known(name)):
             if not np.any([sheet.stood(people, r) for sheet in bundles.sheets if name in sheet.columns], axis=0).all():
                 raise DataError(
-                    f"rows of release {past.number} that stand in for people show '{name}', which was not told of them"
+                    f"counterfeit rows of release {past.number} show '{name}', which was never "
+                    "published for the people they represent"
                 )
 
 
@@ -247,7 +248,7 @@ def _spread(masks: Masks, labels: tuple[str, ...]) -> ValueDistribution:
     ).T
     bits = np.where(
         bits.any(axis=1, keepdims=True), bits, np.arange(len(labels)) == 0
-    )  # whoever has nothing proved has one value
+    )  # without a proof a person counts as having one value
     start = np.concatenate([[0], np.cumsum(bits.sum(axis=1))]).astype(np.int64)
     value = np.nonzero(bits)[1].astype(np.int64)
     return ValueDistribution(start, value, np.ones(len(value), dtype=np.int64), labels)
@@ -297,8 +298,8 @@ def _judge_by_classes(bundles: PublishedCells, claim: PrivacyRequirement, cohort
 def records_below(exhibit: ReleaseView, claims: Iterable[PrivacyRequirement]) -> frozenset[str]:
     """Return the keys of the newest release whose absence may mend claims that fail over all releases.
 
-    These are the members of failing joint classes, and whoever was of one class with a member before this release:
-    where somebody who left stands out, those who stayed are the ones that can be left out."""
+    These are the members of failing joint classes, and all who shared a class with a member before this release. If a
+    departed member stands out, only remaining members can be suppressed."""
     bundles = exhibit.once(published_cells_of)
     if links_rows(bundles.history) or bundles.weights is not None:
         return frozenset()
@@ -356,8 +357,8 @@ def _verdict(claim: PrivacyRequirement, linkage: Linkage, people: int) -> ClassV
 def judge_linked_persons(
     bundles: PublishedCells, joint: PersistentClasses, claim: PrivacyRequirement
 ) -> tuple[dict[str, Any], int, int] | None:
-    """What is achieved at worst, how many people stand in classes that break the claim, and how many in any; nothing
-    when no table tells what it hides."""
+    """Return the worst achieved level, the persons in violating classes, and all persons; None if no table publishes
+    the protected columns."""
     model = claim.model
     require_same_persons(bundles.policies[0], bundles.history)
     if model.joint or not model.demand().sufficient:
@@ -377,7 +378,7 @@ def judge_linked_persons(
         broken[classes[~np.asarray(model.satisfied(linkage))]] = True
     worst = min((model.achieved(linkage) for linkage, _ in seen), key=model.strength)
     achieved = dict(worst)
-    if "k" in achieved:  # people of whom no hidden value is told are candidates of each other, too
+    if "k" in achieved:  # people without a published sensitive value are candidates of each other, too
         achieved["k"] = min(achieved["k"], int(many.min()))
     return achieved, int(many[broken].sum()), int(many.sum())
 

@@ -1,6 +1,6 @@
-"""Entries of a ledger: what stands in one, read strictly.
+"""Entries of a ledger, parsed strictly.
 
-What stands in an entry is never reinterpreted: new fields are optional, meanings never change.
+The meaning of a field never changes; new fields are optional.
 
 
 Chain
@@ -27,14 +27,14 @@ The head: what the certificate of a release says about the ledger it was entered
 
     "ledger": {"release": 3, "head": "9f2c…"}
 
-The certificate stands in the ledger's entry, so it cannot carry the entry's own digest. It carries one over everything
+The certificate is part of the ledger entry, so it cannot contain the entry's own digest. It carries one over everything
 before the entry (its number, and with the digest of the entry before it the whole chain so far) and over every file
-published with it, the certificate and what is made from it excepted. Whoever takes the entry away, changes one before
-it, or puts another release in its place leaves a ledger without this head.
+published with it, the certificate and what is made from it excepted. Removing the entry, changing an earlier one, or
+replacing the release gives a ledger without this head.
 
 Invariants
-    I1  A head says nothing about what is private in the ledger: it is salted with 256 random bits, and the salt stays
-        in the entry. Without it, who knows all people but one could try the values of that one until the digest fits.
+    I1  A head reveals nothing private of the ledger: it is salted with 256 random bits, and the salt stays in the
+        entry. Without it, who knows all people but one could try the values of that one until the digest fits.
 
 >>> place = LedgerPlace(2, "ab" * 32, "00" * 32)
 >>> place.head({"data.csv": "cd" * 32}) == place.head({"data.csv": "cd" * 32, "certificate.json": "ef" * 32})
@@ -65,7 +65,7 @@ _BODY = {"when": str, "policy": str, "certificate": dict, "records": int, "count
 
 @dataclass(frozen=True)
 class Entry:
-    """One publication as it stands in the ledger."""
+    """One publication as the ledger stores it."""
 
     number: int
     body: Mapping[str, Any]

@@ -8,7 +8,7 @@ What is taken away
     keeps the others: the stranger gets a line of one, with the same published cells.
 
 What remains, and why
-    Published files are out of the house; nothing here changes them. That one person is behind a row of each release is
+    Published files cannot be recalled; nothing here changes them. That one person is behind a row of each release is
     still known, under the random name: without that the other people of the same joint classes could no longer be
     judged. Who it was is not. Somebody who stays in the data comes back as a new person with the next release: take the
     record out of the data first.
@@ -29,8 +29,7 @@ where their rows lie the lines of one at a time.
 
 Strangers
 ---------
-A stranger stands where somebody stood that a ledger forgets: random names, and values of whom all published cells may
-speak.
+A placeholder replaces a person in the ledger: random keys, and values that all published cells cover.
 
 Notation
     record    what was known by one key; a person may have several (``person:``), and all of them become the stranger's
@@ -103,7 +102,7 @@ def forget(ledger: Ledger, key: str) -> list[int]:
     theirs = records_of(pages, spelt[0]) or records_of(pages, spelt[1])
     stranger, mine = PlaceholderPerson(theirs), [page for page in pages if page.places(theirs)]
     if not mine:
-        hint = "give the key as it stands in the data; the parts of a key of several columns with commas between them"
+        hint = "give the key as in the data; separate the parts of a key of several columns by commas"
         raise LedgerError("the ledger remembers nobody with this key", where=str(ledger.path), hint=hint)
     for page in mine:
         stranger.learn(page.opened(), page.places(theirs))
@@ -347,7 +346,7 @@ class PlaceholderPerson:
         self.person = f"forgotten {secrets.token_hex(16)}"
         self._shown: set[str] = set()
         self._possible: dict[Told, set[str]] = {}
-        """What all published cells stand for, of what stood in some (I3)."""
+        """Return the values that all published cells cover (I3)."""
         self._others: dict[Told, set[str]] = {}
         self._drawn: dict[Told, str] = {}
 

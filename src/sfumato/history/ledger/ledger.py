@@ -3,8 +3,8 @@
 Guarantee
     An entry is there completely or not at all. A changed, added or reordered entry, or one missing in the middle, is
     found by `verify`. Who can write the file can also cut it off or compute all digests anew; that is found by `verify`
-    with a head that was published: every certificate carries one. What stands in an entry is never reinterpreted: new
-    fields are optional, meanings never change.
+    with a head that was published: every certificate carries one. The meaning of a field never changes; new fields are
+    optional.
 
 Notation
     entry    number, time, manifest, certificate, policy digest, seed, and the files and memory that belong to it

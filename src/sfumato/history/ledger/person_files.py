@@ -1,15 +1,13 @@
 """Where a ledger keeps who is behind a release that was made where its rows lie: Parquet files beside it, as private as
 itself.
 
-A release of many rows is remembered as lines with counts, which stand in its entry; who is on which line are pairs of a
-key and a line, written by the cluster into ``office.ledger.people`` and never brought together. An entry names the
-folder of its files with the digest of each, under the chain. Where somebody was forgotten a later entry names another
-folder in its place (`exchanged`).
+A release of many rows is stored as lines with counts in its entry. The pairs of key and line are written by the cluster
+into ``office.ledger.people`` and never collected. An entry names the folder of its files with the digest of each, under
+the chain. Where somebody was forgotten a later entry names another folder in its place (`exchanged`).
 
 Invariants
-    I1  Files get their place before their entry is in the ledger, under a name that nobody else uses, and only from who
-        may append at that moment. A crash in between leaves a folder that no entry names: it means nothing, and
-        `removal` takes it away.
+    I1  Files are written before their entry is in the ledger, under a unique name, and only by the process that holds
+        the lock. A crash in between leaves a folder that no entry names: it means nothing, and `removal` takes it away.
     I2  Only the owner sees them.
     I3  Files that are missing, changed or added are a broken ledger.
     I4  A draft is locked as long as somebody makes it, so that it can be told from one that a crash left. The lock is
@@ -269,7 +267,7 @@ def remove_folder(folder: Path, needed: Bytes) -> None:
     """Remove a folder; what is in it is overwritten first, except what is `needed` under another name (I3)."""
     for place, _, names in os.walk(folder):
         for file in (Path(place, name) for name in names):
-            with suppress(FileNotFoundError):  # whoever made it removes it, too
+            with suppress(FileNotFoundError):  # its creator removes it, too
                 found = os.lstat(file)
                 if stat.S_ISREG(found.st_mode) and (found.st_dev, found.st_ino) not in needed:  # I4
                     overwrite_and_remove(file)
