@@ -195,7 +195,7 @@ def test_from_files_to_files(tmp_path: Path) -> None:
         (
             {"id": ["1"]},
             {"id": ["1"], "q0": ["x"], "q1": ["a"], "s0": ["1"]},
-            "no quasi-identifier stands in the table of people",
+            "no quasi-identifier is in the table of people",
         ),
     ],
 )

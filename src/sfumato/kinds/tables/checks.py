@@ -46,9 +46,10 @@ The claims speak of outsiders who know the quasi-identifiers. A column with the 
 nobody; what would be left if it were known is measured here on the published rows and promised by nobody.
 
 
-Alibi
+Covering rows
 -----
-Alibi rows: people whose own class of equal cells breaks the promise, and whom only rows that cover everybody protect.
+Covering rows: people whose own class violates the requirement, and who are protected only by rows that cover all
+people.
 
 A fully suppressed row covers everybody, so k of them with k values make any release k-linkable [sequential Def. 4.2],
 whatever the other rows show. Claims that hold in every class of equal cells have no such people; the paper's measure
@@ -57,8 +58,7 @@ may have many.
 
 Counterfeits
 ------------
-Counterfeits: no more rows stand in for people who left than the policy allows, counted beside the records of the
-source.
+Counterfeits: no more counterfeit records than the policy allows, compared with the records of the source.
 
 
 Checks
@@ -119,7 +119,10 @@ class Averages(Check):
         wrong = [*_other_columns(exhibit)]
         wrong += _by_group(exhibit) if exhibit.behind is not None else _totals(exhibit)
         if exhibit.behind is None and not wrong:
-            reason = "who stands in which group only the private provenance tells; totals of means are the original's"
+            reason = (
+                "only the private provenance reveals the records of a group; totals of means "
+                "equal those of the original"
+            )
             return Finding(self.name, True, {"wrong": 0}, {}, grade=NOT_JUDGED, reason=reason)
         return Finding(self.name, not wrong, {"wrong": 0}, {"wrong": len(wrong)}, reason="; ".join(wrong))
 
@@ -510,8 +513,7 @@ def _others(exhibit: ReleaseView) -> tuple[str, ...]:
 
 
 class AlibiRows(Check):
-    """How many people stand in published classes that break a claim which covering rows make true: measured, not
-    promised."""
+    """How many people are in classes that satisfy a requirement only by covering rows: measured, not required."""
 
     name: ClassVar[str] = "alibi rows"
     words: ClassVar[Wording] = Wording(
@@ -560,7 +562,7 @@ def _in_classes(exhibit: ReleaseView, claim: PrivacyRequirement) -> int:
 
 
 class Counterfeits(Check):
-    """Rows that stand in for people who left stay within the policy's limit."""
+    """The number of counterfeit records for people who left is within the policy's limit."""
 
     name: ClassVar[str] = "counterfeits"
     words: ClassVar[Wording] = Wording(

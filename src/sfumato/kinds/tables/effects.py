@@ -2,7 +2,7 @@
 guessed.
 
 Notation
-    width    share of its domain that a published label stands for: 0 is an exact value, 1 says nothing
+    width    share of its domain that a published label covers: 0 is an exact value, 1 the whole domain
 """
 
 from __future__ import annotations
@@ -119,8 +119,9 @@ def loss_sentence(exhibit: ReleaseView) -> str:
     losses = exhibit.once(per_column)
     which = AGAINST_ORIGINAL if exhibit.private else WITHIN_RELEASE
     return (
-        f"Information loss {which}: {number_text(sum(losses.values()) / max(len(losses), 1))} (0 is exact, 1 says"
-        " nothing)."
+        f"Information loss {which}: "
+        f"{number_text(sum(losses.values()) / max(len(losses), 1))} (0 is exact, 1 is "
+        "full suppression)."
     )
 
 

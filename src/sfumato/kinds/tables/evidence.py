@@ -10,8 +10,8 @@ Microaggregated
 ---------------
 One microaggregated table: everybody's candidates are the published rows with the same averages in the given columns.
 
-Whoever knows a person's values may look for the nearest averages, and finds a group; its rows look alike, so no row of
-it is nearer.
+An adversary who knows a person's values may look for the nearest averages, and finds a class; all its rows are equal,
+so no row of it is nearer.
 
 
 Suppressed
@@ -49,10 +49,10 @@ Related
 -------
 Related tables: people whose line and whose rows are written alike, taken together, are each other's candidates.
 
-Whoever knows everything about a person that is a quasi-identifier, in both tables, how many rows there are included, is
-left with the people of the same *bag*. Values of rows are judged among people with rows, slot by slot and as values
-that people ever have; values of the table of people among all people of a bag; a number of candidates for everybody,
-people without rows included.
+An adversary who knows all quasi-identifiers of a person, in both tables, and the number of rows, cannot tell apart the
+people of the same *multiset*. Values of rows are judged among people with rows, slot by slot and as values that people
+ever have; values of the table of people among all people of a bag; a number of candidates for everybody, people without
+rows included.
 
 
 Perturbed
@@ -72,9 +72,9 @@ Where a table of the population is at hand, F is counted by fit, whether or not 
 value that is no leaf of a hierarchy fits nothing. From a fraction F is bounded by `tables.sample_weights`, from weights
 it is their sum: *estimates*. What is needed and not at hand leaves a claim *not judged*.
 
-Presence, for people who fit the same classes S (G of them): at most Σ f over S, at least Σ f over the classes that
-nobody else fits, over G. People who fit one class only: both are f / F. Rows are handed out to people who fit them,
-each as likely as the other (`models.delta_presence`)."""
+Presence, for people who fit the same classes S (G of them): at most Σ f over S, at least Σ f over the classes that fit
+no other person, over G. People who fit one class only: both are f / F. Rows are handed out to people who fit them, each
+as likely as the other (`models.delta_presence`)."""
 
 from __future__ import annotations
 
@@ -383,7 +383,7 @@ class PerturbedReading(Evidence):
         return Linkage(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))
 
     def judge(self, exhibit: ReleaseView, claim: PrivacyRequirement) -> Finding:
-        reason = "values changed by chance, so nobody's candidates can be counted"
+        reason = "values were perturbed at random, so candidates cannot be counted"
         return Finding(claim.model.name, False, claim.model.required(), {}, claim.given, claim.hide, reason=reason)
 
 
@@ -405,8 +405,7 @@ class _Seen:
 
 
 def population_source(exhibit: ReleaseView) -> Path | Mapping[str, Sequence[str | None]] | None:
-    """The population for whoever counts it once more: its file, or the text of its columns where cells are read in
-    another way."""
+    """Return the population for the recount: its file, or the text of its columns if cells are converted."""
     table = exhibit.population
     if table is None or exhibit.population_file is not None:
         return exhibit.population_file

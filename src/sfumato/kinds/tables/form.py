@@ -14,8 +14,8 @@ Related
 -------
 Related tables: ``people.csv`` with one line per person, ``rows.csv`` with the rows of people, tied by a pseudonym.
 
-Whoever looks at a release looks at both as one table: what is said of a person stands beside every row of theirs, and a
-person without rows is one line with nothing in the columns of rows (`joined_table`).
+Audit and metrics read both as one table: the person's columns are joined to each of their rows, and a person without
+rows is one line with empty columns of rows (`joined_table`).
 
 
 Microaggregated
@@ -27,9 +27,9 @@ A cell does not cover anybody's value, so nothing can be said about single value
 
 Perturbed
 ---------
-Perturbed table: ``data.csv`` with the published columns, some of them with values that changed by chance.
+Perturbed table: ``data.csv`` with the published columns, some of them with randomly perturbed values.
 
-The manifest says how, so that whoever analyses the table can correct for it on average: `sfumato recover`.
+The manifest states how, so that analysts can correct for it on average: `sfumato recover`.
 
 
 Sampled
@@ -96,8 +96,8 @@ class Optimality(BaseModel):
 
 @dataclass(frozen=True)
 class RecodedProvenance(Provenance):
-    """Also who the counterfeit rows stand in for, and what the method proved about the best release: a figure of the
-    original."""
+    """Also the people behind the counterfeit records, and what the method proved about the best release: a figure of
+    the original."""
 
     stand_ins: tuple[list[str], pa.Table] | None = None
     """Keys and last known values of records that vanished, in the order of the rows with nobody behind them."""
@@ -115,8 +115,7 @@ class RecodedProvenance(Provenance):
         return replace(self, rows=rows, optimality=None, lasting=self.lasting and self.optimality is None)
 
     def kept(self) -> Provenance:
-        """The statement alone: who stands in which row can be matched again from the original, in whatever order it
-        comes."""
+        """Return the statement alone: rows can be matched again with the original, whatever its order."""
         return RecodedProvenance(optimality=self.optimality, lasting=self.lasting)
 
 
@@ -133,7 +132,7 @@ class Recoded(Form):
     recodes: ClassVar[bool] = True
     remembered: ClassVar[bool] = True
 
-    counterfeits: int = Field(default=0, ge=0, description="rows that stand in for records that vanished")
+    counterfeits: int = Field(default=0, ge=0, description="counterfeit rows for records that are gone")
     optimality: Optimality | None = Field(
         default=None, description="only in folders of earlier versions: a bound on the loss"
     )
@@ -306,7 +305,7 @@ class Microaggregated(Form):
 
 
 class PerturbedTable(Form):
-    """One table in which values of some columns changed by chance; it promises nothing about anybody."""
+    """One table in which values of some columns are perturbed at random; it gives no guarantee."""
 
     name: ClassVar[str] = "perturbed table"
     shows_columns: ClassVar[bool] = True
@@ -353,7 +352,7 @@ class PerturbedTable(Form):
             yield f"{len(invented)} column(s) have categories that could not be drawn"
 
     def uncountable(self, exhibit: ReleaseView) -> str:
-        return "its values changed by chance, so a count of them is no count of people"
+        return "its values were perturbed at random, so counting them does not count people"
 
 
 # Sampled
@@ -361,7 +360,7 @@ class PerturbedTable(Form):
 
 
 class DrawnTable(Recoded):
-    """Records drawn by chance and generalized alike, each among equals in every published column."""
+    """A random sample of the records, generalized so that each published row occurs several times."""
 
     name: ClassVar[str] = "sampled table"
     remembered: ClassVar[bool] = False

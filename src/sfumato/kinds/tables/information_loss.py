@@ -1,8 +1,8 @@
 """Loss: the average share of its domain that a published quasi-identifier cell gives up.
 
 A cell that stands for a set of s leaves out of m costs (s − 1)/(m − 1); a suppressed record costs 1 in every column.
-Rows that stand in for people who left are rows like others in the average, and no records. The data holder's leaves are
-the original's values where a rule grows the hierarchy from them; an outsider's are the declared ones (see
+Counterfeit records for people who left count as rows in the average, not as records. The data holder's leaves are the
+original's values where a rule grows the hierarchy from them; an outsider's are the declared ones (see
 `tables.information_loss`), so the figure of a certificate may differ a little from that of `measure`.
 
 Paper: the LM measure of Iyengar (2002), used in [sequential §7], [obfuscation §6.2].
@@ -66,7 +66,7 @@ Optimality
 Optimality: how far a release is from the least loss that any release of its kind can have, as its method proved.
 
 The loss is measured on what was published; the bound is the method's word with the space it is about. It is a figure of
-the original, so it stands in the private trace and never in the folder; folders of earlier versions have it in their
+the original, so it is in the private provenance and never in the folder; folders of earlier versions have it in their
 manifest."""
 
 from __future__ import annotations

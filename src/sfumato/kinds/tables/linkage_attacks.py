@@ -11,7 +11,8 @@ Cost: distinct original tuples × distinct published tuples, in pieces of bounde
 
 Nearest rows
 ------------
-Distance-based record linkage: whoever knows a person's values takes the nearest published row for theirs.
+Distance-based record linkage: an adversary who knows a person's values guesses that the nearest published row is
+theirs.
 
 The share of people for whom that is right is measured on some of them, with the error of the sample; it is an estimate,
 never a bound: another outsider may know more, or guess better.
@@ -43,8 +44,8 @@ the table are found nearly always; the question is how many people who are not i
 
 The figure
     `found` is the share of the table's people whom a row covers, `mistaken` the share of other people, and `advantage`
-    their difference: 0 when the release says nothing about who is in the table, 1 when it tells exactly. No claim of
-    this house promises anything about it (k-anonymity hides the row, not the presence).
+    their difference: 0 if the release reveals nothing about membership, 1 if it reveals it exactly. No privacy model
+    here protects against it (k-anonymity hides the row, not the membership).
 
 Paper
     Nergiz, Atzori and Clifton (2007) ask for the share of a known population that is in the table, per person; the
@@ -218,8 +219,7 @@ PEOPLE = 500
 
 
 def measure_person_linkage(exhibit: ReleaseView, known: int) -> dict[str, Any]:
-    """What is left of somebody of whom so many rows are known; nothing where the policy does not say whose rows they
-    are."""
+    """Measure the risk of a person if so many of their rows are known; None if the policy does not name persons."""
     if exhibit.policy.person is None:
         return {}
     count = exhibit.once(PersonCount)
@@ -290,8 +290,9 @@ class MembershipAttack(ReleaseAttack):
         if not isinstance(exhibit.form, cls.forms) or not exhibit.policy.quasi_identifiers:
             return ""
         return (
-            "published rows show which combinations of quasi-identifiers occur in the table, so whoever knows"
-            " somebody's can often tell whether the person is in it; no claim speaks about that"
+            "published rows show which combinations of quasi-identifiers occur in the table, "
+            "so an adversary who knows a person's combination can often tell whether the "
+            "person is in it; no requirement covers that"
         )
 
     def play(self, exhibit: ReleaseView) -> dict[str, Any]:

@@ -7,8 +7,9 @@ its people in which a cut would have been safe are ruled out, and the rest chang
 
 The figure
     `guesses_right` is how often the likeliest value is the true one, `guesses_right_blind` how often the most frequent
-    value of the class is: what the certificate's outsider gets. `believed_above_promise` is the share of people of whom
-    the outsider believes some value more than the claims allow (beyond three standard errors of the sample).
+    value of the class is: what the certificate's outsider gets. `believed_above_promise` is the share of people for
+    whom the posterior probability of a value exceeds what the requirements allow (beyond three standard errors of the
+    sample).
 
 Paper
     Wong, Fu, Wang and Pei (2007).
@@ -20,13 +21,14 @@ Notation
 Invariants
     I1  The cuts are those that `mondrian` tries first, so its classes never have a safe one; of other methods it is an
         assumption, and the share of classes whose true values agree with it is reported.
-    I2  A claim sees the values of a world, not who is who among people with equal values; and whoever compares with the
-        whole release sees the same shares for any number of worlds, because all of them hand out the same values.
+    I2  A requirement depends on the values of a possible world, not on the order of people with equal values. A model
+        that compares with the whole release sees the same shares in all worlds, because all of them have the same
+        values.
 
 Departures
     The paper enumerates worlds. Here they are sampled, and classes for which hardly any sample agrees with the
-    assumption are left out and counted. People are taken to stand in the class that costs least of those that cover
-    them; classes that this does not fill exactly are left out.
+    assumption are left out and counted. People are assumed to be in the cheapest class that covers them; classes that
+    this does not fill exactly are left out.
 
 Cost: people × `worlds` × cuts.
 
@@ -41,10 +43,9 @@ published exactly, then everybody whom no way to hand out all rows to all people
 covered by a cheaper class, where a method that loses as little as it can would have put them.
 
 The figure
-    People that a generalized row may stand for, on average over these rows: `covered` by its cells, `after_exact_rows`,
-    `matched` (certain: nobody else can be behind the row), and `at_least_cost` with the share of rows for which that
-    guess is true. Every class keeps its k rows, so k-anonymity stands; what is lost is that a coarse cell hides a fine
-    one.
+    Candidates of a generalized row, on average over these rows: `covered` by its cells, `after_exact_rows`, `matched`
+    (certain: no other person can be behind the row), and `at_least_cost` with the share of rows for which that guess is
+    true. Every class keeps its k rows, so k-anonymity holds; but a coarse cell no longer hides the fine value.
 
 Paper
     Cohen (2022).
@@ -62,13 +63,13 @@ Compatible
 Which people may stand behind which published rows, for an outsider who knows everybody's quasi-identifiers.
 
 People with the same values are one *kind*, rows with the same cells are one *class*. A kind is compatible with a class
-whose cells cover its values. Whoever also knows that every row is somebody, and nobody two rows, rules out more: a pair
-is *possible* when some way to hand out all rows to people uses it.
+whose cells cover its values. An adversary who also knows that rows and people match one to one can exclude more: a pair
+is *possible* if some assignment of all rows to people uses it.
 
 Notation
     row, person    the compatible pairs: numbers of a class and of a kind
-    placed         in one way to hand out the rows, how many people of the kind stand in the class
-    possible       whether some way uses the pair
+    placed in one assignment of rows, how many people of the kind are in the class
+    possible       whether some assignment uses the pair
     cheapest       per kind the compatible class that costs least: where a method that loses as little as it can would
                    put it
 
@@ -124,8 +125,9 @@ class Minimality(ReleaseAttack):
         if not isinstance(exhibit.form, cls.forms) or method is None or not method.groups_by_sensitive(exhibit.policy):
             return ""
         return (
-            f"{method.name} looks at sensitive values when it decides how far to generalize, and generalizes no more"
-            " than it must: whoever knows that can rule out values of a class that would have allowed a finer one"
+            f"{method.name} uses sensitive values when it decides how far to generalize, and "
+            "generalizes no more than it must: an adversary who knows that can exclude "
+            "values of a class that would have allowed a finer one"
         )
 
     def play(self, exhibit: ReleaseView) -> dict[str, Any]:
@@ -189,7 +191,7 @@ class Minimality(ReleaseAttack):
 
 @dataclass(frozen=True)
 class KnownClass:
-    """A class with the people that stand in it; values are in the true order of the people."""
+    """A class with its members; values are in the true order of the people."""
 
     domains: tuple[Generalization, ...]
     leaves: tuple[IntArray, ...]
@@ -384,9 +386,10 @@ class Downcoding(ReleaseAttack):
         if not isinstance(exhibit.form, cls.forms) or method is None or not method.minimal:
             return ""
         return (
-            f"{method.name} makes every class as narrow as it may be: whoever knows the quasi-identifiers of people in"
-            " the table can tell many of those behind a generalized row from others whom it covers, and so undo part"
-            " of the generalization"
+            f"{method.name} makes every class as narrow as possible: an adversary who knows "
+            "the quasi-identifiers of people in the table can tell many of those behind a "
+            "generalized row from others whom it covers, and so undo part of the "
+            "generalization"
         )
 
     def play(self, exhibit: ReleaseView) -> dict[str, Any]:
@@ -409,8 +412,8 @@ class Downcoding(ReleaseAttack):
 
 
 def _truth(found: CompatiblePairs, exhibit: ReleaseView, behind: Any) -> float:
-    """The share of generalized rows whose person stands in the cheapest class that covers them; needs the private
-    trace."""
+    """Return the share of generalized rows whose person is in the cheapest class that covers them; needs the private
+    provenance."""
     real = np.asarray(behind) >= 0
     inside = real & found.generalized[exhibit.classes.of]
     return float((found.cheapest[found.people.of[np.asarray(behind)[inside]]] == exhibit.classes.of[inside]).mean())
@@ -506,7 +509,8 @@ class CompatiblePairs:
 
 
 def compatible_pairs(exhibit: ReleaseView) -> CompatiblePairs:
-    """The pairs of a release whose quasi-identifiers stand in its main part; ask with ``exhibit.once(compatible)``."""
+    """Return the compatible pairs of a release with quasi-identifiers in its main part; call it by
+    ``exhibit.once(compatible)``."""
     names, original = exhibit.policy.quasi_identifiers, exhibit.original
     people = equivalence_classes_of([original.text(name).codes for name in names], rows=original.rows)
     rows = exhibit.classes

@@ -54,7 +54,7 @@ def recover_table(release: Any, pair: tuple[str, str] | None = None) -> dict[str
     exhibit = seen if isinstance(seen, ReleaseView) else read_folder(Path(seen))
     if not isinstance(exhibit.form, PerturbedTable):
         raise ReleaseError(
-            "there is nothing to recover: no values were changed by chance", hint="see 'measure' and 'query'"
+            "there is nothing to recover: no values were perturbed at random", hint="see 'measure' and 'query'"
         )
     form = exhibit.of(PerturbedTable)
     found: dict[str, Any] = {"how": form.how, "figures": {}, "notes": []}

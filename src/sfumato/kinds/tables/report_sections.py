@@ -1,7 +1,7 @@
 """How many people look alike, and what that means for somebody who tries to find one.
 
-Where a person may stand in several rows, the size of a class is no number of people, so nothing is said of the risk of
-being found: a class of six may be one man. What holds for people then stands among the findings.
+If a person may have several rows, the size of a class is no number of people, so no re-identification risk is shown: a
+class of six may be one man. What holds for people then stands among the findings.
 
 
 Distributions
@@ -51,8 +51,7 @@ from sfumato.release.view import ReleaseView
 
 _BINS = 14
 _ROWS = (
-    "These are rows: a person may stand in several of them. What is promised to people was counted for people, see"
-    " above."
+    "These are rows: a person may have several of them. The guarantees for people were counted per person, see above."
 )
 
 
@@ -198,7 +197,7 @@ class PublishedValues(Section):
         return not exhibit.private and exhibit.data.records > 0
 
     def render(self, exhibit: ReleaseView) -> Markup:
-        parts = [paragraph("The most frequent published values of every quasi-identifier, as they stand in the table.")]
+        parts = [paragraph("The most frequent published values of every quasi-identifier, as the table shows them.")]
         for name in exhibit.policy.quasi_identifiers:
             heading = Markup("<h3>{} · {} different values</h3>").format(name, len(exhibit.data.text(name).labels))
             hidden = _reason_to_hide(exhibit, name)

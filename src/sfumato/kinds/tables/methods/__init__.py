@@ -2,7 +2,7 @@
 
 Recoding: one table in, one table out, whose quasi-identifiers are written more coarsely.
 
-Everybody who stands in one group of records gets the same cells, so a group is what an outsider is left with. A method of this
+All records of a class get the same cells, so an adversary cannot tell the members of a class apart. A method of this
 family decides who stands with whom; what a group is written as, and whether it may be, is the same for all of them.
 
 ======================  ==========================================================================================
@@ -40,13 +40,13 @@ Perturbing
 Perturbing: one table in, one table out, in which values of single records are no longer true but what holds on average nearly
 is.
 
-Nothing is promised about anybody: who knows enough of a person may still find the row that was theirs. How often that works is
-measured (``sfumato attack linkage``), as an estimate on the data at hand, and stands in the private report.
+Nothing is promised about anybody: who knows enough of a person may still find the row that was theirs. How often that
+works is measured (``sfumato attack linkage``), as an estimate on the data at hand, and shown in the private report.
 
 ======================  ==========================================================================================
-`swapping`              values change places with values of nearby rank: every column keeps its values
-`shuffling`             values of some columns are dealt anew in the order that other columns predict
-`noise`                 numbers get correlated noise of a declared covariance, which `recover` takes off again
+`swapping`              values are exchanged with values of nearby rank: every column keeps its values
+`shuffling`             values of some columns are reassigned in the order that others predict
+`noise`                 numbers get correlated noise of a declared covariance, which `recover` removes
 `pram`                  categories change by a declared matrix that keeps their shares on average
 ======================  ==========================================================================================
 
@@ -56,7 +56,8 @@ Suppressing
 Suppressing: one table in, one table out, in which single cells are suppressed and everything else stays as it was.
 
 ======================  ==========================================================================================
-`local-suppression`     few cells, so that whoever knows up to m columns is left with k rows (`patterns`, `local_suppression`)
+`local-suppression`     few cells, so that an adversary who knows m columns has k candidates (`patterns`,
+`local_suppression`)
 ======================  ==========================================================================================
 
 

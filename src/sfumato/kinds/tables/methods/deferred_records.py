@@ -1,15 +1,15 @@
-"""People who wait: whoever would stand in a costly group is published later, in company that comes until then.
+"""Deferred records: a new record whose class would be costly is published in a later release.
 
 Groups last: who stands together once does so in every later release. A row that waits is missing once, and what a
-better group saves is saved again and again. So where the policy lets some of those wait who were never published
-(``series: {waiting: 0.5%}``), costly groups of newcomers are dissolved: of each of them those wait who fit nowhere, and
-the others join groups that are near. In the first release of a ledger everybody is a newcomer.
+better group saves is saved again and again. So if the policy allows deferral of new records (``series: {waiting:
+0.5%}``), costly classes of new records are dissolved: members that fit no other class are deferred, and the others join
+near classes. In the first release of a ledger every record is new.
 
 Invariants
     I1  Nobody waits who was published before, and no more than the policy allows.
     I2  By the models themselves, every group that is left satisfies the claims; else nobody waits.
 
-Cost: newcomers of costly groups times groups of newcomers.
+Cost: new records of costly classes times classes of new records.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class _Dissolved(NamedTuple):
 
 
 def defer_costly_records(problem: RecodingProblem, grouping: Grouping, most: int, objective: str) -> Grouping:
-    """The grouping without some newcomers, at most so many: those whose groups cost most."""
+    """Return the grouping without some new records, at most so many: those whose classes cost most."""
     if most <= 0 or grouping.published is not None or problem.multiplicity is not None:
         return grouping
     new = _newcomers(problem)[problem.cell_point[grouping.cell]]
@@ -60,7 +60,7 @@ def _newcomers(problem: RecodingProblem) -> BoolArray:
 
 
 class _Batch:
-    """Newcomers one by one, in groups that get fewer."""
+    """New records one by one, in a shrinking number of classes."""
 
     def __init__(self, problem: RecodingProblem, grouping: Grouping, new: BoolArray, objective: str) -> None:
         self.problem, self.costs = problem, Costs.of(problem, objective)

@@ -5,7 +5,7 @@ everybody is written as finely as their own group allows. The lattice of levels 
 that of `lattice_search`.
 
 Guarantee: up to `nodes` combinations of levels the release is the cheapest of its kind, and the private report says so;
-above that, or where people stand in several rows, it is the best that was found. Paper: Samarati (2001); Kohlmayer,
+above that, or where people have several rows, it is the best that was found. Paper: Samarati (2001); Kohlmayer,
 Prasser, Eckert, Kemper, Kuhn (2012).
 
 Invariants
@@ -16,7 +16,8 @@ Invariants
 
 Full domain
 -----------
-Full-domain recoding: every column is written at one level of its hierarchy, and whoever is not safe there is left out.
+Full-domain recoding: every column is published at one level of its hierarchy, and records that are not safe there are
+suppressed.
 
 A choice of one level per column is a node of a lattice; going up makes classes larger and cells coarser. What a node
 costs is what its levels cost on average, and more for every record that it leaves out.
@@ -40,8 +41,7 @@ Invariants
         of every node below.
     I4  Where claims survive joining classes and nobody may be left out, a node below one that breaks a claim breaks
         one, too.
-    I5  Where a problem has classes of which everybody is published or nobody, whoever is left out takes the class
-        along.
+    I5  If a class must be published as a whole or not at all, suppressing one record suppresses its class.
 
 Departures: of a class that breaks a claim on shares a part might have been saved; it is left out as a whole, so that
 nobody's absence depends on a single value.
@@ -165,7 +165,7 @@ class Global(RecodingMethod):
 
 
 def _statement(policy: Policy, problem: RecodingProblem, found: CheapestNode) -> Optimality | None:
-    """What the data holder is told, when it is proven (I2)."""
+    """Return the proven optimality statement for the data holder (I2)."""
     objective = policy.utility.minimize
     whole = problem.names == policy.quasi_identifiers == known_quasi_identifiers(policy)
     whole = whole and not policy.utility.importance

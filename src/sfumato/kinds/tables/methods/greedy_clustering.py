@@ -1,6 +1,6 @@
 """`clustering`: greedy clustering within boundaries, GreedyCPKA.
 
-Without boundaries it is GreedyPKClustering, without p-sensitivity it is GreedyCKA. The algorithm stands in
+Without boundaries it is GreedyPKClustering, without p-sensitivity it is GreedyCKA. The algorithm is in
 `greedy_clustering`.
 
 Paper: [boundaries §3]
@@ -23,9 +23,9 @@ Notation
                width
 
 Invariants
-    I1  Ties: records stand in the order of their region, then of their leaf codes, column by column in `tie_order`
-        (when absent: columns with more leaves first), then of their sensitive codes. "One tuple from" is the first in
-        this order, the starting seed of a region is its first record, leftovers are dispersed in this order, and among
+    I1  Ties: records are sorted by their region, then of their leaf codes, column by column in `tie_order` (when
+        absent: columns with more leaves first), then of their sensitive codes. "One tuple from" is the first in this
+        order, the starting seed of a region is its first record, leftovers are dispersed in this order, and among
         equally good groups the one formed first wins. The same input gives the same groups.
     I2  Claims that k and p do not express are made to hold by joining groups of one region. A region that is not
         suppressed satisfies every claim as one group, so this ends.
@@ -146,7 +146,7 @@ def cluster(
 
 
 def _run(work: Work, layout: Layout, disperse: Disperse, progress: Progress | None) -> None:
-    """Region after region, in portions after which progress is told."""
+    """Process region after region, in portions after which progress is reported."""
     from sfumato.kinds.tables.methods.kernels.greedy_clustering import gather
 
     before = np.append(0, np.cumsum(work.table.points["left"]))[layout.root_start]
@@ -201,7 +201,7 @@ class Layout:
         return cls(order, kept[by_tie], np.append(starts, len(kept)), cells, k, tuple(distinct), asked, weight)
 
     def work(self, problem: RecodingProblem, columns: Columns) -> Work:
-        """What the kernel reads and writes; columns stand in the order of ties."""
+        """Return the arrays of the kernel; columns are in the order of ties."""
         from sfumato.kinds.tables.methods.kernels.greedy_clustering import prepare
 
         table = self._table(problem)

@@ -3,10 +3,10 @@ turns.
 
 Three kinds of turns. `rebuilding` takes a costly group and a few groups near it apart and puts them together more
 cheaply; it is best where groups are small. `opening` opens a box around a costly record for everybody who pays more
-than it costs; it is best where groups are large or shares of values bind. Where only numbers are claimed, the third
-kind gives several groups up at once and opens boxes for those who stood in them (`kernels.box_opening`): it goes
-furthest, in long turns, and begins when the others have had several. Whatever has brought more for its work lately is
-used next, the others from time to time.
+than it costs; it is best where groups are large or shares of values bind. If only counts are required, the third kind
+dissolves several groups at once and opens boxes for their records (`kernels.box_opening`). It changes most, takes long
+turns, and begins after several turns of the others. Whatever has brought more for its work lately is used next, the
+others from time to time.
 
 A district is some groups that are near each other in one order of the columns, which differs from turn to turn.
 Districts have nothing in common, so they are worked on side by side.
@@ -15,7 +15,7 @@ Paper: in the spirit of sequential clustering (Goldberger, Tassa 2010); any clai
 Def. 9].
 
 Notation
-    work      comparisons, roughly; a second of search is `SPEED` of them, whatever the machine and whoever else uses it
+    work      comparisons, roughly; a second of search is `SPEED` of them, on every machine and under any load
 
 Invariants
     I1  What a turn makes of a district is taken only when it costs less, and, by the models themselves, every group
@@ -39,7 +39,7 @@ over them.
 A neighbourhood is a costly group and a few groups near it. Its records are moved one unit at a time, surplus records of
 large groups are lent, groups are dissolved into others, and the whole neighbourhood is grown anew around random units;
 the cheapest arrangement is proposed. Points may be divided between groups: overlapping local recoding. Neighbourhoods
-have room for a few of the groups that cost most, so they grow with these.
+hold a few of the groups that cost most, so they grow with these.
 
 Invariants
     I1  Proposals keep within one region and place every record they take.
@@ -115,7 +115,7 @@ class SearchState:
         self.costs = self.costs._replace(tables=int((kept["rule"] == TABLE).sum()), **kept)
 
     def offer(self) -> Offer:
-        """What a group should offer before the models are asked, with room of its own for counting."""
+        """Return the demands on a group that are tested before the models, with their own working memory."""
         from sfumato.kinds.tables.methods.kernels.neighbourhood_rebuilding import Offer
 
         labels = max((len(column.labels) for column in self.problem.sensitive), default=0)
@@ -191,8 +191,8 @@ def refine(
     """The best of the starts, improved until nothing helps or so many seconds of work are done.
 
     With `while_worth` it ends before, when a part of them gains next to nothing; with `least_gain`, when the last
-    doubling of the work took less than this share off the loss. `progress` is told the share of the work that is done
-    and the loss so far. `seed` shifts the draws: nothing that is published rests on them, and it shows how much a
+    doubling of the work took less than this share off the loss. `progress` is called with the share of the work that is
+    done and the loss so far. `seed` shifts the draws: nothing that is published rests on them, and it shows how much a
     result owes to them."""
     if not starts:
         raise Infeasible("a search needs a grouping to start from")
@@ -562,7 +562,7 @@ class Rebuilding:
 
 
 def neighbourhood_of(state: State) -> tuple[int, int]:
-    """How many units and groups a neighbourhood holds: room for a few of the groups that cost most."""
+    """Return how many units and groups a neighbourhood holds: enough for a few of the groups that cost most."""
     typical = typical_size(state)
     pool = int(np.clip(FEW * typical, SMALL, LARGE))
     return pool, int(np.clip(pool / max(typical, 1.0), FEW, REACH))
@@ -770,7 +770,7 @@ def _lists(groups: int, most: int, pieces: int, room: int) -> Five:
 
 
 def desk_for(stand: Seating) -> Workbench:
-    """Room for a step."""
+    """Allocate the working memory of a step."""
     from sfumato.kinds.tables.methods.kernels.class_membership import STRAYS, Workbench
 
     room, (most, columns) = len(stand.unit), stand.lo.shape
@@ -787,7 +787,7 @@ def desk_for(stand: Seating) -> Workbench:
 
 
 def site_for(stand: Seating) -> Site:
-    """Room for a step that clears groups."""
+    """Allocate the working memory of a step that clears groups."""
     from sfumato.kinds.tables.methods.kernels.box_opening import CLEARED, NEAR, Site
 
     room, columns = len(stand.unit), stand.lo.shape[1]

@@ -1,10 +1,10 @@
-"""`local-suppression`: few suppressed cells, so that whoever knows up to m quasi-identifiers of a person is left with k
-rows.
+"""`local-suppression`: few suppressed cells, so that an adversary who knows up to m quasi-identifiers of a person has k
+candidate rows.
 
 Small tables are given to an integer program (`fewest_cells`), whose bound the private report states. For others cells
 are suppressed in rounds: every row that too few look like loses the cell that settles most of what is wrong with it for
 its weight; where a row has nothing left to lose, the rows nearest to it follow it. Then what was not needed is given
-back. Where a person may stand in several rows, k times as many rows as anybody has among those that fit must look alike
+back. If a person may have several rows, each class needs k times as many rows as one person has among those that fit
 (`patterns`), by rounds alone.
 
 Guarantee: what is published is counted again (I1), so the claims hold however cells were chosen.
@@ -40,9 +40,8 @@ Notation
     alike     rows that show the same in the known columns, suppressed cells included
     M         rows of one person that fit what a row shows in the known columns; a suppressed cell fits every value
 
-Where a person may stand in several rows, k·M rows must look alike, for up to m known columns: whoever knows fewer
-columns of all rows of a person may find more of them in a larger class, and that is not implied by what holds for m
-columns."""
+If a person may have several rows, a class needs k·M rows, for up to m known columns. An adversary who knows fewer
+columns may find more rows of a person in a larger class, and the condition for m columns does not imply that case."""
 
 from __future__ import annotations
 
@@ -101,7 +100,7 @@ class LocalSuppression(Method):
         if any(weight <= 0 for weight in self.weights.values()):
             return "a weight must be above 0"
         bounded = [name for name in policy.quasi_identifiers if policy.columns[name].boundary is not None]
-        return f"'{bounded[0]}' has a boundary, and a suppressed cell says nothing at all" if bounded else ""
+        return f"'{bounded[0]}' has a boundary, and a suppressed cell would exceed it" if bounded else ""
 
     def enforces(self, claim: PrivacyRequirement, policy: Policy) -> bool:
         return claim.model.known_columns is not None and set(claim.given) <= set(policy.quasi_identifiers)

@@ -1,10 +1,9 @@
 """`linked`: a longitudinal file. Each person gets a pseudonym that ties the published rows, and shares them with at
 least k people.
 
-What groups of people are, and why they protect, stands in `bags`. Rows are published in an order drawn by chance,
-pseudonyms are numbered by chance and anew for every release. Dates may be shifted, all dates of a person by the same
-number of days: that hides on which day something happened from whoever knows no other date of the person, and keeps
-intervals, which may identify.
+`bags` explains the groups of people and why they protect. Rows are published in random order; pseudonyms are random and
+new in every release. Dates may be shifted, all dates of a person by the same number of days: that hides the day of an
+event from an adversary who knows no other date of the person. It keeps intervals, which may identify.
 
 Paper: our own.
 
@@ -24,7 +23,7 @@ how many rows somebody has is seen by everybody.
 Paper: our own.
 
 Invariants
-    I1  The lines of people and the rows are each in an order of their own, drawn by chance.
+    I1  The lines of people and the rows are each in an independent random order.
     I2  The columns of people are written alike in all rows of a person, so that one line says them.
 
 
@@ -33,24 +32,25 @@ Chains
 People who were published before, where pseudonyms tie their rows: who may be published again, and who is left out
 beside whom.
 
-Bags keep people with the same past together (`bags`, I5). What remains is absence: whoever is not published now is
-known by that, and shares it with the people of the same past who are absent, too.
+Bags keep people with the same past together (`bags`, I5). What remains is absence: an absent person is known by that,
+and shares it with the absent people of the same past.
 
 Invariants
     I1  Of people with the same past those who are absent satisfy the claims by what was published of them, unless all
-        are absent. Where those who left do not, companions are withheld beside them, as few as will do, or everybody
-        with that past.
-    I2  Whoever found no partners is absent like who left. Where that breaks a claim, everybody with the same past is
-        tried again with the rows alone that were published before, and withheld if that breaks one, too.
+        are absent. If those who left do not satisfy the requirements, companions are suppressed, as few as needed, or
+        all people with that past.
+    I2  A person without a group counts as absent, like those who left. If that violates a requirement, all people with
+        the same past are tried again with only the rows that were published before, and suppressed if that violates
+        one, too.
 
 
 Shifting
 --------
-Shifted dates: all dates of a person move by the same number of days, drawn by chance; intervals stay what they are.
+Shifted dates: all dates of a person move by the same number of days, drawn at random; intervals stay unchanged.
 
-What it protects: the day itself, from whoever knows no other date of the person. Intervals between a person's dates,
-the order of events, the time of day and, within the shift, the season are published. Whoever knows two days of the
-person knows the interval.
+What it protects: the day itself, from an adversary who knows no other date of the person. Intervals between a person's
+dates, the order of events, the time of day and, within the shift, the season are published. An adversary who knows two
+days of the person knows the interval.
 
 >>> _moved("2024-02-28", 2), _moved("2024-02-28 10:15", -28), _moved("", 3)
 ('2024-03-01', '2024-01-31 10:15', '')
@@ -188,14 +188,14 @@ def refusal_of_bags(policy: Policy) -> str:
 
 
 def pseudonyms(person: IntArray, task: Task) -> IntArray:
-    """A number for every person who is published, 1, 2, … in an order drawn by chance (I1)."""
+    """Return a random number for every published person: 1, 2, … in random order (I1)."""
     present, number = np.unique(person, return_inverse=True)
     drawn: IntArray = task.randomness.child("pseudonyms").permutation(len(present))[number] + 1
     return drawn
 
 
 def in_random_order(task: Task, told: Sequence[WrittenRows]) -> tuple[IntArray, dict[str, pa.Array]]:
-    """The published records in an order drawn by chance (I1), and their columns."""
+    """Return the published records in random order (I1), and their columns."""
     table: Table = task.data
     records = np.concatenate([one.records for one in told]) if told else np.zeros(0, dtype=np.int64)
     order = task.randomness.child("row order").permutation(len(records))
@@ -239,7 +239,7 @@ class RelatedPeople(LinkedRows):
         if not isinstance(table, RelatedTable):
             raise DataError("people and their rows are one table here", hint="give both: {'people': …, 'rows': …}")
         if not any(name in table.own for name in task.policy.quasi_identifiers):
-            what = "no quasi-identifier stands in the table of people, so it would say nothing but how many there are"
+            what = "no quasi-identifier is in the table of people, so it would only tell how many there are"
             raise DataError(
                 what, where="columns", hint="leave 'people:' out, or make one of its columns a quasi-identifier"
             )
@@ -268,7 +268,7 @@ class RelatedPeople(LinkedRows):
 
 
 _ROUNDS = 12
-"""How many companions are tried beside those who left before everybody with their past is withheld."""
+"""How many companions are tried before all people with the same past are suppressed."""
 
 
 def continue_multisets(
@@ -303,7 +303,7 @@ class _Pasts:
         told = np.flatnonzero(bags.look >= 0)
         people, person = np.unique(bags.owner[told], return_inverse=True)
         self.of = np.full(bags.people, -1, dtype=np.int64)
-        """The past of everybody, the same for people who share all of it; −1 of whom nothing was published."""
+        """Number people by their published past; −1 for people without one."""
         self.of[people] = number_equal_multisets(person.astype(np.int64), bags.look[told])
 
     def looked_after(self, away: BoolArray, leaving: str, randomness: Randomness) -> BoolArray:
@@ -335,7 +335,7 @@ class _Pasts:
         return order[np.unique(self.of[order], return_index=True)[1]]
 
     def _values(self) -> IntArray:
-        """A number for everybody, equal for people of whom the same hidden values were told."""
+        """Number the people so that equal numbers mean equal published sensitive values."""
         bags, told = self.bags, np.flatnonzero(self.bags.look >= 0)
         found = np.zeros(bags.people, dtype=np.int64)
         people, person = np.unique(bags.owner[told], return_inverse=True)
@@ -367,7 +367,7 @@ class _Pasts:
         return broken
 
     def _absent(self, people: IntArray) -> list[tuple[RowCounts, IntArray, IntArray]]:
-        """People of whom nothing is published now, by how much was published before: everything is gone."""
+        """Return the people who are not published now, by how much was published before."""
         bags = self.bags
         chosen = np.isin(bags.owner, people) & (bags.look >= 0)
         told = np.flatnonzero(chosen)

@@ -1,10 +1,10 @@
 """`microaggregation`: groups of at least k near records, each published with the averages of its group; numbers stay
 numbers.
 
-Guarantee: everybody in a group has the same quasi-identifiers, so whoever knows a person's is left with the whole
-group. Every claim that survives joining groups can be kept: groups that break one join their nearest neighbours until
-none does. What is published of a group are averages, medians or modes of quasi-identifiers, never a hidden value. Where
-a person may stand in several rows, claims hold for people as well (`people_averaged`).
+Guarantee: all members of a group have the same quasi-identifiers, so an adversary who knows a person's has the whole
+group as candidates. Every claim that survives joining groups can be kept: groups that break one join their nearest
+neighbours until none does. What is published of a group are averages, medians or modes of quasi-identifiers, never a
+hidden value. If a person may have several rows, requirements hold for people as well (`people_averaged`).
 
 Paper: Hansen, Mukherjee (2003) for one column of numbers, where the groups are the best there are; Domingo-Ferrer,
 Torra (2005).
@@ -41,7 +41,7 @@ Invariants
 
 People averaged
 ---------------
-People in groups that are published as averages: any row of a person could stand in any group.
+Persons in groups that are published as averages: any row of a person could be in any group.
 
 Averages do not say which rows could stand behind them, so M, the rows of a person that fit a group, is taken to be the
 most rows that anybody has in the table. Then k·M ≤ n and f + M ≤ n hold for everybody, whatever an outsider believes
@@ -182,7 +182,8 @@ def satisfied_groups(task: Task, of: IntArray, points: FloatArray) -> IntArray:
 
 
 def holding(task: Task, of: IntArray) -> BoolArray:
-    """For each group: do all claims hold? Whoever knows some of the columns only sees several groups as one."""
+    """For each group: do all claims hold? An adversary who knows only some of the columns sees several groups as
+    one."""
     table: Table = task.data
     verdict = groups_safe_for_persons(task.policy, table, of)
     for claim in task.policy.claims:

@@ -1,12 +1,12 @@
 """`mondrian`: strict multidimensional partitioning, the fast method where time is short.
 
-The algorithm stands in `partitioning`.
+The algorithm is in `partitioning`.
 
 Blind grouping
     With `blind` a cut is judged by the number of records in its parts alone: the most that any claim asks for and,
-    while a claim on values fails in some group, a quarter more for the whole table. Who stands with whom then depends
-    on sensitive values through that one number only, so a class that was not cut says nothing about its values (no
-    minimality attack).
+    while a claim on values fails in some group, a quarter more for the whole table. The partition then depends on
+    sensitive values through that one number only, so an undivided class reveals nothing about its values (no minimality
+    attack).
 
 Invariants
     I1  A blind grouping never divides a point, so not even the order of records decides who stands where.

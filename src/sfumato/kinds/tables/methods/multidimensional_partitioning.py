@@ -24,7 +24,7 @@ points.
 
 People cuts
 -----------
-Mondrian's cuts where one person may stand in several rows: what the compiled pass needs, from a recoding problem.
+Mondrian's cuts where one person may have several rows: the input of the compiled pass, from a recoding problem.
 
 The pass (`kernels.person_partitioning`) judges every part with M, all rows of a person that fit what the part is
 published as, so that holds whatever the other parts become. It divides points: a rest that is too small borrows

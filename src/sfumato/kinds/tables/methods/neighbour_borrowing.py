@@ -1,5 +1,4 @@
-"""Borrowing: everybody stays exact who is safe so; whoever is not gets company from safe neighbours that can spare
-somebody.
+"""Neighbour borrowing: safe records stay exact; unsafe ones share a class with records that safe neighbours can spare.
 
 Points that satisfy the claims by themselves stay as they are. For the others the cells of all combinations of levels
 (`lattice`) are visited, roughly from the least to the most costly: when the records in one cell that still wait,
@@ -10,8 +9,8 @@ neighbouring point.
 Invariants
     I1  A group is made of records of one region.
     I2  A group is formed only when the claims hold in it, and in every point that somebody was borrowed from.
-    I3  Whoever waits when all combinations were visited joins whole groups of the region until the claims hold; a
-        region that is one group satisfies every claim, because those that do not are suppressed.
+    I3  Records that are left when all combinations were visited join whole groups of the region until the requirements
+        hold. A region as one group satisfies every requirement, because regions that do not are suppressed.
 
 Cost: combinations × (points that wait + points that can spare somebody).
 """
@@ -140,7 +139,7 @@ class _Board:
         self.needs.settle(self, np.unique(self.problem.cell_point[borrowed]))
 
     def adopt(self) -> None:
-        """Whoever still waits joins whole groups of the region, the latest ones first: they cost most anyway (I3)."""
+        """Merge the remaining records with whole groups of the region, the latest first: they cost most anyway (I3)."""
         self.waiting = self.waiting[~self.safe[self.waiting]]
         for region in np.unique(self.problem.regions.of[self.waiting]).tolist():
             waiting = self.waiting[self.problem.regions.of[self.waiting] == region]

@@ -1,7 +1,7 @@
 """`optimal`: a recoding with a proven bound on what any recoding of the policy must lose.
 
 The starts are those of `refined`, so the release is never worse than `mondrian`, `clustering` or `refined` on the same
-policy. The integer program, the price bound and the neighbourhoods stand in `bound`.
+policy. The integer program, the price bound and the neighbourhoods are in `bound`.
 
 Guarantee: the bound is at most the loss of every release of the *space*: each record is published, in every
 quasi-identifier, as a node of its hierarchy within its boundary (in a column of ranges: as any interval between two
@@ -51,10 +51,10 @@ Guided
 Starts that follow the prices: nodes take the records that gain most there, one node after the other.
 
 At good prices a cheap release consists of nodes that gain something, and of the records that make them gain. So the
-nodes of least slack are asked in turn, each takes the best admissible set among the records that are still there, and
-whoever is left is given a higher price and asked for again. What is left in the end joins other groups. Cheap nodes
-first and dear nodes first lead to different releases: dear ones take what has no other place, with the partners that a
-claim on shares asks for, before cheap ones have used these up.
+nodes of least slack are tried in turn. Each takes the best admissible set among the remaining records. Records that are
+left get a higher price and are tried again. What is left in the end joins other groups. Cheap nodes first and dear
+nodes first lead to different releases: dear ones take what has no other place, with the partners that a claim on shares
+asks for, before cheap ones have used these up.
 
 Invariants
     I1  Every record is in one group, and every group satisfies the claims (`joining`).
@@ -203,7 +203,8 @@ def can_be_bounded(policy: Policy, problem: RecodingProblem, parts: Sequence[Com
 
 
 def compares(problem: RecodingProblem) -> bool:
-    """Whether some claim may depend on all that is published: its demand says nothing of single groups."""
+    """Return whether a requirement may depend on the whole release, so that its demand does not restrict single
+    groups."""
     demands = [requirement.model.demand() for requirement in problem.requirements]
     return any(not demand.sufficient and not demand.of_values for demand in demands)
 
@@ -242,8 +243,7 @@ def coding_loss(policy: Policy, table: Table) -> float:
 def _statement(
     policy: Policy, problem: RecodingProblem, proofs: Sequence[ProvenArrangement], beside: float
 ) -> Optimality:
-    """What the data holder is told: the bound, rounded down, with what it is about and how it is known; `beside` every
-    release."""
+    """Return the statement for the data holder: the bound, rounded down, what it is about and how it was proved."""
     bound = max(_figure(policy, problem, proofs, [proof.bound for proof in proofs]), 0.0) + beside
     loss = _figure(policy, problem, proofs, [proof.total for proof in proofs]) + beside
     if any(proof.solved for proof in proofs):

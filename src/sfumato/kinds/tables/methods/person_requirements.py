@@ -1,5 +1,4 @@
-"""People, not rows: what a recoding problem asks for when one person may stand in several rows, and how it is made to
-hold.
+"""Requirements per person: what a recoding problem requires when one person may have several rows.
 
 Whose row it is becomes one more hidden column of the problem, so that cells and units tell people apart and every
 method of the family moves them like anything else. What is asked of it are models on `Linkage` like all others, made
@@ -10,10 +9,10 @@ Notation
     M          rows of a person, published or suppressed, that *fit* what the group is published as; m ≤ M
     single     somebody with one row; all of them are one code, because one is like another
 
-What is asked (proofs by counting worlds: `kinds.person_evidence`)
-    k           k·M ≤ n: a row is a given person's with probability at most 1/k, also for whoever knows all rows of
-                everybody
-    values      f + M ≤ n: nobody is certain to have a value
+What is required (proofs by counting possible worlds: `kinds.person_evidence`)
+    k           k·M ≤ n: a row is a given person's with probability at most 1/k, also for an adversary who knows all
+    rows of all people
+    values      f + M ≤ n: no person certainly has a value
     a share     also of people: those who have a value at least once, of all people of the group
 
 Invariants
@@ -138,7 +137,7 @@ def _people(spread: ValueDistribution) -> IntArray:
 
 
 def refusal_of_people(policy: Policy) -> str:
-    """Why the claims of a policy cannot be kept for people who stand in several rows; empty when they can."""
+    """Return why the requirements of a policy cannot hold for people with several rows; empty if they can."""
     if policy.person is None:
         return ""
     for claim in policy.claims:
@@ -212,8 +211,7 @@ def enforce_person_requirements(problem: RecodingProblem, grouping: Grouping) ->
 
 
 def written_alike(problem: RecodingProblem, grouping: Grouping) -> Grouping:
-    """The groups written so that whoever has this release alone sees enough rows, too (`looks`); as they are where none
-    helps."""
+    """Return groups with merged labels, so that this release alone also shows enough rows; unchanged if none helps."""
     looks = MergedLabels(problem, grouping)
     fit = Fit(looks.alone)
     while (broken := fit.broken(looks.looks)).any():
@@ -276,13 +274,13 @@ class Fit:
             if isinstance(requirement.model, PersonModel) and given:
                 asked.setdefault(given, []).append(requirement)
                 alone = tuple(name for name in given if name != HISTORY)
-                if alone != given:  # whoever has nothing but this release sees other classes
+                if alone != given:  # an adversary with only this release sees other classes
                     asked.setdefault(alone, []).append(requirement)
         yield from asked.items()
 
     def _left_out(self, given: Sequence[str], lo: IntArray) -> IntArray:
-        """Rows of one person that are withheld for the sake of who left, and could be anywhere in their history
-        class."""
+        """Return the rows of one person that are suppressed because of deletions, and could be anywhere in their
+        persistent class."""
         others = self.whole.others
         if others is None:
             return np.zeros(len(lo), dtype=np.int64)

@@ -39,12 +39,12 @@ Invariants
 
 Shuffling
 ---------
-`shuffling`: the values of some columns are dealt anew, in an order that is drawn as the other columns predict it.
+`shuffling`: the values of some columns are reassigned, in a random order that the other columns predict.
 
-Every column becomes normal scores of its ranks. Given the scores of the numbers that stay, those of the columns that
-change are drawn from their conditional normal distribution; the values of each column are then dealt in the order of
-its drawn scores. Every column keeps its values exactly, and rank correlations are kept on average; a drawn score says
-nothing of the record's own value beyond what the other columns say. Paper: Muralidhar, Sarathy (2006)."""
+Every column becomes normal scores of its ranks. The scores of the changing columns are drawn from their normal
+distribution, conditional on the scores of the other columns. The values of each column are then assigned in the order
+of its drawn scores. Every column keeps its values exactly, and rank correlations are kept on average. A drawn score
+reveals no more about the record's own value than the other columns do. Paper: Muralidhar, Sarathy (2006)."""
 
 from __future__ import annotations
 
@@ -69,13 +69,13 @@ from sfumato.release.method import Method, Task
 from sfumato.release.release import Part, Provenance, Release
 
 NOTHING = (
-    "nothing is promised about anybody: values changed by chance, and who knows enough of a person may still find"
-    " their row"
+    "this release has no privacy guarantee: values were perturbed at random, and an "
+    "adversary who knows enough about a person may still find their row"
 )
 
 
 class Perturbing(Method):
-    """A method that changes values of some columns by chance."""
+    """A method that perturbs values of some columns at random."""
 
     form: ClassVar[type[Form]] = PerturbedTable
 
@@ -90,7 +90,7 @@ class Perturbing(Method):
                 " linkage'"
             )
         if policy.keep:
-            return "values that changed by chance need not obey the rules under 'keep'"
+            return "randomly perturbed values need not satisfy the constraints under 'keep'"
         strange = [name for name in self.columns if name not in policy.published]
         if strange:
             return f"'{strange[0]}' is to change and is not published"
@@ -222,7 +222,7 @@ class Swapping(Perturbing):
 
 
 def rank_order(text: TextColumn) -> IntArray:
-    """The records of a column from its least to its largest value; names stand in the order of the alphabet."""
+    """Return the records of a column from its least to its largest value; names are in alphabetical order."""
     order = np.argsort(np.argsort(np.array(text.labels, dtype=object), kind="stable"), kind="stable")
     key = values_of(text) if is_numeric(text) else order[text.codes].astype(np.float64)
     return np.argsort(key, kind="stable")

@@ -9,8 +9,7 @@ release costs at least
 
     L(u) = Σᵢ n(i)·u(i) − Σₜ max(gain(t), 0).
 
-With tolls w(B) ≥ 0 for every node in use inside a box that has room for r(B) of them (`quotas`), a release costs at
-least
+With tolls w(B) ≥ 0 for every node in use inside a box that can hold r(B) of them (`quotas`), a release costs at least
 
     L(u, w) = Σᵢ n(i)·u(i) − Σ w(B)·r(B) − Σₜ max(gain(t) − Σ{t inside B} w(B), 0).
 
@@ -34,7 +33,7 @@ Cost: an evaluation is two passes over the memberships of the nodes; the ascent 
 
 Quotas
 ------
-Quotas: a generalized tuple has room for so many groups, which prices of records alone do not know.
+Quotas: a generalized tuple can hold a limited number of groups, which prices of records alone ignore.
 
 Let B be a node with N records, and let every published node need at least `least`. Nodes *inside* B, whose units are
 all units of B, take records of B alone, so a release uses at most r(B) = ⌊N / least⌋ of them. The relaxation behind
@@ -70,8 +69,7 @@ Notation
     cap       nodes that cost at least this need not be listed
 
 Invariants
-    I1  A node that is not closed is never needed: whoever is published there may as well be published at the smaller
-        tuple.
+    I1  A node that is not closed is never needed: its records can be published at the smaller tuple as well.
     I2  `cost` / `scale` is at most the true cost, so a bound on the rounded costs is a bound on the true ones.
     I3  Every closed node that costs less than `cap` and holds enough records is listed, once.
 
@@ -161,8 +159,8 @@ class Prices:
 
 
 class Slope(NamedTuple):
-    """How L changes with the prices and with the tolls: records that no node takes (or too many do), groups without
-    room."""
+    """How L changes with the prices and with the tolls: records that no node takes (or too many do), groups beyond a
+    quota."""
 
     records: IntArray
     groups: IntArray
@@ -321,12 +319,12 @@ def _uphill(way: FloatArray, u: IntArray, top: int) -> FloatArray:
 WORK = 6_000_000
 """Most pairs of nodes and shared units that are looked at."""
 ROOM = 6
-"""Boxes have room for fewer groups than this: in large ones the part of a group that does not fit weighs little."""
+"""Boxes with a quota above this are skipped: in large ones the part of a group that does not fit weighs little."""
 
 
 @dataclass(frozen=True, slots=True)
 class Quotas:
-    """Boxes, how many groups they have room for, and the nodes inside them."""
+    """Boxes, how many groups they can hold, and the nodes inside them."""
 
     box: IntArray
     """The box of each quota, as a node of the list that they were found in."""
@@ -370,8 +368,8 @@ class Quotas:
 
 
 def find_quotas(space: RecodingSpace, nodes: Nodes, slack: IntArray) -> Quotas:
-    """The quotas among the small nodes of least slack, as far as they can be broken: more nodes inside than there is
-    room for."""
+    """Return the quotas among the small nodes of least slack that can be exceeded: more nodes inside than groups that
+    fit."""
     if not len(nodes):
         return Quotas.none(0)
     records = np.add.reduceat(space.count[nodes.member], nodes.start[:-1])
@@ -539,7 +537,7 @@ class RecodingSpace:
         ]  # I2
 
     def nodes(self, *, seconds: float, units: IntArray | None = None, pairs: int = PAIRS) -> Nodes:
-        """The closed nodes of some units (of all that are published), until time or room is used up (I3)."""
+        """Yield the closed nodes of some units (of all published ones), until time or memory is used up (I3)."""
         placed = np.flatnonzero(self.count > 0) if units is None else units
         lists = _Lists(self, placed)
         end = time.thread_time() + seconds

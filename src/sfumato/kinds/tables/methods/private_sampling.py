@@ -2,8 +2,8 @@
 
 Every record is drawn with the same probability, generalized by one level per column, and published when at least k
 drawn records look alike in every published column, hidden ones included. The levels are given in the policy, or chosen
-by the exponential mechanism with a part of ε. Why that is differentially private, and how k follows from (ε, δ), stands
-in `models.differential_privacy`.
+by the exponential mechanism with a part of ε. `models.differential_privacy` explains why that is differentially
+private, and how k follows from (ε, δ).
 
 Paper: Li, Qardaji, Su (2012); Bild, Kuhn, Prasser (2018).
 
@@ -17,7 +17,7 @@ Invariants
 
 Drawn levels
 ------------
-Levels by the exponential mechanism: what `sampled` generalizes by, chosen by chance with a part of ε, exactly.
+Levels by the exponential mechanism: the levels of `sampled`, drawn exactly with a part of ε.
 
 Notation
     β, k      each record is drawn with β, and cells with fewer than k drawn records are not published
@@ -168,7 +168,7 @@ def ladder(policy: Policy, table: Table, name: str) -> list[pa.Array]:
 
 
 def tree_height(tree: Hierarchy) -> int:
-    """The longest way from a leaf to the root, whoever has the leaf (I2)."""
+    """Return the longest path from a leaf to the root, independent of the data (I2)."""
     return max(len(tree.path(leaf)) for leaf in range(tree.size)) - 1
 
 

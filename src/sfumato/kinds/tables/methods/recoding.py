@@ -70,8 +70,8 @@ Calibrating
 -----------
 Calibrated survey weights: ``population: {weight: w, calibrate: [sex, region], round: 10}``.
 
-Weights tell people apart, and suppressed records take their weight with them. Calibrated ones do neither: whoever looks
-alike has the same weight, and the weighted totals of the named columns are those of everybody, the suppressed included.
+Weights tell people apart, and suppressed records take their weight with them. Calibrated ones do neither: equal rows
+have equal weights, and the weighted totals of the named columns are those of all records, including suppressed ones.
 
 Notation
     margin    the people that the original's weights count for each bin of a named column. Published labels that overlap
@@ -86,8 +86,7 @@ How
        follows from the running total: sums drift by half a step at most, in the order of the first column.
 
 Guarantee (`tables.checks` counts again)
-    I1  A weight says nothing that the other cells of its row do not say, up to one step of rounding that is drawn by
-        lot.
+    I1  A weight reveals nothing beyond the other cells of its row, up to one random rounding step.
     I2  Every margin differs from the original's by at most `TOLERANCE` of it, or one step of rounding; refused
         otherwise.
     Means of classes are figures of at least as many people as a class has: who knows all weights of a class but one
@@ -269,8 +268,9 @@ class RecodingMethod(Method):
 
 
 _BY_VALUE = (
-    "records of frequent sensitive values were suppressed, because all records of a region together break a claim:"
-    " whoever knows that somebody is missing may guess a frequent value"
+    "records of frequent sensitive values were suppressed, because all records of a "
+    "region together violate a requirement: an adversary who knows that a person is "
+    "missing may guess a frequent value"
 )
 _RUNGS = 12
 """So many weaker claims on single groups are tried where a claim is about a mean over all of them."""
@@ -316,8 +316,7 @@ def _without_proof(made: Release, suppressed: int, kept: IntArray | None, notes:
 
 
 def frequent_values_left_out(task: Task) -> IntArray | None:
-    """The records that are left when regions which break a claim lose records of their most frequent values, drawn by
-    chance.
+    """Return the remaining records when regions that violate a requirement lose random records of frequent values.
 
     Nothing where that is not enough, takes more records than may be suppressed, or claims compare with the whole
     release."""
@@ -387,7 +386,7 @@ def problem_with_history(task: Task) -> tuple[HistoryConstraint, RecodingProblem
     """The records that the method is asked about, and their recoding problem, in which nobody leaves their history
     class (I4).
 
-    There is no problem when lineages that stay as they were have all the rows, or nobody else can be published.
+    Return no problem if fixed classes contain all rows, or if no other record can be published.
     """
     policy, task = with_standing_requirements(task)
     going = constrain_task(task)
@@ -507,7 +506,7 @@ def binding(policy: Policy) -> tuple[PrivacyRequirement, ...]:
 
 
 def known_to(claim: PrivacyRequirement, policy: Policy) -> tuple[str, ...]:
-    """The quasi-identifiers that the outsider of a claim knows; whoever joins several releases uses all of them."""
+    """Return the quasi-identifiers that the adversary of a requirement knows; over several releases all of them."""
     return tuple(name for name in policy.quasi_identifiers if claim.model.joint or name in claim.given)
 
 
@@ -553,7 +552,7 @@ def _regions_prove(policy: Policy) -> bool:
 
 
 def suppression_budget(policy: Policy, problem: RecodingProblem, withheld: int = 0) -> int:
-    """How many records may be suppressed by choice: what the policy's limit leaves beside those withheld already."""
+    """Return how many records may be suppressed by choice: the policy's limit minus those suppressed already."""
     limit = policy.utility.suppress_at_most
     if problem.beside or limit is None:  # who is left out is counted among everybody there
         return 0
@@ -725,7 +724,7 @@ class Pieces:
 def overlay_components(shared: Sequence[tuple[IntArray | None, Shares]], rows: int, counts: IntArray | None) -> Pieces:
     """The pieces of all rows, in their order; each component speaks of some rows (named first) and suppresses the
     others."""
-    if len(shared) == 1 and shared[0][0] is None:  # nobody else cuts what it shares out
+    if len(shared) == 1 and shared[0][0] is None:  # the array is not shared, so it may be changed in place
         return Pieces(shared[0][1].row, (shared[0][1].group,), shared[0][1].count)
     if counts is None:  # a row is one record, with one group of every component
         groups = tuple(_in_place(mine, shares, rows) for mine, shares in shared)

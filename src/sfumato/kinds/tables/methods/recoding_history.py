@@ -12,11 +12,11 @@ Invariants
 
 Looks
 -----
-Looks: groups of different history classes that are written alike, so that whoever has the newest release alone sees
-enough rows.
+Merged labels: groups of different persistent classes with equal published labels, so that the newest release alone
+shows enough rows.
 
-Rows of a person that came later fit the cells of groups that were there before. Whoever joins all releases knows them
-apart; who has only the newest one does not, and counts them all (M). Such a group cannot take rows of other history
+Rows of a person that came later fit the cells of groups that were there before. An adversary who joins all releases can
+separate them; one who has only the newest release counts them all (M). Such a group cannot take rows of other history
 classes in, but it can be written like theirs: then the rows that look alike are more, and all releases together say
 what they said.
 
@@ -137,8 +137,8 @@ def _told_elsewhere(bundles: PublishedCells, policy: Policy, claims: Sequence[Pr
 
 
 def _remembering(task: Task, bundles: PublishedCells, names: Sequence[str]) -> Task:
-    """The task with columns as they are remembered; of whom nothing was told has a value alone, so that nothing is
-    asked (I4)."""
+    """Return the task with remembered values; an unknown value gets its own code, so that nothing is required of it
+    (I4)."""
     table = task.data
     keys = pa.array(list(keys_of(task.policy, table)), pa.string())
     at = (
@@ -190,12 +190,12 @@ def continue_release(task: Task, release: Release, going: HistoryConstraint) -> 
 
 
 def _counted(release: Release) -> Release:
-    """The release that says how many of its rows stand in for people who left."""
+    """Return the release with the number of its counterfeit records for people who left."""
     trace = release.trace
     count = len(trace.stand_ins[0]) if isinstance(trace, RecodedProvenance) and trace.stand_ins is not None else 0
     if not count:
         return release
-    note = f"{count} row(s) are counterfeits that stand in for people who left"
+    note = f"{count} row(s) are counterfeits for people who left"
     return replace(release, form=release.form.with_public(counterfeits=count), notes=(*release.notes, note))
 
 
@@ -222,8 +222,7 @@ def _with_lineages(
 
 
 def _fresh_lineages(task: Task, release: Release, going: HistoryConstraint) -> IntArray:
-    """Per row that the method made the number of its class, from 0: whoever is written alike and was of one history
-    class."""
+    """Number the classes of the new rows from 0: rows with equal labels and the same persistent class."""
     made, steady = release.parts["data"].table, going.lineages.steady.labels if going.lineages is not None else ()
     known = known_columns([task.policy]).union(steady)
     codes = [Table(made).text(name).codes for name in made.column_names if name in known]
@@ -250,7 +249,7 @@ _GROUP = "group\0"
 
 
 def without_history(problem: RecodingProblem, of_row: np.ndarray) -> RecodingProblem:
-    """The problem of whoever has this release alone; the group of each row is one more hidden column."""
+    """Return the problem for an adversary with this release alone; the group of each row is one more hidden column."""
     kept = [place for place, name in enumerate(problem.names) if name != HISTORY]
     names = tuple(problem.names[place] for place in kept)
     labels = tuple(map(str, range(int(of_row.max(initial=-1)) + 2)))
@@ -266,7 +265,7 @@ def without_history(problem: RecodingProblem, of_row: np.ndarray) -> RecodingPro
 
 
 class MergedLabels:
-    """What the groups of a problem with history classes are written as, for whoever does not know these."""
+    """The labels of groups for an adversary who does not know the persistent classes."""
 
     def __init__(self, problem: RecodingProblem, grouping: Grouping) -> None:
         self.problem, self.grouping = problem, grouping

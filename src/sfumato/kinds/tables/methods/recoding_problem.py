@@ -103,9 +103,8 @@ class Requirement:
 class Cells:
     """What each group is published as in one column.
 
-    Where several nodes of a hierarchy stand over the same leaves, because others of theirs do not occur, the lowest is
-    written unless a node is named: a column that is recoded as a whole shows ``30-39`` beside ``40-49`` even if nobody
-    else is below 40."""
+    If several nodes of a hierarchy cover the same occurring leaves, the lowest is used unless a node is named. A column
+    that is recoded as a whole shows ``30-39`` and ``40-49`` even if only one record is below 40."""
 
     lo: IntArray
     hi: IntArray
@@ -378,7 +377,8 @@ class RecodingProblem:
         return np.asarray(requirement.model.satisfied(Linkage(whole.people, whole.candidates, seen)))
 
     def _classes_satisfied(self, requirement: Requirement, grouping: Grouping) -> BoolArray:
-        """For each group: does the class hold that it belongs to for whoever knows the given columns?"""
+        """Return for each group whether its class satisfies the requirement for an adversary who knows the given
+        columns."""
         cells = dict(zip(self.names, self.cells(grouping), strict=True))
         alike = equivalence_classes_of(
             [side for name in self.given(requirement) for side in cells[name].sides()], rows=grouping.groups
@@ -523,7 +523,7 @@ class Claims:
         if self.by_size or not verdict.any():
             return verdict
         whole = self._with_rest(part) if self.compares else part  # I1
-        del part  # a caller who does not keep it makes room
+        del part  # freed by callers that do not need it
         return verdict & self.problem.satisfied(whole)[:groups]
 
     @cached_property
@@ -551,8 +551,8 @@ class Claims:
     def variety(self, name: str) -> tuple[int, bool]:
         """How many values of a hidden column a group needs at least, and whether they must be about equally frequent.
 
-        A guess for methods that look for groups, found by asking the models about made-up ones; (1, False) says
-        nothing."""
+        An estimate for methods that search groups, found by testing the models on invented ones; (1, False) means
+        unknown."""
         even = [r for r in self.problem.requirements if name in r.hide]
         width = next(len(column.labels) for column in self.problem.sensitive if column.name == name)
         for kinds in range(1, width + 1):

@@ -1,14 +1,14 @@
 """`refined`: the best of three quick methods, improved by local search while that helps or until its work is done.
 
 Starts: mondrian, a lattice sweep and, where the table has few enough distinct tuples, greedy clustering, which grows
-faster than linearly. The search stands in `local_search`. Everything it does keeps the claims and the boundaries; what
-it minimizes is the policy's own figure. How much it does is stated in seconds of one core and counted in comparisons,
-so that the answer does not depend on the machine, on who else uses it, or on how many cores work at once.
+faster than linearly. The search is in `local_search`. Everything it does keeps the claims and the boundaries; what it
+minimizes is the policy's own figure. How much it does is stated in seconds of one core and counted in comparisons, so
+that the answer does not depend on the machine, on who else uses it, or on how many cores work at once.
 
 
 Lattice
 -------
-Lattice sweep: read all columns at coarser and coarser levels; whoever is safe at a combination of levels stays there.
+Lattice sweep: generalize all columns level by level; records that are safe at a combination of levels stay there.
 
 A level of a hierarchy is a cut at one depth; a range is cut into 1, 2, 4, … parts of about equally many records. The
 combinations of levels are visited from the least to the most costly. Points whose class satisfies the claims are fixed

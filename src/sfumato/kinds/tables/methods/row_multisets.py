@@ -14,30 +14,31 @@ Notation
     ever    the set of values of a hidden column that a person has in whichever row
 
 Guarantee
-    People of a group have equal bags. Whoever knows all rows of a person, and how many there are, cannot tell the
-    people of a group apart: each pseudonym is the person's with at most 1/k. In every slot the values satisfy the
-    claims, and *ever*: no value is had by all people of a group, none by more than the share that is asked for.
+    People of a group have equal bags. An adversary who knows all rows of a person, and their number, cannot tell the
+    people of a group apart: each pseudonym is the person's with probability at most 1/k. In every slot the values
+    satisfy the claims, and *ever*: no value is had by all people of a group, none by more than the share that is asked
+    for.
 
 Invariants
-    I1  The number of rows is known to outsiders. Where too few people have as many, or no group of them satisfies the
-        claims, all of them lose a row by chance and stand with those who have one less; whoever has none left is
+    I1  The number of rows is known to outsiders. If too few people have as many rows, or no group of them satisfies the
+        requirements, each of them loses a random row and joins those who have one less. A person without rows is
         suppressed.
     I2  What is constant is written as one cell that covers all rows of everybody in the group, also where it varies.
     I4  Of a table of people and one of their rows, people without rows are records of a problem of their own: what is
         constant, and whatever of claims is about numbers or about columns of people. Nothing else is said of them.
     I3  Groups of a problem satisfy the claims; the models themselves say so.
-    I5  Whoever was published before stands with people whose rows, one by one, had the same past, present and gone
-        (`chains`).
+    I5  A person who was published before shares a group with people whose rows, one by one, had the same past, present
+        or not (`chains`).
 
 
 Past records
 ------------
 Records that earlier releases published, beside those of a table: whose they are, and what was shown of them.
 
-Where pseudonyms tie the rows of a person, whoever is published again stands with people whose rows had the same past,
-one by one (`history.persons`). So a row of the table has a *look*: the joint class of what was published of it. Rows
-that were published and are not in the table are *gone*; nothing is written of them now, and the values that they told
-still count for their people."""
+If rows of a person share a pseudonym, a person who is published again shares a group with people whose rows had the
+same past, one by one (`history.persons`). So a row of the table has a *look*: the joint class of what was published of
+it. Rows that were published and are not in the table are *gone*; nothing is written of them now, and the values that
+they told still count for their people."""
 
 from __future__ import annotations
 
@@ -288,8 +289,7 @@ class RowMultisets:
     def trimmed(
         self, kind: RowCounts, records: IntArray, randomness: Randomness
     ) -> Iterator[tuple[RowCounts, IntArray]]:
-        """Everybody without one row (I1): a new one if there is one, else one whose like others lack, drawn by
-        chance."""
+        """Remove one row per person (I1): a new one if there is one, else a random one that the others lack."""
         look = self.look[records[:, : kind.rows]]
         often = np.bincount(self.look[self.part >= 2] + 1, minlength=int(self.look.max(initial=-1)) + 2)
         rank = np.where(look < 0, -1, often[look + 1] * (len(often) + 1) + look)
@@ -355,8 +355,8 @@ def group_multisets(
     grouper: Grouper,
     done: Callable[[float], None],
 ) -> list[WrittenRows]:
-    """The rows of some people, written so that bags are shared; whoever finds no partner loses a row and is tried again
-    (I1)."""
+    """Group the rows of some people so that multisets are shared; a person without partners loses a row and is tried
+    again (I1)."""
     found, waiting = [], dict(people)
     most = max((kind.rows for kind in waiting), default=0)
     for rows in range(most, -1, -1):

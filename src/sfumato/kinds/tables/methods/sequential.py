@@ -2,18 +2,21 @@
 
 Guarantee
     by: class   every joint class over all releases keeps every claim (`history.persistent_classes`), by construction: whatever the number of
-                releases, nothing is searched for. People are exact where they can be, and borrow company where not (`borrowing`)
-    by: join    the paper's own measure and search: whoever joins every release so far can link nobody to fewer than k sensitive
-                values (k-linkability), or to one with a larger share than 1/k of the links (k-diversity). Two releases by
-                construction, three and more by proof. Rows that cover everybody may be all that protects somebody (*alibi rows*)
+                releases, nothing is searched for. Records stay exact where possible, and borrow neighbours otherwise
+                (`borrowing`)
+    by: join    the paper's own measure and search: an adversary who joins every release so far can link every person to
+                at least k sensitive values (k-linkability), or to none with a larger share than 1/k of the links
+                (k-diversity). Two releases by construction, three and more by proof. Rows that cover all people may be
+                a person's only protection (*covering rows*)
 
 Paper: [sequential Alg. 3, §6] for ``by: join``; joint classes are ours
 
 Invariants
     I1  Rows of every release are in an order of their own, drawn at random; keys and cohorts never leave.
     I2  New records must satisfy the claim among themselves where an outsider can tell their sensitive values from those before.
-    I3  Records that vanished or changed are refused, unless counterfeits stand in for them, with the values they had.
-    I4  With `growth: separative` the claim holds for whoever can tell old rows from new ones, and for whoever cannot.
+    I3  Missing or changed records are refused, unless counterfeits with their earlier values replace them.
+    I4  With `growth: separative` the requirement holds for adversaries who can tell old rows from new ones, and for
+        those who cannot.
     I5  By join, where a spent budget leaves a column suppressed for everybody, joint classes are published if there are any: they
         keep the claim, too, and lose a little where the search would lose a column.
 
@@ -53,7 +56,7 @@ rows of another cohort may bring the same value again and again.
 Paper: [sequential Def. 4.2, §6]; the paper judges cohorts apart and leaves this outsider out.
 
 Invariants
-    I1  The releases are judged as if one more followed that says nothing: it multiplies all links by the same number.
+    I1  The releases are judged as if a fully suppressed one followed: it multiplies all links by the same number.
 
 
 Aligned
@@ -70,8 +73,8 @@ Notation
 
 Invariants
     I1  A label means the same leaves in every release; a hierarchy that changed between releases is refused.
-    I2  The stand-in of an absent record says nothing, except its sensitive value where that release published the column, which is
-        what [sequential §6] means: an outsider sees in the next release which values came new.
+    I2  The placeholder of an absent record is fully suppressed, except its sensitive value if that release published
+        the column. This is what [sequential §6] means: an adversary sees in the next release which values are new.
 
 Departures
     [sequential §6] gives stand-ins a sensitive value in every release; in releases without that column this would let an outsider
@@ -388,7 +391,7 @@ def _published(
     invented = int(counterfeit.sum())
     notes: tuple[str, ...] = ("outsiders may know when somebody joined the table",) if weave.cohorts else ()
     if invented:
-        notes += (f"{invented} row(s) are counterfeits that stand in for records that vanished",)
+        notes += (f"{invented} row(s) are counterfeits for records that are no longer in the table",)
     stand_ins = None
     if invented:
         mine = order[counterfeit]
@@ -419,14 +422,13 @@ def population_of(task: Task, history: History, hidden: str, *, allow: bool) -> 
             " theirs",
             where="key",
             hint=(
-                "keep them in the data, or set 'counterfeits: allow' in the method to let counterfeit rows stand in for"
-                " them"
+                "keep them in the data, or set 'counterfeits: allow' in the method to publish counterfeit rows for them"
             ),
         )
     if len(gone) > counterfeit_limit(policy, table.rows):
         raise Infeasible(
-            f"rows would have to stand in for {len(gone)} record(s) of earlier releases that are no longer in the"
-            " table",
+            f"counterfeit rows would be needed for {len(gone)} record(s) of earlier releases "
+            "that are no longer in the table",
             where="series.counterfeits_at_most",
             hint="allow more of them, or keep the records in the data",
         )
@@ -524,8 +526,8 @@ def require_together(
         safe = Witness(board, time.process_time() + budget).certified()
     if not safe:
         raise Infeasible(
-            f"each cohort by itself keeps a diversity of {level.k:g}, all rows together do not: "
-            "whoever cannot tell old rows from new ones meets some value too often",
+            f"each cohort alone has a diversity of {level.k:g}, all rows together do not: for "
+            "an adversary who cannot tell old rows from new ones some value is too frequent",
             where="growth",
             hint="use 'growth: unifying', which arranges all rows together, or ask for less",
         )

@@ -1,9 +1,9 @@
-"""The release in the making: which records stand in which class, and what that means for privacy.
+"""The release under construction: which records are in which class, and what that means for privacy.
 
 Paper: [sequential §3.3, §5.3]
 
 Notation
-    unit    records of one base that stand in one class of the new release
+    unit    records of one base in one class of the new release
     class   one taxonomy node per generalizable column, and the sensitive value where it is published
     node    the part of a class that earlier releases share
 
@@ -40,8 +40,8 @@ Notation
              because columns that only one earlier release publishes decide nothing about links
 
 Invariants
-    I1  A release says nothing about columns it does not publish: their target is the whole domain.
-    I2  The first release is the same task with one earlier release that says nothing.
+    I1  Columns that a release does not publish have the whole domain as target.
+    I2  The first release is the same task with one earlier, fully suppressed release.
 
 
 Taxonomy
@@ -102,7 +102,7 @@ class StepsDown:
 
 
 class GrowingArray:
-    """A growing array: rows are appended, room doubles."""
+    """A growing array: rows are appended, and the capacity doubles."""
 
     def __init__(self, shape: tuple[int, ...], dtype: type = np.int64) -> None:
         self.data: NDArray[Any] = np.zeros(shape, dtype=dtype)
@@ -557,7 +557,7 @@ def blocks(lo: IntArray, hi: IntArray) -> tuple[IntArray, int, IntArray]:
 
 
 def locate(rows: IntArray, table: IntArray) -> IntArray:
-    """Where each row stands in a table of distinct rows (it must be there)."""
+    """Return the position of each row in a table of distinct rows (it must be there)."""
     both = np.concatenate([table, rows])
     classes = equivalence_classes_of([both[:, c] for c in range(both.shape[1])], rows=len(both))
     place = np.full(len(classes), -1, dtype=np.int64)
@@ -771,7 +771,7 @@ class SequelProblem:
 
     @cached_property
     def past(self) -> tuple[tuple[Boxes, IntArray], ...]:
-        """The earlier releases, or one that says nothing (I2)."""
+        """Return the earlier releases, or a fully suppressed one (I2)."""
         if self.earlier:
             return self.earlier
         records = len(self.target[1])

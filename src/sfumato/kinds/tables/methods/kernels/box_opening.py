@@ -2,11 +2,11 @@
 nobody moves.
 
 One step takes a costly record and a box around it, which becomes a new group; or the box of a group that is there, as
-it is or widened for the record, and whoever moves joins that group, which needs nobody to come: under claims on values
-most moves are of this kind. Donors keep what they need: they give no more than their surplus, but for a few that give
-all and are filled up again or dissolved (`rehousing`). Under claims on values, donors take back what they lack and the
-new group gives up what it has too much of. Boxes shrink to what they hold. A step is kept when it saves, or costs no
-more than chance and a falling temperature allow; what it may cost is drawn first, so that hopeless steps end early.
+it is or widened for the record, and records that move join that group, which needs no members: under requirements on
+values most moves are of this kind. Donors keep what they need: they give no more than their surplus, but for a few that
+give all and are filled up again or dissolved (`rehousing`). Under claims on values, donors take back what they lack and
+the new group gives up what it has too much of. Boxes shrink to what they hold. A step is kept when it saves, or costs
+no more than chance and a falling temperature allow; what it may cost is drawn first, so that hopeless steps end early.
 
 Notation
     heat       the temperature: a step that costs x is kept with probability exp(−x / heat)
@@ -23,12 +23,12 @@ Invariants
 
 Clearing
 --------
-Clearing: a few groups near each other are given up at once, and boxes are opened for those who stood in them.
+Clearing: a few near groups are dissolved at once, and boxes are opened for their records.
 
 Opening one box at a time (`opening`) does not exchange two boxes for two others where neither exchange pays by itself.
 One step here clears a costly group and up to four groups near it. Their records, the strays, stay where they are until
 a box takes them in: some boxes are drawn around strays, the one that is cheapest for what its strays paid before is
-opened, and so on while there are strays and boxes that are worth it. Whoever pays more than the box costs moves in as
+opened, and so on while there are strays and boxes that are worth it. Records that cost more than the box move in as
 well, and groups with a surplus fill it up. What is left of a cleared group stays together where it is enough, else each
 record goes to the group whose total grows least. The step is kept when it saves, or costs no more than chance and the
 temperature allow. Only where numbers alone are claimed: no mixture of values is looked at.
@@ -470,7 +470,7 @@ DEAR = 1.3
 
 
 class Site(NamedTuple):
-    """Room for one step."""
+    """Working memory of one step."""
 
     group: IntArray
     near: IntArray
@@ -662,7 +662,7 @@ def dearness(stand: Seating, desk: Workbench, terms: Terms, donors: int, price: 
 def look_at_box(
     stand: Seating, costs: CellCosts, shape: Shape, terms: Terms, desk: Workbench, region: int
 ) -> tuple[int, float]:
-    """Who of a region stands in the box on the desk: how many pieces, and how dear the box is."""
+    """Find the records of a region inside the box on the desk: number of pieces, and cost of the box."""
     units_inside(stand, shape, desk, region)  # I2
     pieces, donors, records = look_inside(stand, desk)
     desk.number[2] += len(desk.word) * len(desk.lo) // 2 + 4 * pieces
@@ -701,7 +701,7 @@ def open_chosen(
     stand: Seating, costs: CellCosts, shape: Shape, terms: Terms, desk: Workbench, site: Site, region: int,
     dice: NDArray[np.uint64],
 ) -> bool:  # fmt: skip
-    """Open the box that was left on the site; whether there was room for it."""
+    """Open the box that was left on the site; return whether it could be stored."""
     for c in range(len(desk.lo)):
         desk.lo[c], desk.last[c] = site.lo[c], site.last[c]
     pieces, _ = look_at_box(stand, costs, shape, terms, desk, region)

@@ -1,8 +1,8 @@
 """Who stands where: pieces of units in groups, moved about and put back.
 
 Notation
-    unit      records that are alike in everything that matters: ``code[u]`` (leaves), ``tag[u]`` (places in a tally)
-    piece     ``records[p]`` records of ``unit[p]`` in group ``home[p]``; a unit may stand in several groups
+    unit      records with equal codes in all relevant columns: ``code[u]`` (leaves), ``tag[u]`` (places in a tally)
+    piece     ``records[p]`` records of ``unit[p]`` in group ``home[p]``; a unit may be divided among several groups
     lists     pieces of a unit from ``of_unit[u]`` by ``beside``, of a group from ``of_group[g]`` by ``after`` and
               ``before``
     box       ``lo[g] … last[g]``: the smallest publishable intervals around a group
@@ -12,13 +12,13 @@ Notation
     number    groups in `live`, in `free`, and pieces in `spare`
 
 Invariants
-    I1  Every record stands in exactly one group; `size`, `tally`, `lo`, `last` and `cost` are those of the pieces.
+    I1  Every record is in exactly one group; `size`, `tally`, `lo`, `last` and `cost` are those of the pieces.
     I2  `move` and its opposite leave everything as it was, but for the order within lists.
 
 
 Box drawing
 -----------
-A box around a unit, drawn at random, and who stands in it.
+Draw a random box around a unit, and find the records in it.
 
 Notation
     box        ``lo[c] … last[c]`` of the desk, both included
@@ -29,9 +29,9 @@ Rehousing
 ---------
 Who is left behind when a box is opened: groups that lack records are filled up again, or dissolved.
 
-Where only numbers count, a group that has lost some of its records takes the surplus of others who stand in its box,
-from the costliest on; the more it has left, the more likely that is tried. Otherwise, and under claims on values, it is
-dissolved: each of its pieces goes to the group whose total grows least.
+If only counts matter, a group that has lost records takes surplus records of others inside its box, costliest first;
+the more it has left, the more likely this is tried. Otherwise, and under claims on values, it is dissolved: each of its
+pieces goes to the group whose total grows least.
 
 Notation
     most      what may still be added to the total cost, where groups that lack something count as if they cost nothing
@@ -291,7 +291,7 @@ GUESTS = 12
 
 
 class Workbench(NamedTuple):
-    """Room for one step."""
+    """Working memory of one step."""
 
     word: NDArray[np.uint64]
     found: IntArray

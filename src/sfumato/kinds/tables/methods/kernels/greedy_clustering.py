@@ -390,7 +390,7 @@ class Gathering(NamedTuple):
 
 
 def new_draft(table: PointTable, distinct: IntArray, weight: IntArray) -> Gathering:
-    """Room for a group; `weight` are the integer weights of the sensitive columns."""
+    """Allocate a draft of a group; `weight` are the integer weights of the sensitive columns."""
     width, words, values = table.codes.shape[1], -(-len(table.values) // 64), len(table.holder_start)
     kinds = np.zeros(len(weight), dtype=KIND)
     kinds["demanded"], kinds["weight"] = distinct, weight
@@ -572,7 +572,7 @@ class Work(NamedTuple):
 def prepare(
     table: PointTable, columns: Columns, root_start: IntArray, k: int, distinct: IntArray, weight: IntArray
 ) -> Work:
-    """Index the points and make room for the result; `weight` are the integer weights of the sensitive columns."""
+    """Index the points and allocate the result; `weight` are the integer weights of the sensitive columns."""
     width, records, roots = table.codes.shape[1], int(table.cells["count"].sum()), len(root_start) - 1
     most = records // max(k, int(distinct.max(initial=1)), 2) + roots
     result = Result(

@@ -180,7 +180,7 @@ def room_for_one(draft: Draft) -> None:
 
 @in_place
 def emit(out: Proposals, pool: Pool, draft: Draft, chosen: IntArray, found: int, units: int) -> bool:
-    """Write a draft down as a proposal; whether there was room."""
+    """Write a draft down as a proposal; return whether it could be stored."""
     entries, groups, number = out.used[0], out.used[1], out.used[2]
     for g in range(draft.number[0]):
         if draft.size[g] == 0:
@@ -428,7 +428,7 @@ def helping(left: int, size: int, fewest: int) -> int:
 
 @in_place
 def welcome(pool: Pool, draft: Draft, wanted: Offer, g: int, v: int, records: int, units: int) -> bool:
-    """Whether records of unit v still leave room for the variety that group g has to reach."""
+    """Return whether adding records of unit v still allows group g to reach its diversity."""
     for h in range(len(wanted.kinds)):
         same, kinds = 0, 0
         for u in range(units):
@@ -571,11 +571,11 @@ class Offer(NamedTuple):
     kinds: IntArray
     even: NDArray[np.bool_]
     tally: IntArray
-    """Room for counting tags; all zero between calls."""
+    """Working memory for counting tags; all zero between calls."""
 
 
 def new_pool(units: int, columns: int, tags: int) -> Pool:
-    """Room for a neighbourhood."""
+    """Allocate a neighbourhood."""
     return Pool(
         np.zeros((units, columns), np.int32), np.zeros((units, tags), np.int32), np.zeros(units, np.int64),
         np.zeros(units), np.zeros(units, np.int64),
@@ -583,7 +583,7 @@ def new_pool(units: int, columns: int, tags: int) -> Pool:
 
 
 def new_draft(groups: int, units: int, columns: int) -> Draft:
-    """Room for a draft."""
+    """Allocate a draft."""
     extent = (groups, columns)
     return Draft(
         np.zeros((groups, units), np.int64), np.zeros(groups, np.int64), np.zeros(extent, np.int32),

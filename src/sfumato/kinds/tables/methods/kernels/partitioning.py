@@ -49,9 +49,9 @@ class Trees(NamedTuple):
 
 
 class CuttingDesk(NamedTuple):
-    """Room for one group: per position its part; per column and code the records (from ``base[c]``), per column the
-    extent; per child size, extent, part; per part records and price; the best cut so far and what it makes of the
-    children."""
+    """Working memory for one group: per position its part; per column and code the records (from ``base[c]``), per
+    column the extent; per child size, extent, part; per part records and price; the best cut so far and what it makes
+    of the children."""
 
     chosen: NDArray[np.int64]
     weight: NDArray[np.int64]

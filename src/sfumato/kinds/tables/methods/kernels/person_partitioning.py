@@ -1,4 +1,4 @@
-"""Cutting records again and again where one person may stand in several rows: one group after the other.
+"""Partition records recursively where one person may have several rows: one group after the other.
 
 A group is a run of the order of records. Every proposal gives each record of the run a *key*; records with equal keys
 are a child. Children that may not be published by themselves are the *rest*, which stays under the parent. A rest that
@@ -16,7 +16,7 @@ safe.
 
 Crowds
 ------
-Whether some records may be published together, where one person may stand in several rows.
+Decide whether some records may be published together, where one person may have several rows.
 
 Notation
     box     what a set of records is published as: the closed interval around it in every column
@@ -101,8 +101,8 @@ class Ends(NamedTuple):
 
 
 class CrowdDesk(NamedTuple):
-    """Room for one set: zeros per person, value and number of `having`; its box; records with the most frequent hidden
-    values."""
+    """Working memory for one set: zeros per person, value and number of `having`; its box; records with the most
+    frequent hidden values."""
 
     tally: NDArray[np.int64]
     value: NDArray[np.int64]
@@ -252,7 +252,7 @@ def keep_fitting(crowd: Crowd, desk: CrowdDesk, box: IntArray, fits: IntArray, b
 
 @jit
 def longer(fits: IntArray, least: int) -> IntArray:
-    """More room, with what is there."""
+    """Return a longer copy of an array."""
     room = np.zeros(2 * least, dtype=np.int64)
     for i in range(len(fits)):
         room[i] = fits[i]
@@ -284,7 +284,7 @@ class PeopleBoard(NamedTuple):
 
 
 class Run(NamedTuple):
-    """Room for one run: where it and the rows that fit it begin and end; the proposal that is looked at (for one
+    """Working memory for one run: where it and the rows that fit it begin and end; the current proposal (for one
     column, and for another, what makes a child, and where); records in the order of their keys, with their parts; where
     children begin, their M."""
 

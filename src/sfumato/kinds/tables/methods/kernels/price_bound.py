@@ -77,7 +77,7 @@ def _offer(
 
 
 class Scratch(NamedTuple):
-    """Room to work in: marks per tag, and two lists of offers (price, records, unit)."""
+    """Working memory: marks per tag, and two lists of offers (price, records, unit)."""
 
     shown: IntArray
     """The last node that showed each tag."""
@@ -278,7 +278,7 @@ class PricedUnits(NamedTuple):
 
 
 class ShareBench(NamedTuple):
-    """Room to work in."""
+    """Working memory."""
 
     all: IntArray
     """Records of each tag."""
