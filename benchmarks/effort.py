@@ -2,14 +2,16 @@
 
 Eight tables: Adult (k = 5 and 50), a census and hospital stays of the data folder, and four tables of the package
 ``pydataset``. Set ``PYDATASET`` to its folder ``rdata/csv/Ecdat``; tables that are not there are named and left out.
-One search per table is recorded turn by turn: quick and balanced are beginnings of thorough, so their loss and time are
-read off its course. CPU time is that of starts and search; `START` seconds for reading, audit and writing are added
-where ARX is compared."""
+One thorough search per table is recorded turn by turn in ``results/effort-courses.csv``: quick and balanced are
+beginnings of it, so their loss and time are read off its course. A table that is recorded there is not run again unless
+it is named. CPU time is that of starts and search; `START` seconds for reading, audit and writing are added where ARX
+is compared. The forecast is what ``sfumato check`` expects after a trial of `trial.SECONDS` of search."""
 
 from __future__ import annotations
 
 import csv
 import os
+import statistics
 import sys
 import time
 from collections.abc import Callable
@@ -18,14 +20,20 @@ from typing import Any
 
 import tables
 
+from sfumato.core.effort import EFFORTS, SearchCourse
 from sfumato.data.generalization import Generalization, Ranges
 from sfumato.kinds.tables.methods import local_search, refined
 from sfumato.kinds.tables.methods.greedy_clustering import cluster
 from sfumato.kinds.tables.methods.multidimensional_partitioning import mondrian
 from sfumato.kinds.tables.methods.recoding_problem import RecodingProblem, Requirement
 from sfumato.models.k_anonymity import KAnonymity
+from sfumato.workflow import trial
 
 RESULTS = Path(__file__).parent / "results"
+COURSES = RESULTS / "effort-courses.csv"
+Course = list[tuple[float, float, float, float]]
+"""After the starts and after every turn: work that is allowed and work that is done in seconds of one core, CPU
+seconds, loss."""
 ARX = {"adult, k = 5": (0.0332, 5.2), "adult, k = 50": (0.1001, 7.5)}
 """Loss and CPU seconds of ARX 3.9.2, local recoding, fast setting."""
 START = 0.9
@@ -68,50 +76,53 @@ TABLES: dict[str, Callable[[], RecodingProblem]] = {
 }
 
 
-def course_of(problem: RecodingProblem) -> tuple[float, list[tuple[float, float, float]]]:
-    """CPU seconds of the starts, and after every turn of a thorough search: work in seconds, CPU seconds, loss."""
-    begin = time.process_time()
+def course_of(problem: RecodingProblem) -> Course:
+    """Return the course of a thorough search, the starts first."""
+    begin, limit = time.process_time(), refined.Refined().time_for(problem.records)
     starts = [mondrian(problem, objective="loss"), refined.lattice_sweep(problem, objective="loss")]
     if len(problem.points) <= refined.CLUSTERED:
         starts.append(cluster(problem, price="width"))
-    first = time.process_time() - begin
-    course: list[tuple[float, float, float]] = []
-    turn = local_search._Search._take_turn
+    course: Course = []
+    record = local_search._Search._record
 
-    def recorded(self: Any, *given: Any) -> None:
-        if not course:
-            course.append((0.0, 0.0, (self.total + self.fixed) / problem.records))
-        turn(self, *given)
+    def recorded(self: Any) -> None:
         loss = (self.total + self.fixed) / problem.records
-        course.append((self.done / local_search.SPEED, time.process_time() - begin - first, loss))
+        course.append((limit, self.done / local_search.SPEED, time.process_time() - begin, loss))
 
-    local_search._Search._take_turn = recorded  # type: ignore[method-assign]
+    local_search._Search._record = recorded  # type: ignore[method-assign]
     try:
-        local_search.refine(problem, starts, seconds=refined.Refined().time_for(problem.records), while_worth=True)
+        local_search.refine(problem, starts, seconds=limit, while_worth=True)
     finally:
-        local_search._Search._take_turn = turn  # type: ignore[method-assign]
-    return first, course
+        local_search._Search._record = record  # type: ignore[method-assign]
+    return course
 
 
-def stops(course: list[tuple[float, float, float]], thorough: float) -> dict[str, tuple[float, float]]:
+def stops(course: Course) -> dict[str, tuple[float, float]]:
     """CPU seconds and loss where each effort ends."""
-    quick = next((turn for turn in course if turn[0] >= refined.QUICK * thorough), course[-1])
-    ends = course[-1]
-    least = max(local_search.EARLIEST * thorough, local_search.AT_LEAST / local_search.SPEED)
-    for place, (work, _, loss) in enumerate(course):
-        half = min((before for done, _, before in course[: place + 1] if done <= work / 2), default=float("inf"))
-        if place >= local_search.TURNS and work >= least and half - loss < refined.LEAST_GAIN * loss:
-            ends = course[place]
-            break
-    return {"quick": quick[1:], "balanced": ends[1:], "thorough": course[-1][1:]}
+    limit = course[0][0]
+    quick = next((turn for turn in course if turn[1] >= refined.QUICK * limit), course[-1])
+    passed = [(work * local_search.SPEED, loss) for _, work, _, loss in course]
+    worth = (
+        turn
+        for place, turn in enumerate(course, 1)
+        if local_search.hardly_gains(passed[:place], limit * local_search.SPEED, refined.LEAST_GAIN)
+    )
+    return {"quick": quick[2:], "balanced": next(worth, course[-1])[2:], "thorough": course[-1][2:]}
 
 
-def picture(courses: dict[str, list[tuple[float, float, float]]]) -> str:
+def forecasts(course: Course) -> dict[str, float]:
+    """The loss that `check` expects of each effort."""
+    seen = next((place for place, turn in enumerate(course) if turn[1] >= trial.SECONDS), len(course) - 1)
+    watched = SearchCourse(course[0][0], trial.SECONDS, [(work, loss) for _, work, _, loss in course[: seen + 1]])
+    return {effort: refined.Refined().expected_cost(watched, effort)[0] for effort in EFFORTS}
+
+
+def picture(courses: dict[str, Course]) -> str:
     """Loss over CPU time, as a share of the last loss, one line per table."""
     import math
 
     wide, high, left, low = 640, 360, 60, 320
-    most = max(math.log10(max(turn[1], 0.1)) for course in courses.values() for turn in course)
+    most = max(math.log10(max(turn[2], 0.1)) for course in courses.values() for turn in course)
     drawn = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {wide} {high}" font-family="sans-serif" font-size="11">'
     ]
@@ -126,9 +137,9 @@ def picture(courses: dict[str, list[tuple[float, float, float]]]) -> str:
     colours = ("#9a3b1e", "#1e6f9a", "#3a7d34", "#7a4c9a", "#b5892a", "#555555", "#c2527f", "#2f8f83")
     for place, (name, course) in enumerate(courses.items()):
         points = []
-        for _, cpu, loss in course:
+        for _, _, cpu, loss in course:
             x = left + (math.log10(max(cpu, 0.1)) + 1) / (most + 1) * (wide - left - 130)
-            points.append(f"{x:.1f},{low - min(100 * (loss / course[-1][2] - 1), 25) / 25 * (low - 20):.1f}")
+            points.append(f"{x:.1f},{low - min(100 * (loss / course[-1][3] - 1), 25) / 25 * (low - 20):.1f}")
         drawn.append(
             f'<polyline points="{" ".join(points)}" fill="none" stroke="{colours[place % 8]}" stroke-width="1.5"/>'
         )
@@ -139,31 +150,60 @@ def picture(courses: dict[str, list[tuple[float, float, float]]]) -> str:
     return "\n".join(drawn)
 
 
+def measured() -> dict[str, Course]:
+    """The courses that were measured before, by table."""
+    found: dict[str, Course] = {}
+    if COURSES.exists():
+        with COURSES.open(newline="") as lines:
+            for row in csv.DictReader(lines):
+                turn = float(row["limit"]), float(row["work"]), float(row["cpu"]), float(row["loss"])
+                found.setdefault(row["table"], []).append(turn)
+    return found
+
+
+def record(courses: dict[str, Course]) -> None:
+    """Store all courses."""
+    rows = [[name, *(f"{figure:.6g}" for figure in turn)] for name, course in courses.items() for turn in course]
+    write(COURSES, [["table", "limit", "work", "cpu", "loss"], *rows])
+
+
+def write(place: Path, rows: list[list[str]]) -> None:
+    with place.open("w", newline="") as file:
+        csv.writer(file, lineterminator="\n").writerows(rows)
+
+
 def main() -> None:
-    rows, courses = [], {}
+    courses = measured()
     for name in sys.argv[1:] or TABLES:
+        if name in courses and name not in sys.argv[1:]:
+            continue
         try:
             problem = TABLES[name]()
         except OSError as missing:
             print(f"{name}: left out, {Path(str(missing.filename)).name} is not there")
             continue
-        first, course = course_of(problem)
-        courses[name] = course
-        found = stops(course, refined.Refined().time_for(problem.records))
+        courses[name] = course_of(problem)
+        record(courses)
+    courses = {name: courses[name] for name in TABLES if name in courses}
+    rows = []
+    for name, course in courses.items():
+        found = stops(course)
         end = found["thorough"][1]
+        expected = forecasts(course)
         for effort, (cpu, loss) in found.items():
-            arx = f"{(START + first + cpu) / ARX[name][1]:.2f}" if name in ARX else ""
-            rows.append([name, effort, f"{first + cpu:.2f}", f"{loss:.5f}", f"{loss / end - 1:+.1%}", arx])
-            told = f"{first + cpu:7.2f} s  loss {loss:.5f}  {loss / end - 1:+.1%}  {arx and arx + ' of ARX'}"
+            arx = f"{(START + cpu) / ARX[name][1]:.2f}" if name in ARX else ""
+            rows.append(
+                [name, effort, f"{cpu:.2f}", f"{loss:.5f}", f"{loss / end - 1:+.1%}", arx, f"{expected[effort]:.5f}"]
+            )
+            told = f"{cpu:7.2f} s  loss {loss:.5f}  {loss / end - 1:+.1%}  forecast {expected[effort] / loss - 1:+.1%}"
+            told += f"  {arx} of ARX" if arx else ""
             print(f"{name:26} {effort:9} {told}", flush=True)
     extra = sorted(float(row[4].rstrip("%")) for row in rows if row[1] == "balanced")
     if extra:
-        print(f"balanced above thorough: median {extra[len(extra) // 2]:.1f} %, worst {extra[-1]:.1f} %")
-    if len(sys.argv) == 1:
-        with (RESULTS / "effort.csv").open("w", newline="") as file:
-            csv.writer(file, lineterminator="\n").writerows(
-                [["table", "effort", "cpu", "loss", "above thorough", "of ARX"], *rows]
-            )
+        print(f"balanced above thorough: median {statistics.median(extra):.1f} %, worst {extra[-1]:.1f} %")
+        write(
+            RESULTS / "effort.csv", [["table", "effort", "cpu", "loss", "above thorough", "of ARX", "forecast"], *rows]
+        )
         (RESULTS / "effort.svg").write_text(picture(courses))
 
 

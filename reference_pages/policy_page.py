@@ -64,7 +64,7 @@ KEYS = {
     ),
     "effort": (
         "How long a search may take: `quick`, `balanced` (the default) or `thorough`. `check` says how long each takes."
-        " A balanced search ends when twice the work would take less than 2 % off the loss. More effort never loses"
+        " A balanced search ends when twice the work takes less than 2.5 % off the loss. More effort never loses"
         " more."
     ),
     "title": "The name of the data set, shown on reports.",

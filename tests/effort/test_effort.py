@@ -6,6 +6,7 @@ import json
 import os
 import pty
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -13,13 +14,17 @@ import time
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 import sfumato as sf
-from sfumato.core.effort import EFFORTS, take_on_request
+from sfumato.core.effort import EFFORTS, Effort, take_on_request
 from sfumato.core.errors import PolicyError
+from sfumato.data.table import Table
 from sfumato.kinds.tables.methods import local_search
 from sfumato.kinds.tables.methods.refined import Refined
+from sfumato.workflow import trial
+from sfumato.workflow.trial import try_policy
 from tests.command_line import run
 from tests.studio.opened import client, fill_at_length, serving
 
@@ -66,11 +71,50 @@ def test_the_work_of_a_search_keeps_to_what_was_announced(monkeypatch: pytest.Mo
         done[effort] = self.done / local_search.SPEED
 
     monkeypatch.setattr(local_search._Search, "run", recorded)
-    data = people(1_500)
-    for effort in EFFORTS:
-        sf.publish(policy(effort=effort), data)
-        assert done[effort] <= 1.5 * Refined().time_for(1_500, effort) + 0.5
-    assert done["quick"] <= done["balanced"] <= done["thorough"]
+    for rows in (700, 4_000):
+        data = people(rows)
+        for effort in EFFORTS:
+            sf.publish(policy(effort=effort), data)
+            assert done[effort] <= Refined().seconds_announced(rows, effort)[2]
+        assert done["quick"] <= done["balanced"] <= done["thorough"]
+    assert done["quick"] >= Refined().seconds_announced(4_000, "quick")[0] / 2
+
+
+def test_progress_says_the_loss_so_far_and_the_work_that_is_left() -> None:
+    told: list[tuple[float, str]] = []
+    loss = sf.publish(policy(), people(1_500), progress=lambda done, what: told.append((done, what))).utility["loss"]
+    said = [what for _, what in told if "so far" in what]
+    assert len(said) > 2
+    found = [
+        re.fullmatch(r"improving, loss ([\d.]+) so far, at most ([\d.]+) s of one core left", what) for what in said
+    ]
+    losses, left = ([float(each[group]) for each in found if each] for group in (1, 2))
+    assert len(losses) == len(said)
+    assert losses == sorted(losses, reverse=True)
+    assert left == sorted(left, reverse=True)
+    assert left[0] <= Refined().seconds_announced(1_500, "balanced")[2]
+    assert losses[-1] == pytest.approx(loss, rel=0.2)
+
+
+@pytest.mark.parametrize("effort", EFFORTS)
+def test_a_forecast_is_the_loss_of_the_release(effort: Effort) -> None:
+    """Small tables are searched as `publish` searches them; for larger ones the loss is estimated."""
+    for rows in (700, 6_000):
+        table = Table(pa.table(people(rows)))
+        tried = try_policy(policy(effort=effort), table)
+        loss = sf.publish(policy(effort=effort), table).utility["loss"]
+        assert effort in tried.measured or rows == 6_000
+        assert tried.losses[effort] == pytest.approx(loss, rel=1e-9 if effort in tried.measured else 0.1)
+        assert tried.losses["quick"] >= tried.losses["balanced"] >= tried.losses["thorough"]
+
+
+def test_a_trial_of_a_large_table_draws_a_sample(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(trial, "ROWS", 500)
+    tried = try_policy(policy(), Table(pa.table(people(2_000))))
+    assert (tried.records, tried.sampled) == (2_000, 500)
+    assert tried.publication.certificate.records.input == 500
+    assert "on a sample of 500 of 2,000 records" in tried.sentence()
+    assert "expected loss: at most" in tried.sentence()
 
 
 def test_seconds_stay_the_exact_form() -> None:
@@ -99,10 +143,39 @@ def test_check_says_what_each_effort_means_for_this_table(tmp_path: Path) -> Non
     )
     said = run("check", str(tmp_path / "p.yaml"), "--effort", "quick").stdout
     assert "effort: quick (search time on one core: quick" in said
-    assert "balanced ends when twice the work" in said
+    assert "at most half as long again" in said
+    assert "expected loss: quick" in said
+    shown = next(line for line in said.splitlines() if line.split()[:1] == ["town"])
+    assert shown.count("%") >= 2
+    assert "expected loss" not in run("check", str(tmp_path / "p.yaml"), "--no-forecast").stdout
+    forecast = json.loads(run("check", str(tmp_path / "p.yaml"), "--effort", "quick", "--json").stdout)["forecast"]
     done = run("publish", str(tmp_path / "p.yaml"), "--effort", "quick", "--out", str(tmp_path / "out"))
     assert done.returncode == 0, done.stderr
     assert "effort: quick" in (tmp_path / "out" / "policy.yaml").read_text()
+    made = sf.publish(sf.Policy.read(tmp_path / "p.yaml").with_effort("quick"))
+    assert forecast["loss"]["quick"] == pytest.approx(made.utility["loss"])
+    columns = made.summary().to_json()["columns"]
+    assert columns.keys() == forecast["columns"].keys()
+    for name, shares in columns.items():
+        assert forecast["columns"][name] == pytest.approx(shares), name
+
+
+def test_check_warns_of_a_column_that_is_suppressed_in_most_rows(tmp_path: Path) -> None:
+    rows = ["age,club,flag"] + [f"{20 + row % 3},c{row},x" for row in range(60)]
+    (tmp_path / "p.csv").write_text("\n".join(rows) + "\n")
+    written = (
+        "version: 1\ndata: p.csv\ncolumns: {age: quasi-identifier, club: {role: quasi-identifier, hierarchy: flat},"
+        " flag: other}\nprotect: [k-anonymity: {k: 5}]\n"
+    )
+    (tmp_path / "p.yaml").write_text(written)
+    found = run("check", str(tmp_path / "p.yaml"), "--strict")
+    assert "warning: club is suppressed in 100 % of the rows" in found.stdout
+    assert found.returncode == 2
+    (tmp_path / "p.yaml").write_text(written + "accept: ['suppressed:club']\n")
+    found = run("check", str(tmp_path / "p.yaml"), "--strict")
+    assert found.returncode == 0, found.stdout
+    assert "accepted: club is suppressed" in found.stdout
+    assert "no longer there" not in found.stdout
 
 
 def test_a_request_takes_the_best_result_so_far() -> None:

@@ -31,7 +31,7 @@ from typing import Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict
 
-from sfumato.core.effort import Effort
+from sfumato.core.effort import Effort, SearchCourse
 from sfumato.core.randomness import Randomness
 from sfumato.policy.policy import Policy
 from sfumato.policy.requirements import PrivacyRequirement
@@ -160,6 +160,18 @@ class Method(BaseModel):
         effort."""
         said: float | None = getattr(self, "seconds", None) if "seconds" in self.model_fields_set else None
         return said if said is not None else self.shares[policy.effort] * thorough
+
+    def effort_of_trial(self, policy: Policy) -> Effort:
+        """Return the effort with which a trial run takes little time."""
+        return "quick"
+
+    def seconds_of_trial(self, policy: Policy, records: int) -> float:
+        """Return the most work that a trial of watched searches may do, so that it shows what the policy asks for."""
+        return float("inf")
+
+    def expected_cost(self, course: SearchCourse, effort: Effort) -> tuple[float, bool]:
+        """Return what a watched search costs with an effort, and whether that was reached rather than estimated."""
+        return course.steps[-1][1], False
 
     def usual_jobs(self) -> int:
         """How many jobs it takes when nobody says: one, unless it shares memory and more of them cost nothing."""

@@ -93,6 +93,8 @@ class OpenPoint:
     advice: str = ""
     figure: str = ""
     """The part of the text that is shown large."""
+    subject: str = ""
+    """The column that it is about, where it is about one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,7 +239,7 @@ def summarize(
         )
     effects = None if violated else effects_of(exhibit)  # files of a release that does not hold may say anything
     columns = tuple(effects.columns(exhibit)) if effects else ()
-    points = [*_of_findings(findings), *_unprotected(exhibit.policy), *_vanished(columns)]
+    points = [*_of_findings(findings), *_unprotected(exhibit.policy), *vanished(columns)]
     points += [*effects.exposed(exhibit)] if effects else []
     shown = [finding for finding in findings if finding.holds and (_of_model(finding) or finding.model in _ALWAYS)]
     rest = [finding for finding in findings if finding.holds and finding not in shown and finding.state != "warning"]
@@ -282,12 +284,13 @@ def _unprotected(policy: Policy) -> Iterator[OpenPoint]:
         )
 
 
-def _vanished(columns: Iterable[ColumnChange]) -> Iterator[OpenPoint]:
+def vanished(columns: Iterable[ColumnChange]) -> Iterator[OpenPoint]:
     """Columns that say nothing in most rows."""
     for column in columns:
         if column.suppressed > _MOSTLY:
             advice = "Generalize or leave out another column, raise `suppress_at_most`, or lower the level."
-            yield OpenPoint(f"{column.name} is suppressed in {percent_text(column.suppressed)} of the rows.", advice)
+            told = f"{column.name} is suppressed in {percent_text(column.suppressed)} of the rows."
+            yield OpenPoint(told, advice, subject=column.name)
 
 
 # Effects

@@ -12,15 +12,15 @@ A dry run: what a few rows would become, replaced columns only; nothing is writt
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from sfumato.core.errors import Infeasible, PolicyError
+from sfumato.core.errors import AuditRefused, Infeasible, PolicyError
 from sfumato.core.randomness import Randomness
 from sfumato.core.registry import nearest
 from sfumato.data.table import Table
@@ -39,8 +39,10 @@ from sfumato.release.evidence import SourceReport, Warning, source_audit
 from sfumato.release.method import Progress, Task, no_progress
 from sfumato.release.past_releases import History
 from sfumato.release.release import Release
+from sfumato.release.summary import vanished
 from sfumato.workflow.arguments import ledger_of
 from sfumato.workflow.plan import Plan, plan
+from sfumato.workflow.trial import Trial, can_try, try_policy
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +66,8 @@ class PublishForecast:
     """Whether the source was read to say this."""
     summary: tuple[str, ...] = ()
     """What the findings say in few sentences, where they are many."""
+    trial: Trial | None = None
+    """What a trial run published, where one was made."""
 
     def sentences(self) -> Iterator[str]:
         """All of it for people, warnings excepted."""
@@ -73,6 +77,8 @@ class PublishForecast:
         yield from self.history
         yield from self.summary or (finding.reason for finding in self.findings if finding.reason)
         yield from self.costs
+        if self.trial is not None:
+            yield self.trial.sentence()
 
     def to_json(self) -> dict[str, Any]:
         told = [{"id": warning.identifier, "text": warning.text} for warning in self.warnings]
@@ -84,11 +90,16 @@ class PublishForecast:
             "sentences": list(self.sentences()),
             "findings": findings,
             "warnings": told,
-        }
+        } | ({} if self.trial is None else {"forecast": self.trial.to_json()})
 
 
 def forecast_publish(
-    policy: Policy | str | Path, *, ledger: str | Path | None = None, since: str | None = None, elsewhere: bool = False
+    policy: Policy | str | Path,
+    *,
+    ledger: str | Path | None = None,
+    since: str | None = None,
+    elsewhere: bool = False,
+    tried: bool = False,
 ) -> PublishForecast:
     """Read and plan; read the rows of a table or a database to judge rules and to look for columns that would undo the
     release.
@@ -103,6 +114,8 @@ def forecast_publish(
         Of a database: an earlier release folder; what changed in the schema since becomes a warning.
     elsewhere
         Rows stay on a cluster: what cannot run there is refused, and none is read.
+    tried
+        Make a trial run of a generalized table, to forecast what would be lost.
 
     Returns
     -------
@@ -114,7 +127,10 @@ def forecast_publish(
     planned = plan(policy, records=None if elsewhere else policy.data.size(), remembering=book is not None)
     bound, history = _past(planned, book)
     with policy.data.within():
-        report, costs, read = _left_there(planned, book) if elsewhere else _with_data(planned, since, history)
+        told, data = (_left_there(planned, book), None) if elsewhere else _with_data(planned, since, history)
+        report, costs, read = told
+        trial, failed = _tried(planned, data) if tried and book is None else (None, ())
+    report = _with_warnings(policy, report, (*failed, *_vanishing(trial)))
     return PublishForecast(
         planned,
         (*planned.reasons, *planned.method.describe(policy)),
@@ -125,7 +141,37 @@ def forecast_publish(
         (*report.notes, *costs),
         read,
         report.summary,
+        trial,
     )
+
+
+def _tried(planned: Plan, data: Any) -> tuple[Trial | None, tuple[Warning, ...]]:
+    """A trial run, or a warning why it found no release."""
+    if not can_try(planned, data):
+        return None, ()
+    try:
+        return try_policy(planned.policy, data), ()
+    except (Infeasible, AuditRefused) as error:
+        hint = f"; {error.hint}" if error.hint else ""
+        return None, (Warning("forecast", f"a trial run found no release: {error.what}{hint}"),)
+
+
+def _vanishing(trial: Trial | None) -> Iterator[Warning]:
+    """Warn of columns that the trial run suppressed in most rows."""
+    for point in () if trial is None else vanished(trial.summary.columns):
+        yield Warning(f"suppressed:{point.subject}", f"{point.text} {point.advice}")
+
+
+def _with_warnings(policy: Policy, report: SourceReport, found: Sequence[Warning]) -> SourceReport:
+    """The report with further warnings, unless the policy accepts them."""
+    accepted = {warning.identifier for warning in found} & set(policy.accept)
+    gone = {f"accepted but no longer there: {identifier}" for identifier in accepted}
+    notes = (
+        *(note for note in report.notes if note not in gone),
+        *(f"accepted: {warning}" for warning in found if warning.identifier in accepted),
+    )
+    more = tuple(warning for warning in found if warning.identifier not in accepted)
+    return replace(report, warnings=(*report.warnings, *more), notes=notes)
 
 
 def _past(planned: Plan, book: Ledger | None) -> tuple[tuple[str, ...], History | None]:
@@ -164,8 +210,12 @@ def _left_there(planned: Plan, book: Ledger | None) -> tuple[SourceReport, tuple
     return SourceReport(), (describe_plan(planned.policy, planned.method, book is not None),), False
 
 
-def _with_data(planned: Plan, since: str | None, history: History | None) -> tuple[SourceReport, tuple[str, ...], bool]:
-    """What the source says: rules that hold in it, columns that undo the release, what the work will cost."""
+Told = tuple[SourceReport, tuple[str, ...], bool]
+
+
+def _with_data(planned: Plan, since: str | None, history: History | None) -> tuple[Told, Any]:
+    """What the source says: rules that hold in it, columns that undo the release, what the work will cost; and its
+    rows, where they were read."""
     policy, source = planned.policy, source_audit(planned.policy)
     reads = source.reads_rows(policy)
     source.rehearse(policy)
@@ -173,10 +223,10 @@ def _with_data(planned: Plan, since: str | None, history: History | None) -> tup
     try:
         after = planned.method.after(policy, history, data) if history is not None else []
         if not reads:
-            return source.glance(policy), tuple(after), False
+            return (source.glance(policy), tuple(after), False), None
         said = set(planned.method.describe(policy))
         costs = [sentence for sentence in planned.method.describe(policy, data) if sentence not in said]
-        return source.examine(policy, data, since, planned.form), (*costs, *after), True
+        return (source.examine(policy, data, since, planned.form), (*costs, *after), True), data
     except Infeasible as error:
         raise PolicyError(error.what, where=error.where, hint=error.hint) from None
 

@@ -76,6 +76,12 @@ def summary_lines(summary: Summary, *, verbose: bool = False, brief: bool = Fals
     yield from _block("Next", summary.next_steps)
 
 
+def print_columns(label: str, summary: Summary) -> None:
+    """What was lost, in sentences and column by column."""
+    for line in (*_block(label, summary.lost), *_columns(summary.columns)):
+        click.echo(line)
+
+
 def _promised(summary: Summary, verbose: bool) -> Iterator[str]:
     label = "Promised"
     for finding in summary.promised:

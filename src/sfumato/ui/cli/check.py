@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     help="Where publishing would process rows.",
 )
 @EFFORT
+@click.option("--no-forecast", is_flag=True, help="Do not make the trial run that forecasts loss and columns.")
 @ACCEPT_ROLES
 @READING
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
@@ -46,16 +47,19 @@ def command(
     engine: str,
     accept_roles: bool,
     effort: Effort | None,
+    no_forecast: bool,
     **known: str | None,
 ) -> None:
     """Validate POLICY and show which method would run and why. Reads the data, writes nothing.
 
     Where the source is a table in a file or a database its rows are read, to judge the rules under 'keep' and to look
-    for columns that would undo the release; then it says so. Nothing is written."""
-    from sfumato.ui.cli._output import print_json
+    for columns that would undo the release; then it says so. A generalized table is published in a short trial run, to
+    forecast what would be lost. Nothing is written."""
+    from sfumato.ui.cli._output import print_columns, print_json
     from sfumato.workflow.forecast import forecast_publish
 
-    foresight = forecast_publish(policy_of(policy, reading, accept_roles, effort), **known, elsewhere=engine == "spark")
+    read = policy_of(policy, reading, accept_roles, effort)
+    foresight = forecast_publish(read, **known, elsewhere=engine == "spark", tried=not no_forecast)
     if picture is not None:
         _draw(foresight.plan, picture)
     if as_json:
@@ -65,6 +69,8 @@ def command(
             click.echo(f"warning: {warning}")
         for sentence in foresight.sentences():
             click.echo(sentence)
+        if foresight.trial is not None:
+            print_columns("Forecast", foresight.trial.summary)
         click.echo("Dry run: data read, nothing written." if foresight.reads_rows else "Dry run: nothing written.")
         click.echo(f"Next: sfumato publish {policy} --out DIR")
     ctx.exit(2 if strict and foresight.warnings else 0)

@@ -73,7 +73,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from sfumato.core.arrays import BoolArray, CodeArray, FloatArray, IntArray
-from sfumato.core.effort import taking
+from sfumato.core.effort import SearchCourse, begin_search, taking
 from sfumato.core.errors import Infeasible
 from sfumato.data.equivalence_classes import equivalence_classes_of
 from sfumato.data.hierarchy import Hierarchy
@@ -167,9 +167,14 @@ CROWD = 30
 SOON, STRETCH, WORTH = SPEED // 5, 0.05, 2.5e-4
 """Unless time was asked for, a search ends after the first work, when a stretch, the second share of all its work,
 takes less than the third off the loss."""
-EARLIEST, AT_LEAST, TURNS = 0.1, SPEED, 4
+EARLIEST, AT_LEAST, TURNS = 0.09, SPEED, 4
 """Share of the work, work, and turns that are done before the gain of a doubling may end a search: gains come in
 leaps."""
+LONG, AFTER = 0.4, 3
+"""A later turn that does this share of all work so far prepares gains of others: so many turns follow before a search
+ends."""
+BEYOND = 1.5
+"""How many times its limit a search takes at most: a step that would take it further is not begun."""
 PER_RECORD = 250_000
 """Work for each record that has a choice, at most, in short searches."""
 _ATTEMPTS = 12
@@ -200,10 +205,12 @@ def refine(
     best = min(starts, key=lambda start: costs.mean(problem, start))
     if best.groups == 0:
         return best
-    ground, most = SearchState(problem, objective), int(seconds * SPEED)
+    course = begin_search(seconds)
+    ground, most = SearchState(problem, objective), int(course.allowed * SPEED)
     search = _Search(
-        ground, problem, best, most, jobs, progress, turn=seed * SEEDS, while_worth=while_worth, least_gain=least_gain
-    )
+        ground, problem, best, most, jobs, progress, turn=seed * SEEDS, while_worth=while_worth, least_gain=least_gain,
+        course=course,
+    )  # fmt: skip
     search.run()
     return search.found()
 
@@ -240,6 +247,20 @@ def refine_each(
         if progress is not None:
             progress(min(1.0, done / most))
     return best
+
+
+def hardly_gains(passed: Sequence[tuple[float, float]], whole: float, least: float) -> bool:
+    """Whether the last doubling of the work took less than a share off the cost, where that may end a search.
+
+    `passed` has the work done and the cost after every turn, `whole` is the work that is allowed."""
+    done, cost = passed[-1]
+    if len(passed) <= TURNS or done < max(EARLIEST * whole, AT_LEAST):
+        return False
+    later = range(max(TURNS + 1, len(passed) - AFTER), len(passed))
+    if any(passed[turn][0] - passed[turn - 1][0] >= LONG * passed[turn][0] for turn in later):
+        return False
+    half = min((before for earlier, before in passed if earlier <= done / 2), default=np.inf)
+    return bool(half - cost < least * cost)
 
 
 @dataclass
@@ -280,6 +301,9 @@ class _Search:
     while_worth: bool = False
     least_gain: float = 0.0
     kinds: dict[Kind, _Turns] = field(default_factory=dict)
+    course: SearchCourse | None = None
+    full: bool = False
+    """Whether the next step would exceed the allowed work too far."""
 
     def __post_init__(self) -> None:
         whole = Rebuilding(self.ground, self.ground.units.entries(self.start), 0)
@@ -336,24 +360,34 @@ class _Search:
 
     def _take_turns(self, each: Each) -> None:
         idle, passed = 0, [(self.done, self.total)]
-        while self.done < self.most and idle < self.patience and self.total > 1e-9 and not self._hardly_gains(passed):
-            if taking():
+        self._record()
+        while self.done < self.most and not self.full and not taking():
+            if idle >= self.patience or self.total <= 1e-9 or self._is_settled(passed):
+                if self.course is not None:
+                    self.course.ended = True
+                break
+            if self.least_gain and hardly_gains(passed, self._limit(), self.least_gain):
                 break
             before = self.total
             self._take_turn(self._next_kind(), each)
             idle = idle + 1 if before - self.total <= 2e-5 * before else 0
             passed.append((self.done, self.total))
+            self._record()
 
-    def _hardly_gains(self, passed: list[tuple[int, float]]) -> bool:
-        """Whether the last doubling of the work, or the last stretch, was not worth it, where that may end the
-        search."""
-        if self.least_gain and len(passed) > TURNS and self.done >= max(EARLIEST * self.most, AT_LEAST):
-            half = min((total for done, total in passed if done <= self.done / 2), default=np.inf)
-            if half - self.total < self.least_gain * self.total:
-                return True
+    def _record(self) -> None:
+        """Note work and loss of all records, published exactly or not, in the course of the search."""
+        if self.course is not None:
+            self.course.steps.append((self.done / SPEED, self.total + self.fixed))
+
+    def _limit(self) -> int:
+        """The work of the whole search, watched or not."""
+        return self.most if self.course is None else int(self.course.limit * SPEED)
+
+    def _is_settled(self, passed: list[tuple[int, float]]) -> bool:
+        """Whether the last stretch of the work was not worth it, where that may end the search."""
         if self.done < SOON or not self.while_worth or not self._steady():
             return False
-        high = min((total for done, total in passed if done <= self.done - STRETCH * self.most), default=np.inf)
+        high = min((total for done, total in passed if done <= self.done - STRETCH * self._limit()), default=np.inf)
         return high - self.total < WORTH * self.total
 
     def _steady(self) -> bool:
@@ -377,6 +411,9 @@ class _Search:
         saved, work = 0.0, 0
         for first in range(0, len(parts), ABREAST):
             batch = parts[first : first + ABREAST]
+            if self._exceeds(kind, turns, batch, work):
+                self.full = True
+                break
             found = list(each(lambda part: self._work_on(kind, turns, part), batch))
             made += [done.entries for done in found]
             saved += sum(done.saved for done in found)
@@ -390,6 +427,17 @@ class _Search:
         turns.rate, turns.work, turns.last = saved / max(work, 1), work, self.done
         if saved <= 1e-3 * self.total:
             turns.longer = min(turns.longer * 1.5, 40.0)
+
+    def _exceeds(self, kind: Kind, turns: _Turns, batch: Sequence[tuple[int, Entries]], work: int) -> bool:
+        """Whether working on some districts would take the search more than `BEYOND` times over its limit."""
+        share = sum(len(part.unit) for _, part in batch) / max(len(self.entries.unit), 1)
+        ahead = share * (turns.work if kind == "rebuild" else self._whole(kind, turns))
+        return self.course is not None and self.done + work > 0 and self.done + work + ahead > BEYOND * self.most
+
+    def _whole(self, kind: Kind, turns: _Turns) -> float:
+        """The work of a whole turn that opens boxes; of clearing as much as all turns before it, at most (I2)."""
+        whole = PER_ENTRY * len(self.entries.unit) * turns.longer
+        return min(whole, self.done) if kind == "clear" else whole
 
     def _tell(self, work: int) -> None:
         if self.progress is not None:
@@ -405,7 +453,7 @@ class _Search:
             before.round()
             return _Done(before.entries, old - before.cost, REBUILT * before.work + 1000)
         whole = PER_ENTRY * len(self.entries.unit) * turns.longer
-        share = min(1.0, self.done / whole) if kind == "clear" else 1.0  # I2: as long as all turns before it, at most
+        share = self._whole(kind, turns) / whole
         work = int(PER_ENTRY * len(part.unit) * turns.longer * share) + 100_000
         found = improve_by_opening_boxes(self.ground, part, work, number, clearing=kind == "clear")
         saved = before.cost - Rebuilding(self.ground, found, number).cost

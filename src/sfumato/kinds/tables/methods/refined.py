@@ -35,11 +35,11 @@ import numpy as np
 from pydantic import Field
 
 from sfumato.core.arrays import FloatArray, IntArray
-from sfumato.core.effort import EFFORTS, Effort
+from sfumato.core.effort import EFFORTS, Effort, SearchCourse
 from sfumato.data.generalization import Generalization
 from sfumato.data.hierarchy import Hierarchy
 from sfumato.kinds.tables.methods.greedy_clustering import cluster
-from sfumato.kinds.tables.methods.local_search import refine
+from sfumato.kinds.tables.methods.local_search import AT_LEAST, BEYOND, EARLIEST, SPEED, hardly_gains, refine
 from sfumato.kinds.tables.methods.multidimensional_partitioning import counts_persons, mondrian
 from sfumato.kinds.tables.methods.person_requirements import enforce_person_requirements
 from sfumato.kinds.tables.methods.recoding import RecodingMethod
@@ -51,9 +51,9 @@ from sfumato.release.method import Task
 PER_RECORD, FIRST, LATER = 5e-4, 45.0, 5e-5
 """What a thorough search takes at most: so many seconds for every record until the first are spent, and a few for every
 further one. A small table is searched well in a moment, and its owner waits for it."""
-QUICK = 0.02
+QUICK = 0.04
 """The share of a thorough search that a quick one does."""
-LEAST_GAIN = 0.02
+LEAST_GAIN = 0.025
 """A balanced search ends when twice the work takes less than this share off the loss (`python -m benchmarks
 effort`)."""
 _LEAST = 0.05
@@ -84,29 +84,68 @@ class Refined(RecodingMethod):
             return [*known, f"search time: {self.seconds:g} s of one core, shared by all cores"]
         if data is None:
             return known
-        times = {effort: self.time_for(data.records, effort) for effort in EFFORTS}
-        most = {"quick": "", "balanced": "at most ", "thorough": "at most "}
-        told = ", ".join(f"{effort} {most[effort]}{seconds:.2g} s" for effort, seconds in times.items())
-        ends = f"; balanced ends when twice the work would take less than {LEAST_GAIN:.0%} off the loss"
-        return [*known, f"effort: {policy.effort} (search time on one core: {told}{ends})"]
+        spans = {effort: self.seconds_announced(data.records, effort) for effort in EFFORTS}
+        told = ", ".join(
+            f"{effort} {f'{least:.2g} to ' if least < usual else ''}{usual:.2g} s"
+            for effort, (least, usual, _) in spans.items()
+        )
+        return [*known, f"effort: {policy.effort} (search time on one core: {told}; at most half as long again)"]
+
+    def seconds_announced(self, records: int, effort: Effort) -> tuple[float, float, float]:
+        """Return the seconds of one core after which a search may end, after which it begins no further step, and
+        which it does not exceed, unless its first step does."""
+        limit = self.time_for(records, effort)
+        anytime = effort == "balanced" and self.seconds is None
+        least = min(max(EARLIEST * limit, AT_LEAST / SPEED), limit) if anytime else limit
+        return least, limit, BEYOND * limit
 
     def time_for(self, records: int, effort: Effort = "thorough") -> float:
         """Return the seconds of search for so many records, at most."""
         thorough = max(_LEAST, min(PER_RECORD * records, FIRST) + LATER * records)
-        return self.seconds or (min(max(_LEAST, QUICK * thorough), thorough) if effort == "quick" else thorough)
+        return self.seconds or (_quick(thorough) if effort == "quick" else thorough)
+
+    def effort_of_trial(self, policy: Policy) -> Effort:
+        return "thorough" if policy.effort == "thorough" else "balanced"  # quick is a beginning of both
+
+    def seconds_of_trial(self, policy: Policy, records: int) -> float:
+        return self.time_for(records, policy.effort)
+
+    def expected_cost(self, course: SearchCourse, effort: Effort) -> tuple[float, bool]:
+        if self.seconds is not None or effort == "thorough":
+            return course.cost_after(course.limit), course.ended or course.done >= course.limit
+        if effort == "quick":
+            quick = _quick(course.limit)
+            reached = [cost for work, cost in course.steps if quick <= work <= BEYOND * quick]
+            if reached or course.allowed <= quick:  # else a further step would take too long
+                return (reached or [course.steps[-1][1]])[0], True
+            return course.cost_after(quick), course.ended
+        passed = [(work * SPEED, cost) for work, cost in course.steps]
+        for place in range(1, len(passed) + 1):
+            if hardly_gains(passed[:place], course.limit * SPEED, LEAST_GAIN):
+                return passed[place - 1][1], True
+        if course.ended or course.done >= course.limit:
+            return course.steps[-1][1], True
+        ends = max(EARLIEST * course.limit, AT_LEAST / SPEED, course.done)
+        worth = course.cost_after(ends) - course.cost_after(2 * ends) >= LEAST_GAIN * course.cost_after(ends)
+        return course.cost_after(course.limit if worth else min(ends, course.limit)), False
 
     def group(self, problem: RecodingProblem, task: Task) -> Grouping:
-        objective = task.policy.utility.minimize
+        objective, seconds = task.policy.utility.minimize, self.time_for(problem.records, task.policy.effort)
         first = starts(problem, objective, task)
+
+        def tell(done: float, loss: float) -> None:
+            left = (BEYOND - done) * seconds
+            task.progress(done, f"improving, loss {loss:.4f} so far, at most {left:.2g} s of one core left")
+
         found = refine(
             problem,
             first,
             objective=objective,
-            seconds=self.time_for(problem.records, task.policy.effort),
+            seconds=seconds,
             jobs=task.jobs,
             while_worth=self.seconds is None,
             least_gain=LEAST_GAIN if self.seconds is None and task.policy.effort == "balanced" else 0.0,
-            progress=lambda done, loss: task.progress(done, f"improving, loss {loss:.4f} so far"),
+            progress=tell,
         )
         if not counts_persons(problem):
             return found
@@ -114,6 +153,10 @@ class Refined(RecodingMethod):
             problem, objective
         )  # the search counts rows of people where they are, and is set right afterwards
         return min((enforce_person_requirements(problem, found), first[0]), key=lambda one: costs.mean(problem, one))
+
+
+def _quick(thorough: float) -> float:
+    return min(max(_LEAST, QUICK * thorough), thorough)
 
 
 def starts(problem: RecodingProblem, objective: str, task: Task) -> list[Grouping]:
