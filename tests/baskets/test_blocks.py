@@ -75,7 +75,7 @@ def test_what_is_promised_holds_by_the_certificate_and_by_verify(
     provenance_path(folder).unlink()
     audit = sf.verify(folder, original=baskets)
     assert not audit.violated
-    assert all("private trace" in finding.reason for finding in audit.open)
+    assert all("private provenance" in finding.reason for finding in audit.open)
     assert not [finding for finding in sf.verify(folder).findings if not finding.holds]
 
 
@@ -276,7 +276,7 @@ def test_labels_that_are_hidden_everywhere_may_be_any_of_the_data(claim: dict[st
     provenance_path(folder).unlink()
     audit = sf.verify(folder, original=baskets)
     assert not audit.violated
-    assert all("private trace" in finding.reason for finding in audit.open)
+    assert all("private provenance" in finding.reason for finding in audit.open)
     assert not [finding for finding in sf.verify(folder).findings if not finding.holds]
 
 

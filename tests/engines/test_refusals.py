@@ -24,7 +24,7 @@ CASES: dict[str, tuple[dict[str, Any], str]] = {
     "a method that needs rows": ({"method": {"optimal": {}}}, "optimal needs rows"),
     "several hidden columns together": (
         {"method": {"multi-sensitive": {}}, "protect": ["age -> illness : 2-diversity"]},
-        "rows are dealt to buckets by several hidden columns at once",
+        "rows are assigned to buckets by several sensitive columns at once",
     ),
     "recoding inside sub-tables": (
         {"method": {"utility-aware": {"inner": "mondrian"}}, "protect": ["age -> illness : 2-diversity"]},
@@ -79,7 +79,7 @@ def test_check_says_that_rows_stay(tmp_path: Path) -> None:
     file = tmp_path / "policy.yaml"
     for method in ("anatomy", "guardian", "utility-aware", "single-attribute"):
         hidden = {"method": {method: {}}, "protect": ["age -> illness : 2-diversity"]}
-        assert "rows stayed where they lie" in " ".join(
+        assert "rows stayed on the cluster" in " ".join(
             forecast_publish(Policy.parse(ASKED | hidden), elsewhere=True).sentences()
         )
     for rule in (
@@ -90,13 +90,13 @@ def test_check_says_that_rows_stay(tmp_path: Path) -> None:
         "mean(ward where age > 30) <= 50",
     ):
         drawn = {"method": {"obfuscation": {}}, "columns": NEW, "protect": [], "keep": [rule]}
-        assert "rows stayed where they lie" in " ".join(
+        assert "rows stayed on the cluster" in " ".join(
             forecast_publish(Policy.parse(ASKED | drawn), elsewhere=True).sentences()
         )
     file.write_text(yaml.safe_dump(ASKED | {"method": {"mondrian": {}}}))
     told = run("check", str(file), "--engine", "spark")
     assert told.returncode == 0
-    assert "rows stayed where they lie" in told.stdout
+    assert "rows stayed on the cluster" in told.stdout
 
 
 def test_a_master_without_the_engine_is_a_mistake(tmp_path: Path) -> None:

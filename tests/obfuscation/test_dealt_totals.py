@@ -199,7 +199,7 @@ def test_what_cannot_be_dealt_is_said() -> None:
     with pytest.raises(Infeasible, match="out of reach"):
         make.planned(pa.table({"age": ["1"]}), pa.table({COUNT: [4]}))
     keyed = IndependentDraws(_asked(["sum(a) = 50", "unique(a)"], a=[0, 30]), b"", 4)
-    with pytest.raises(PolicyError, match="cannot be dealt to shares"):
+    with pytest.raises(PolicyError, match="cannot be divided among shares"):
         keyed.planned(pa.table({"age": ["1"]}), pa.table({COUNT: [4]}))
     for rule in (
         "median(a) = 2",

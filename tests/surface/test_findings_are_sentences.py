@@ -91,7 +91,7 @@ def test_findings_of_models_are_sentences_with_their_figures(name: str) -> None:
         assert "3 people" in fails.sentence
         promised = Finding(name, True, asked, asked, grade=AS_ASKED, **columns)
         assert "Only the publisher knows" in promised.sentence and _shows_number(promised.sentence, asked)
-        for reason in ("it needs the private trace", "give the original", "give the ledger", ""):
+        for reason in ("it needs the private provenance", "give the original", "give the ledger", ""):
             left = Finding(name, True, asked, {}, grade=NOT_JUDGED, reason=reason, **columns)
             assert _is_sentence(left.sentence) and left.sentence.startswith("Not assessed: "), left.sentence
         stopped = Finding(
@@ -136,7 +136,7 @@ def test_findings_of_checks_are_sentences_with_their_figures(name: str) -> None:
             fill(words.holds, {"found": {}, "asked": {}, "details": {}, "reason": ""})
             or "found." in states["holds"][-1]
         ), public.sentence
-    left = Finding(name, True, grade=NOT_JUDGED, reason="who is in which bucket only the private trace tells")
+    left = Finding(name, True, grade=NOT_JUDGED, reason="who is in which bucket only the private provenance tells")
     assert left.sentence == "Not assessed: this needs the publisher's private provenance file."
     stopped = Finding(
         name, False, reason="the files are not what they should be (KeyError)", details={"error": "KeyError"}

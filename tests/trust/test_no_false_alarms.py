@@ -150,7 +150,7 @@ def test_a_graph_without_any_tie(method: dict[str, Any], tmp_path: Path) -> None
 
 
 def test_edges_that_nobody_compared_are_not_said_to_be_there(tmp_path: Path) -> None:
-    """Without the private trace only numbers and degrees are compared, and a swap of ties keeps both."""
+    """Without the private provenance only numbers and degrees are compared, and a swap of ties keeps both."""
     folder, original = copy_of("graph", tmp_path)
     alone = sf.verify(folder, original=original)
     assert not alone.violated

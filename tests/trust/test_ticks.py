@@ -24,7 +24,7 @@ GRADES = ["exact", "bound (at least)", "estimate ± 0.1 at 0.95", NOT_JUDGED, ME
 
 @pytest.fixture(scope="module")
 def walked(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Numbers in the old pattern: two figures are only measured, and one rule needs the private trace."""
+    """Numbers in the old pattern: two figures are only measured, and one rule needs the private provenance."""
     rng = np.random.default_rng(1)
     data = {"v": [str(n) for n in rng.integers(0, 61, 80)], "s": [str(s) for s in rng.choice(["a", "b", "c"], 80)]}
     columns = {"v": {"role": "replaced", "domain": {"integers": [0, 60]}}, "s": "sensitive"}

@@ -10,5 +10,5 @@ Methods never need rows, only classes with counts, and neither do models. So an 
     count     what lies in the files of a part: its different rows with counts
     write     rows to the files of a part, in an order that tells nothing
 
-`protocol` says what passes between an engine and the rest of the house, `local` counts the files of a part here, and
+`protocol` is the interface between an engine and the rest of the package, `local` counts the files of a part here, and
 `spark` does everything on a cluster. Methods, models and the audit do not know which one runs."""

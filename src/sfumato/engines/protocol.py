@@ -1,8 +1,7 @@
-"""What passes between an engine and the rest of the house: counted files in, classes to the methods, and a recoding
-back to rows.
+"""The interface between an engine and the package: counted files in, classes to the methods, a recoding back to rows.
 
-A `Recoding` is the private trace of a release as a grouping instead of rows: which share of each class is published as
-what.
+A `Recoding` is the private provenance of a release as a grouping instead of rows: which share of each class is
+published as what.
 
 Invariants
     I1  A class is known again by a number that no other class of the run has; where two had the same, the run is
@@ -54,7 +53,7 @@ class FileEngine(Protocol):
         """A table with buckets, named as its folder, and the parts that list what they hide: rows, or different rows
         with counts.
 
-        Counted buckets are told apart only by what they list. Columns `aside` are not counted.
+        Counted buckets are distinguished only by the values that they list. Columns `aside` are not counted.
         """
 
     def repeats(self, files: Sequence[Path], names: Sequence[str]) -> int:

@@ -19,12 +19,13 @@ Guarantee
     classes are
             counted instead: at least k of them, no value with all of them, no value above the share.
 
-Of a claim that says how many columns are known (subset anonymity), every choice of so many columns or fewer makes
-classes of its own, and a suppressed cell fits every value: whoever knows fewer columns may find more rows of a person
-in a larger class.
+If a requirement limits the number of known columns (subset anonymity), every choice of so many columns or fewer makes
+its own classes, and a suppressed cell fits every value: an adversary who knows fewer columns may find more rows of a
+person in a larger class.
 
 Classes may overlap, so a person's rows are counted by fit (M), not by where they are. Shares of people and bags need to
-know who stands where: from the private trace, or where every record fits one class only; else they are *not judged*.
+know who stands where: from the private provenance, or where every record fits one class only; else they are *not
+judged*.
 
 
 Listed values
@@ -34,19 +35,19 @@ The hidden values that a table of buckets lists: which bucket, which value, how 
 
 People
 ------
-People: where a person may stand in several rows, every claim also holds for people, not only for rows.
+People: if a person may have several rows, every requirement also holds for people, not only for rows.
 
-What is counted, and why it is enough, stands in `kinds.person_evidence`, of several releases in `history.persons`.
-Whose rows they are is not published, so without the original nothing can be said: *not judged*. In a linked release the
-pseudonyms are published, and its reading judges people by itself.
+`kinds.person_evidence` explains what is counted and why it suffices, `history.persons` for several releases. Whose rows
+they are is not published, so without the original nothing can be said: *not judged*. In a linked release the pseudonyms
+are published, and its reading judges people by itself.
 
 
 People over releases
 --------------------
 People in several rows over everything that was ever published: what all releases together say about them.
 
-What is counted, for which outsider, and why it is enough, stands in `history.persons`. A release is judged alone as
-well (`kinds.person_evidence`): whoever has nothing but the newest table sees other classes."""
+`history.persons` explains what is counted, for which adversary, and why it suffices. A release is judged alone as well
+(`kinds.person_evidence`): an adversary with only the newest table sees other classes."""
 
 from __future__ import annotations
 
@@ -138,7 +139,7 @@ class PersonCount:
         return records[order[np.repeat(start[i], width) + positions_in_runs(width)]], np.repeat(j, width)
 
     def most(self, classes: EquivalenceClasses, given: Sequence[str]) -> IntArray:
-        """M of each class; at least 1, since somebody stands in every row."""
+        """Return M of each class; at least 1, since every row has a person."""
         rows = np.bincount(self.person)
         if not given:  # nothing is known: everybody's rows fit
             return np.full(len(classes), int(rows.max(initial=1)), dtype=np.int64)
@@ -209,7 +210,7 @@ class PersonCount:
         traced = self.exhibit.behind
         if traced is not None and "data" in traced:
             if len(traced["data"]) != self.table.rows:
-                raise DataError("the private trace does not belong to as many rows as are published")
+                raise DataError("the private provenance does not belong to as many rows as are published")
             return traced["data"]
         return self._matched()
 
@@ -303,7 +304,7 @@ def _beside(now: TextColumn, before: TextColumn) -> IntArray:
 
 
 def persons_behind_rows(exhibit: ReleaseView) -> dict[str, list[str]] | None:
-    """The name of the person behind every row of each table, when rows are not tied and the private trace is at
+    """The name of the person behind every row of each table, when rows are not tied and the private provenance is at
     hand."""
     person, traced = exhibit.policy.person, exhibit.behind
     if (
@@ -411,13 +412,13 @@ class CountedPeople(Check):
             return _open("whose rows they are is not published: give the original")
         together = judge_persons_over_releases(exhibit) if is_series(exhibit) else []
         if exhibit.policy.person is None or exhibit.policy.person.linked:
-            return _open(f"nobody counts people in a {exhibit.form}")
+            return _open(f"no audit rule counts people in a {exhibit.form}")
         if any(claim.needs_joint for claim in exhibit.policy.claims):
             return _open("nobody counts people who share a combination of hidden columns")
         reading = evidence_for(exhibit.form)
         found = [tally for claim in exhibit.policy.claims if (tally := reading.of_people(exhibit, claim)) is not None]
         if len(found) < len(exhibit.policy.claims):
-            return _open(f"nobody counts people in a {exhibit.form}")
+            return _open(f"no audit rule counts people in a {exhibit.form}")
         shares = any(claim.model.demand().largest_share < 1 for claim in exhibit.policy.claims)
         return _found([*found, *together], PER_BUCKET if shares else "")
 
@@ -439,8 +440,8 @@ def _found(tallies: list[ViolationCount], scope: str = "") -> Finding:
     broken = sum(tally.broken for tally in tallies)
     among = min((tally.fewest for tally in tallies if tally.fewest is not None), default=0)
     if not broken and not all(tally.complete for tally in tallies):
-        return _open("who stands in which row cannot be told from the original")
-    reason = f"{broken} class(es) say too much about somebody who stands in several rows" if broken else scope
+        return _open("the persons of the rows cannot be derived from the original")
+    reason = f"{broken} class(es) reveal too much about a person with several rows" if broken else scope
     achieved, details = {"classes": broken, "among": among}, {"among": among} if among else {}
     return Finding(CountedPeople.name, not broken, _ASKED, achieved, reason=reason, details=details)
 

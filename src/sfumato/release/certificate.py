@@ -228,8 +228,8 @@ TARGET = "target: "
 ERROR = "error"
 """The detail of a finding that names the error with which its check stopped."""
 _NEEDS = (
-    (("original", "private trace"), "this needs the original data and the publisher's private provenance file"),
-    (("private trace",), "this needs the publisher's private provenance file"),
+    (("original", "private provenance"), "this needs the original data and the publisher's private provenance file"),
+    (("private provenance",), "this needs the publisher's private provenance file"),
     (("give the ledger",), "this needs the earlier releases; add `--ledger FILE`"),
     (("give the table of it",), "this needs the population table; add `--population FILE`"),
     (("SFUMATO_PLUGINS",), "the policy uses the publisher's own code, which is not installed here"),

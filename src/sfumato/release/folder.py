@@ -24,7 +24,7 @@ Invariants
 
 Trace file
 ----------
-The private trace on disk, for releases whose later audits need it: beside the folder, never in it, readable by its
+The private provenance on disk, for releases whose later audits need it: beside the folder, never in it, readable by its
 owner only.
 
 A replaced table whose rows are shuffled can be compared with its original record by record only by somebody who has the
@@ -381,7 +381,7 @@ def open_release(
     engine: FileEngine | None = None,
     **parameters: Any,
 ) -> ReleaseView:
-    """A release folder; with the original the data holder's side of it, the private trace beside the folder
+    """A release folder; with the original the data holder's side of it, the private provenance beside the folder
     included."""
     return with_private_data(read_folder(Path(path), engine=engine), original, history, **parameters)
 
@@ -488,7 +488,7 @@ def read_provenance(folder: Path, form: Form) -> Provenance:
         return form.trace_type()()
     except (OSError, ValueError, KeyError, EOFError, TypeError, AttributeError, zipfile.BadZipFile):
         raise ReleaseError(
-            "the private trace cannot be read", where=str(path), hint="remove it to audit without it"
+            "the private provenance cannot be read", where=str(path), hint="remove it to audit without it"
         ) from None
     kind, written_for = form.trace_type(), tree.get("release")
     if written_for is not None and not set(written_for.items()) & set(_identity(folder).items()):
@@ -496,7 +496,7 @@ def read_provenance(folder: Path, form: Form) -> Provenance:
     known = {field.name for field in fields(kind)} - _COMMON
     if not set(tree["extra"]) <= known:
         raise ReleaseError(
-            "the private trace belongs to another form", where=str(path), hint="remove it to audit without it"
+            "the private provenance belongs to another form", where=str(path), hint="remove it to audit without it"
         )
     return kind(tree["rows"], **tree["extra"], lasting=True)
 

@@ -1,9 +1,9 @@
 """A form: a kind of thing that can be published. A new form is one file with one class in the folder ``kinds``.
 
 A form says what its parts are and how their files are read, which columns it brings along itself, how many records it
-speaks of, what the private trace holds, what a ledger keeps of it and whether it is loaded into a target. Its declared
-fields are its *public parameters*: disclosed on purpose, listed in the manifest, typed and strict. An audit that meets
-a parameter no form declares refuses the folder.
+speaks of, what the private provenance holds, what a ledger keeps of it and whether it is loaded into a target. Its
+declared fields are its *public parameters*: disclosed on purpose, listed in the manifest, typed and strict. An audit
+that meets a parameter no form declares refuses the folder.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ class Form(BaseModel):
         return dict.fromkeys(parts, ())
 
     def trace_type(self) -> type[Provenance]:
-        """What the private trace of this form holds."""
+        """What the private provenance of this form holds."""
         from sfumato.release.release import Provenance
 
         return Provenance

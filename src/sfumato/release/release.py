@@ -106,7 +106,7 @@ class Provenance:
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """What a method made: published parts of a form with its public parameters, and the private trace."""
+    """What a method made: published parts of a form with its public parameters, and the private provenance."""
 
     form: Form
     """The form with its public parameters; both are in the manifest."""

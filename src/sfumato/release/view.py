@@ -2,7 +2,7 @@
 read views.
 
 The public view has the published parts, the form with its public parameters, and the public policy. On the data
-holder's side it also has the original, the private trace and the history. Everything derived from these (encoded
+holder's side it also has the original, the private provenance and the history. Everything derived from these (encoded
 columns, hierarchies, parsed baskets, a policy bound to its schema) is made once and kept here.
 
 >>> from sfumato.kinds.tables.form import Recoded
@@ -74,9 +74,9 @@ class ReleaseView:
     original: Any = None
     """The original dataset, when the data holder gives it."""
     trace: Provenance = field(default_factory=Provenance, repr=False)
-    """The private trace; empty when it is not at hand."""
+    """The private provenance; empty when it is not at hand."""
     history: History | None = None
-    """Every release so far, this one last, when a ledger (or the private trace) is at hand."""
+    """Every release so far, this one last, when a ledger (or the private provenance) is at hand."""
     population: Table | None = field(default=None, repr=False)
     """Everybody whom the table is a sample of, when the data holder has a table of them."""
     population_file: Path | None = field(default=None, repr=False)
@@ -110,7 +110,7 @@ class ReleaseView:
         return self.form
 
     def traced(self, trace: type[R]) -> R:
-        """The private trace as one of this kind; an empty one when it is not at hand."""
+        """The private provenance as one of this kind; an empty one when it is not at hand."""
         return self.trace if isinstance(self.trace, trace) else trace()
 
     def as_published(self) -> ReleaseView:
@@ -294,5 +294,5 @@ class Applicable(ABC):
         return isinstance(form, cls.forms)
 
     def ready(self, exhibit: ReleaseView) -> bool:
-        """Whether everything it needs is at hand (the original, the private trace, a public parameter)."""
+        """Whether everything it needs is at hand (the original, the private provenance, a public parameter)."""
         return True

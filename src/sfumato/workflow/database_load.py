@@ -179,12 +179,12 @@ def _complete(release: ReleaseView, target: str, schema: Schema, namespace: str 
     try:
         rows, server, *_ = judge_load(release, target, schema, namespace)[0]
         return rows.holds and server.holds
-    except DataError:  # what cannot even be asked is not complete; the reason of the load itself is told
+    except DataError:  # a target that cannot be queried is not complete; the error of the load itself is reported
         return False
 
 
 def _replaced_columns(source: DatabaseSource, policy: Policy, schema: Schema) -> Database:
-    """The old values of what was replaced, read once more: whoever goes on with a load has not read the source."""
+    """Read the original values of replaced columns again: a resumed load has not read the source."""
     changed = BoundPolicy.of(policy, schema).changed
     names = {table.name: {column.name for column in changed if column.table == table.name} for table in schema.tables}
     wanted = [table for table in schema.tables if names[table.name]]

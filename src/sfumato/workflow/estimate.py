@@ -21,7 +21,7 @@ Count queries
 COUNT queries in words: ``count where age in (37, 55) and race = white``.
 
 Conditions are joined by ``and``. A condition is ``column = value``, ``column != value``, ``column in (value, …)``,
-``column between low and high`` or a comparison ``< <= > >=`` of numbers. Values and names with blanks stand in quotes.
+``column between low and high`` or a comparison ``< <= > >=`` of numbers. Values and names with blanks are quoted.
 Numbers compare as numbers: ``age = 22`` also counts cells that say ``22.0``. A code with a leading zero is a text.
 
 >>> [condition.column for condition in parse("count where age between 30 and 39 and race in (white, 'not said')")]
@@ -39,9 +39,9 @@ Basket counts
 COUNT queries on published baskets: ``count where items has tea and items lacks soap and creed = x``, with bounds.
 
 The estimate counts rows as they stand; the true count lies between the bounds. Under a vote a row stands for some set
-among its possible worlds (`baskets.metrics`), and a hidden label may be any. Where items are dealt, a block tells
-exactly how many of its records have each item: one item is counted exactly, several lie between what the counts force
-and what they allow in each block (Fréchet).
+among its possible worlds (`baskets.metrics`), and a hidden label may be any. If items are distributed, a block reveals
+exactly how many of its records have each item. One item is counted exactly; several lie between the bounds of each
+block (Fréchet).
 
 >>> parse_question("count where items has 'green tea' and items lacks soap")
 BasketQuestion(present=('green tea',), absent=('soap',), labels=())
@@ -49,7 +49,7 @@ BasketQuestion(present=('green tea',), absent=('soap',), labels=())
 
 Recovering
 ----------
-What a recipient learns from a release folder that was changed by chance, whatever its form; no original needed.
+What a recipient can estimate from a randomly perturbed release folder of any form, without the original.
 """
 
 from __future__ import annotations
@@ -104,8 +104,8 @@ class CountEstimator:
         return tuple(self.tables.labels)
 
     def count(self, query: str | Mapping[str, Any], *, weighted: bool = False) -> float:
-        """Expected number of people, or of rows where a person may stand in several, that satisfy
-        ``"count where …"``, or ``{"age": ["37", "55"], "race": "white"}``.
+        """Expected number of people, or of rows where a person may have several, that satisfy ``"count where …"``, or
+        ``{"age": ["37", "55"], "race": "white"}``.
 
         With `weighted` people of the population, by the published survey weights that the policy names: every row
         counts as often as its weight says, one whose weight is not shown as the mean of the others."""
@@ -400,7 +400,7 @@ def answer(exhibit: ReleaseView, question: BasketQuestion) -> BasketAnswer:
         if name not in published.labels:
             raise PolicyError(f"the published baskets have no column '{name}'", where="query")
         if name in known_columns(exhibit.policy):
-            hint = "ask for items and labels; the cells of the column stand in data.csv"
+            hint = "query items and labels; the cells of the column are in data.csv"
             raise PolicyError(
                 f"rows show a range of '{name}' and no value, which is not counted", where="query", hint=hint
             )

@@ -1,7 +1,7 @@
 """Adopt: a release that was made elsewhere becomes an entry of a ledger, judged like others and marked as imported.
 
-What is needed: the published table, the policy that it is about (columns, hierarchies, claims, key), and the original,
-because nobody could join the next release with a table of which nobody knows who is behind which row.
+What is needed: the published table, its policy (columns, hierarchies, requirements, key), and the original, because the
+next release cannot be joined with a table whose rows have no known persons.
 
 Invariants
     I1  Every published row gets exactly one record of the original. A key in the published table says which; without

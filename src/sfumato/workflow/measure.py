@@ -1,4 +1,4 @@
-"""Measure: what a release is still good for, by every metric that applies."""
+"""Measure: how useful a release is, by every metric that applies."""
 
 from __future__ import annotations
 

@@ -86,8 +86,7 @@ def written_keys(policy: Policy) -> Iterator[tuple[str, str]]:
 
 
 def require_effect(policy: Policy) -> None:
-    """Refuse a key that has no effect on this kind of data, with its line: whoever writes it expects that something
-    comes of it."""
+    """Refuse a key that has no effect on this kind of data, with its line: its author expects an effect."""
     errors = PolicyErrors()
     for key, where in written_keys(policy):
         if key not in policy.data.reads:
@@ -189,7 +188,7 @@ def _forgets_people(method: Method, policy: Policy) -> str:
             "a row that comes later weakens what was promised to who does not know that it is new: say 'cohorts: known'"
         )
     if policy.series.leaving == "counterfeits":
-        return "rows that stand in for others are nobody's, and people are counted ('person:'): say 'leaving: withhold'"
+        return "counterfeit rows belong to no person, and people are counted ('person:'): set 'leaving: withhold'"
     if policy.series.waiting:
         return (
             "rows of people ('person:') do not wait for company: a person would be there without some of them"
@@ -209,7 +208,7 @@ def _forgets_people(method: Method, policy: Policy) -> str:
 
 
 def _betrays_stand_ins(policy: Policy) -> str:
-    """A column that claims hide, whose values change while rows stand in for people who left: what changed is no
+    """Return a protected column whose values change while there are counterfeits: a changed row would be no
     counterfeit."""
     hidden = {name for claim in policy.claims for name in claim.hide} | set(policy.sensitive)
     changing = [name for name in policy.series.changes if name in hidden]
@@ -228,11 +227,11 @@ def _uncoded(method: Method, policy: Policy, remembering: bool) -> str:
 
 
 def _unlike_people(method: Method, policy: Policy) -> str:
-    """Why a method cannot serve people who stand in several rows."""
+    """Return why a method cannot protect people with several rows."""
     if policy.person is None:
         return "" if not method.links_rows else "the policy does not say whose rows they are: 'person:'"
     if not method.counts_people:
-        return "it counts rows, and the policy says that a person may stand in several"
+        return "it counts rows, and by the policy a person may have several"
     if policy.person.linked != method.links_rows:
         said = "linked" if policy.person.linked else "unlinked"
         return (

@@ -1,7 +1,7 @@
 """Judging: a draft that lies on disk becomes a `Publication`, or the refusal of what does not hold.
 
-The audit reads the draft back as its own exhibit and judges that. Only what holds may be written out or remembered, and
-the certificate says nothing that the published files do not say.
+The audit reads the draft back as its own view and judges that. Only what holds may be published or remembered, and the
+certificate states only what the published files show.
 
 
 Refusing
@@ -14,12 +14,12 @@ pass, which is a defect of ours and said as one.
 
 Disclose
 --------
-Disclose: what of the data holder's findings may stand in a release folder.
+Disclose: which of the data holder's findings a release folder may contain.
 
 Everything is judged with the original at hand, and a release is refused when anything is broken. But a figure that was
 found with the original says something about it that the published files do not say. So the folder gets the findings
 that an outsider comes to with the folder alone; of the others only that they hold at the level that was asked for.
-Their figures stand in the private report.
+Their figures are in the private report.
 
 Invariants
     I1  What is disclosed is a function of the published files, of the counts of records and of the fact that everything
@@ -31,7 +31,7 @@ Assumptions
 -----------
 What every certificate assumes, from the folder alone: so that nobody can strike out an assumption unnoticed.
 
-What a method adds about the way a release was made stands in its notes, and cannot be found again.
+What a method adds about the way a release was made is in its notes, and cannot be verified from the files.
 """
 
 from __future__ import annotations
@@ -110,11 +110,11 @@ class Publication:
     exhibit: ReleaseView = field(repr=False)
     """The release as the audit saw it, on the data holder's side."""
     certificate: Certificate
-    """What stands in the folder: nothing in it that the published files do not say."""
+    """The certificate for the folder: it states only what the published files show."""
     draft: DraftFolder = field(repr=False)
     ledger: Ledger | None = None
     place: LedgerPlace | None = field(repr=False, default=None)
-    """Where it will stand in the ledger."""
+    """Its position in the ledger."""
     seed: int | None = field(repr=False, default=None)
 
     def __repr__(self) -> str:
@@ -252,7 +252,7 @@ def publication_of_draft(
     """A publication from a draft that lies on disk, or the refusal of what does not hold; `exhibit` is the data
     holder's side.
 
-    An exhibit that has its history, with this release as the last, keeps it.
+    A view that has its history, with this release as the last, keeps it.
     """
     exhibit = replace(exhibit, certificate=Certificate((), _records(exhibit, release.suppressed)))
     if exhibit.history is None:
@@ -280,7 +280,7 @@ def _records(exhibit: ReleaseView, suppressed: int) -> Records:
 
 
 def _certificate(exhibit: ReleaseView, chosen: Plan, release: Release) -> Certificate:
-    """What may stand in the folder."""
+    """Return the certificate that the folder may contain."""
     assert exhibit.records is not None
     return Certificate(
         public_findings(exhibit, exhibit.once(certify)),
@@ -407,7 +407,7 @@ def _stuck(policy: Policy, dataset: Any) -> str:
 def public_findings(exhibit: ReleaseView, found: tuple[Finding, ...]) -> tuple[Finding, ...]:
     """The findings for the folder, from those of the data holder; what does not hold is shown as an outsider sees
     it."""
-    outside = certify(exhibit.as_published(), recount=False)  # the floor has recounted the same files already
+    outside = certify(exhibit.as_published(), recount=False)  # the recount has read the same files already
     seen = {
         _claim(finding): finding
         for finding in (*outside, *(each for each in found if each.model == FLOOR and each.measured))
@@ -492,7 +492,7 @@ def _of_policy(policy: Policy) -> tuple[str, ...]:
 
 
 def _scope_of_shares(policy: Policy) -> tuple[str, ...]:
-    """Of what shares are bounded, where a person may stand in several rows that nothing ties."""
+    """Return what the bounded shares refer to, if a person may have several unlinked rows."""
     several = policy.person is not None and not policy.person.linked
     shares = any(claim.model.demand().largest_share < 1 for claim in policy.claims)
     return (f"people in several rows: shares are bounded {PER_BUCKET}",) if several and shares else ()
@@ -510,7 +510,7 @@ def _of_population(policy: Policy) -> tuple[str, ...]:
                 " no better one"
             ),
         )
-    drawn = "people came into the table by chance, whatever their values are"
+    drawn = "people entered the table at random, independent of their values"
     if population.weight is not None:
         return (f"'{population.weight}' says how many people of the population each record stands for; {drawn}",)
     return (f"a share of {population.fraction:g} of the population is in the table; {drawn}",)

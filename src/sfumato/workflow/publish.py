@@ -1,8 +1,7 @@
 """Publish: plan → run → draft → certify → `Publication`. Only a release whose certificate holds may be written out or
 remembered.
 
-What is certified is what lies on disk: the draft is written first, read back as the audit's own exhibit, and judged
-there.
+The files on disk are certified: the draft is written first, read back as the audit's own view, and judged there.
 
 >>> import sfumato as sf
 >>> policy = sf.Policy.parse({"version": 1, "columns": {"age": "quasi-identifier", "illness": "sensitive"},
@@ -147,7 +146,7 @@ def _published(
         progress(_MAKING, "certifying")
         try:
             return certify_draft(policy, chosen, release, dataset, earlier, book, place, seed, format, certifying)
-        except NotFoundOverReleases as refused:  # whoever cannot be published beside earlier releases waits
+        except NotFoundOverReleases as refused:  # records that cannot be published with earlier releases are deferred
             if refused.records <= out:
                 raise
             out |= refused.records

@@ -2,8 +2,8 @@
 same order.
 
 A model that is trained on the result saw nobody more closely than one of k people who look alike. Pipelines pair rows
-with labels, so no row is left out and the order stays; that is why the result is for training and not for publication:
-whoever has the original knows from the order who is who. `sf.publish` shuffles.
+with labels, so no row is left out and the order stays. That is why the result is for training and not for publication:
+an adversary with the original knows from the order which row is whose. `sf.publish` shuffles.
 
 Each table is anonymized by itself: `transform` on new rows makes classes among these rows.
 

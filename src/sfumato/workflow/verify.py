@@ -183,7 +183,7 @@ def _among(exhibit: ReleaseView, population: Any) -> ReleaseView:
 
 
 def _require_kept(exhibit: ReleaseView, book: Ledger, folder: Path) -> None:
-    """What the ledger keeps of all releases together, for whoever publishes next, must be what they say."""
+    """Check that the summary of all releases in the ledger, which the next publish uses, agrees with the releases."""
     kept = None if book.distant else book.kept_with(folder)
     if kept is not None and not kept.equals(exhibit.once(published_cells_of).to_arrow()):
         hint = "the next release would be judged with it: do not publish on this ledger; restore it from a backup"
@@ -200,7 +200,7 @@ def _engine(engine: Any) -> FileEngine:
 
 
 def beside(exhibit: ReleaseView, original: Any, history: History | None, engine: Any) -> ReleaseView:
-    """The exhibit with what the data holder has, read here or counted where it lies."""
+    """Return the view with the data holder's original, read here or counted on the cluster."""
     if original is None:
         return with_private_data(exhibit, original, history)
     from sfumato.engines.spark.workflow.publish import as_engine, collect_rows, compare_with_rows, compare_with_source
@@ -222,7 +222,7 @@ def _key(signer: str | Path | VerifyingKey) -> VerifyingKey:
 
 
 def _in_target(exhibit: ReleaseView, url: str) -> tuple[Finding, ...]:
-    """What stands in a database is read with drivers, which are imported when there is one."""
+    """Read the content of a database target; drivers are imported only if there is one."""
     from sfumato.workflow.database_load import verify_target
 
     return tuple(verify_target(exhibit, url))

@@ -1,22 +1,22 @@
-"""Buckets on the cluster: rows are dealt there, and of what was written only kinds of buckets come to the driver.
+"""Buckets on the cluster: rows are assigned there, and only kinds of buckets come to the driver.
 
-A bucket has a handful of rows, so there are almost as many pairs of a row and a bucket as rows. But whoever reads a
-release needs of a bucket only what it lists: buckets that list the same are one kind, and of those there are few. So
-rows are counted with the kind of their bucket (`bucket_kinds`), and what the audit and metrics make of such a table is
-what they would make of the rows.
+A bucket has a handful of rows, so there are almost as many pairs of a row and a bucket as rows. But a reader of a
+release needs only the list of a bucket: buckets with equal lists are one kind, and there are few kinds. So rows are
+counted with the kind of their bucket (`bucket_kinds`), and what the audit and metrics make of such a table is what they
+would make of the rows.
 
 Invariants
     I1  Rows that are alike in everything that is published or hidden are numbered. Which of them gets which number does
         not matter, so every record has a key of its own that is the same however often a task runs.
-    I2  A deal looks at hidden values and at keys only: rows of a value in the order of their keys, one value after the
-        other, each in turn to the next bucket. Bucket numbers are keyed digests of 60 bits; should two buckets ever get
-        the same one, they are one bucket, whose rows and lists are those of both, and models that hold for both hold
-        for it (they are monotone).
-    I3  The order of published rows comes from another key than the deal, so that it tells nothing about the deal.
+    I2  An assignment depends on sensitive values and keys only: rows of a value in the order of their keys, one value
+        after the other, each in turn to the next bucket. Bucket numbers are keyed digests of 60 bits; should two
+        buckets ever get the same one, they are one bucket, whose rows and lists are those of both, and models that hold
+        for both hold for it (they are monotone).
+    I3  The order of published rows comes from another key than the assignment, so that it reveals nothing about it.
     I4  A bucket that does not have as many rows as it lists values is of no kind with one that has.
 
-Cost: two exchanges of all rows for a deal. The driver gets the number of rows for each hidden value and each beginning
-of a key, one number for some hundred thousand rows."""
+Cost: two exchanges of all rows per assignment. The driver gets the number of rows for each hidden value and each
+beginning of a key, one number for some hundred thousand rows."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class BucketedRows:
     frame: Any
     layout: BucketLayout
     deck: Any
-    """What they were dealt from."""
+    """The source of the assignment."""
 
     def forget(self) -> None:
         """The cluster need not keep them any longer."""
@@ -115,7 +115,7 @@ class BucketedRows:
 
 @dataclass(frozen=True)
 class RecordCache:
-    """The records of a source, each with a key of its own, kept on the cluster to be dealt in one way or another."""
+    """The records of a source, each with its own key, cached on the cluster to be assigned to buckets."""
 
     session: Any
     frame: Any
@@ -291,7 +291,7 @@ def as_texts(frame: Any, names: Sequence[str]) -> Any:
 
 
 def broadcast_table(session: Any, columns: Mapping[str, Any]) -> Any:
-    """A small table on every executor; what stands in it stands in no plan."""
+    """Broadcast a small table to every executor; its content is in no plan."""
     from pyspark.sql import functions as F
 
     return F.broadcast(session.createDataFrame(pa.table({name: pa.array(column) for name, column in columns.items()})))

@@ -18,9 +18,9 @@ Spark draws
 Records with new values, made where they lie: of the old ones only how often which kept values stand together is looked
 at.
 
-Records that are alike in everything that is kept are one for whoever reads the release, so the source is grouped by
-what is kept and every record is made again from the counts. Each gets a key of its own, its place in the order of these
-keys as its number, and its new values in a share of records with consecutive numbers.
+Records with equal kept columns are equal in the release, so the source is grouped by the kept columns and every record
+is restored from the counts. Each gets a key of its own, its place in the order of these keys as its number, and its new
+values in a share of records with consecutive numbers.
 
 Invariants
     I1  Replaced columns are never read, except to see whether something in them is missing.
@@ -83,8 +83,7 @@ from sfumato.policy.policy import Policy
 
 Progress = Callable[[float, str], None]
 MOST_CELLS = 1 << 23
-"""Cells of one published file: whoever reads it accepts so many, however small it is (rows that are alike take no
-room)."""
+"""Cells of one published file: readers accept so many, however small the file is (equal rows compress well)."""
 BROADCAST = 3_000_000
 """Shares that are sent to every executor; more are joined by an exchange."""
 SMALL_FILES = 1 << 16
@@ -200,7 +199,7 @@ class SparkEngine(PeopleVerbs):
     def write(self, frame: Any, records: int, folder: Path) -> dict[str, int]:
         """The files of a part, ordered by their key, under names that tell nothing; rows per file."""
         most = max(1, MOST_CELLS // (len(frame.columns) - 1))
-        files = max(1, -(-records * 5 // (most * 4)))  # room for files that get more than others
+        files = max(1, -(-records * 5 // (most * 4)))  # slack for files that get more than others
         staged = folder.with_name(f".{folder.name}.staged")
         with plain_cluster_errors("write the rows"), self.watched("writing"):
             laid = laid_out(frame, files).write.mode("error").options(compression="zstd", maxRecordsPerFile=str(most))
@@ -252,7 +251,7 @@ class SparkEngine(PeopleVerbs):
         return {files[0].parent.name: (found.rows, found.counts), **found.lists}
 
     def deck(self, rows: RemoteRows, layout: BucketLayout, secret: RunSecret, records: int) -> RecordCache:
-        """Records with a key of their own, to be dealt to buckets."""
+        """Return the records with their own keys, to be assigned to buckets."""
         with plain_cluster_errors("number the records"):
             return RecordCache.of(self.session, rows, layout, secret, records)
 
@@ -316,7 +315,7 @@ class SparkEngine(PeopleVerbs):
             return count_missing_records(rows, names)
 
     def shares(self, rows: RemoteRows, kept: Sequence[str], secret: RunSecret, many: int) -> RecordShares:
-        """All records by what is kept of them, numbered and dealt to shares, to get new values."""
+        """Return all records by their kept columns, numbered and divided into shares, to get new values."""
         with plain_cluster_errors("number the records"), self.watched("numbering records"):
             return number_into_shares(self.session, rows, kept, secret, many)
 
@@ -460,7 +459,7 @@ def _watch(tracker: Any, progress: Progress, what: str, done: threading.Event) -
 
 
 def laid_out(frame: Any, files: int) -> Any:
-    """Rows dealt to files and ordered by their keys alone; nothing comes after the order (I1)."""
+    """Distribute rows over files and order them by their keys alone; nothing follows the ordering (I1)."""
     from pyspark.sql import functions as F
 
     key = F.col(KEY)
@@ -513,7 +512,7 @@ class RecordShares:
 def number_into_shares(
     session: Any, rows: RemoteRows, kept: Sequence[str], secret: RunSecret, many: int
 ) -> RecordShares:
-    """All records, numbered and dealt to shares."""
+    """Number all records and divide them into shares."""
     from pyspark.sql import functions as F
 
     names = [f"{place}\x1fkept" for place in range(len(kept))]

@@ -41,7 +41,7 @@ _WHO, _BETWEEN, _MARK = "\x1fwho", "\x1f", "\x1f"
 
 
 class PeopleVerbs(ABC):
-    """What an engine on a cluster does with people of several releases; everything else of it stands in `spark`."""
+    """Operations of a cluster engine on people over several releases; the rest is in `spark`."""
 
     session: Any
 

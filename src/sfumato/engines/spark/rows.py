@@ -2,7 +2,7 @@
 their key.
 
 Invariants
-    I1  Keys come to rows by a join, so that no secret stands in a plan, a log or a page of the cluster.
+    I1  Keys come to rows by a join, so that no plan, log or page of the cluster contains a secret.
     I2  Rows that tie under a key are the same in everything that is published, so it does not matter which of them
         comes first.
 
@@ -92,12 +92,12 @@ def class_number(columns: Iterable[Any], salt: int) -> Any:
 
 
 def quote_column(name: str) -> str:
-    """A column's name as Spark takes it, whatever stands in it."""
+    """Quote a column name for Spark, whatever characters it has."""
     return f"`{name.replace('`', '``')}`"
 
 
 def column_by_name(name: str) -> Any:
-    """A column by its name, whatever stands in it."""
+    """Return a column by its name, whatever characters it has."""
     from pyspark.sql import functions as F
 
     return F.col(quote_column(name))

@@ -11,7 +11,7 @@ Few items
 ---------
 `few-items`: the outsider who knows at most m items of a person and looks for baskets that contain them.
 
-Works on any file of set-valued records, whoever published it, so that existing releases can be judged by the measure
+Works on any file of set-valued records, from any publisher, so that existing releases can be judged by the measure
 practitioners use (k^m-anonymity); on a release folder of this program it uses base, doubtful items and thresholds.
 
 Paper: Terrovitis, Mamoulis, Kalnis (2008), as cited in [multitype 2].
@@ -40,10 +40,10 @@ Re execution
 Blocks look at items only, so the outsider gets all of them; within one every row is equally likely, less the rows of
 insiders.
 
-Where the ring looks at items only, the outsider gets the whole all-assignments graph and still has k equally likely
-rows for each person; what is left is to guess labels, also with the hint that a withheld label is probably one that is
-frequent nearby. Where rings are arranged by label, only the true turn reproduces the arrangement: the outsider, granted
-the arrangement, tries every turn and reads off everything.
+If the ring depends on items only, the adversary gets the whole all-assignments graph and still has k equally likely
+rows for each person. The adversary can only guess labels, also with the hint that a suppressed label is probably one
+that is frequent nearby. Where rings are arranged by label, only the true turn reproduces the arrangement: the outsider,
+granted the arrangement, tries every turn and reads off everything.
 
 Paper: against [multitype Algorithm 2] and every label-aware deterministic order.
 """
@@ -170,8 +170,9 @@ class LabelGuess(ReleaseAttack):
         if not isinstance(exhibit.form, cls.forms) or not exhibit.policy.sensitive:
             return ""
         return (
-            "labels that follow from items are guessed by whoever knows how, and a block helps: each of its labels is"
-            " given to one of its people; what is promised holds for labels independent of items"
+            "labels that depend on items can be predicted, and a block helps: each of its "
+            "labels belongs to one of its people; the guarantee holds for labels independent "
+            "of items"
         )
 
     def play(self, exhibit: ReleaseView) -> dict[str, Any]:
@@ -244,8 +245,9 @@ class ReExecution(ReleaseAttack):
         if not isinstance(exhibit.form, cls.forms):
             return ""
         return (
-            "whoever knows everybody's items can run the method again; rows stay hidden among their candidates, but who"
-            " also knows matches of others has fewer left, on a ring (not in blocks) even far away from those"
+            "an adversary who knows the items of all people can run the method again; rows "
+            "stay hidden among their candidates, but an adversary who also knows matches of "
+            "others has fewer candidates, on a ring (not in blocks) even far away from those"
         )
 
     def play(self, exhibit: ReleaseView) -> dict[str, Any]:
@@ -354,7 +356,7 @@ def guesses(shown: NDArray[np.object_], degree: int, *, hints: bool) -> NDArray[
 
 
 def _suspects(shown: NDArray[np.object_], place: int, degree: int) -> list[str]:
-    """Labels shown within reach of a withheld one: it was withheld because it equals one of them."""
+    """Return labels shown within reach of a suppressed one: it was suppressed because it equals one of them."""
     around = {shown[(place + step) % len(shown)] for step in range(1 - degree, degree)} - {WITHHELD}
     return sorted(around)
 

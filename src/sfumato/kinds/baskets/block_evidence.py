@@ -2,10 +2,11 @@
 
 Guarantee, by what is at hand
     the folder alone     rows of a block that show the same items cannot be told apart, so their number is exact; so are the labels
-                         shown, where none is hidden. Dealt rows differ, and hidden labels speak by the law of all labels: both are
-                         *not judged*.
-    original and trace   that rows were dealt evenly and stand for records of their block is checked (`blocks`), and what hidden
-                         labels say is counted from the law of labels and the chance of hiding (`baskets.block_evidence`): exact.
+                         shown, where none is hidden. Count-preserving rows differ, and suppressed labels follow the
+                         distribution of all labels: both are *not assessed*.
+    original and         the check `blocks` verifies that items were distributed evenly and that rows belong to records
+    provenance           of their block. What suppressed labels reveal follows from the label distribution and the
+                         probability of suppression (`baskets.block_evidence`): exact.
     original alone       rows of a block and shown labels are counted: a release that fails is broken, one that passes is *not
                          judged* where only provenance tells more.
     known columns        rows of a block show the same cells there (`blocks`), so columns tell them apart as little as items. What
@@ -115,7 +116,7 @@ class BlockReading(BasketReading):
         if not exhibit.private and _by_share(claim) and exhibit.of(BasketBlocks).correlated == "accepted":
             return _for_independent(claim, "")
         if not exhibit.private and (dealt or hides):
-            why = "that dealt rows are nobody's own" if dealt else "what hidden labels say by the shares of all labels"
+            why = "whether a row shows its own record" if dealt else "what suppressed labels reveal"
             return _open(*asked, f"{why} is not judged without the original records")
         if not exhibit.private and claim.hide and _hides(exhibit, claim):
             finding = Evidence.judge(self, exhibit, claim)  # labels that are hidden everywhere are named nowhere
@@ -123,7 +124,7 @@ class BlockReading(BasketReading):
             return _graded(finding, "exact") if finding.holds else _open(*asked, why)
         if not traced and (dealt or hides):
             finding = Evidence.judge(self, exhibit, claim)
-            why = "what hidden or dealt labels say is not judged without the private trace"
+            why = "what suppressed or distributed labels reveal is not assessed without the private provenance"
             return replace(finding, **one_sided_verdict(finding.holds, AT_BEST, finding.achieved, finding.reason, why))
         return self._beside_items(exhibit, claim, _graded(Evidence.judge(self, exhibit, claim), "exact"), traced=traced)
 

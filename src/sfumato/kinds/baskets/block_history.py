@@ -1,4 +1,4 @@
-"""Blocks of set-valued records over several releases: whoever stood together stands together, or shows no label.
+"""Blocks of set-valued records over several releases: a block stays together, or its labels are suppressed.
 
 Notation
     home     the block in which somebody was published first; its labels were shown or hidden there
@@ -9,9 +9,9 @@ Guarantee
     exactly a home, with the labels of the same people shown and hidden as there, or show no label at all. Then the
     labels that later releases show are a function of those that homes showed, of who is there, and of fresh
     permutations: beyond the home, nothing is said about anybody's label, however many releases there are. In every
-    release the row of a person is each row of the block with the same probability, also for whoever knows the rows of
-    others in any release: trading two people of a home in all releases at once leaves what is seen as likely as it was,
-    and a visit without labels is a function of item sets, which are known anyway.
+    release the row of a person is each row of the block with the same probability, also for an adversary who knows the
+    rows of others in any release. Exchanging two members of a block in all releases leaves the probability of
+    everything published unchanged. A row without labels is a function of item sets, which are known anyway.
 
     Item sets may change between releases; labels may not.
 """
@@ -89,7 +89,7 @@ def _told(labels: NDArray[np.object_]) -> BoolArray:
 
 
 def new_blocks(history: History) -> BoolArray:
-    """Per published row of the newest release: does it stand in a block of people who were never published before?"""
+    """Return per row of the newest release whether its block has only people who were never published before."""
     newest = history.releases[-1]
     homes = AssignedBlocks.of(History(history.releases[:-1]))
     block, _ = blocks_of_records(newest)

@@ -14,16 +14,17 @@ Blocks: the rows of a block promise the same to all its records, and the records
 From the published file alone: every block has as many rows as stated; its rows have the same sure items, the same
 doubtful ones and the same threshold, the same cells of known columns, and under a vote the same items. With the private
 trace: every record of a block fits every row of it (what is sure is in all of them, and they differ in doubtful items
-only, in no more than the threshold); where items are dealt, each stands in as many rows as records have it, and rows
-are of even size. How often blocks were hidden that could have been shown is not compared with what the manifest says.
+only, in no more than the threshold); in count-preserving rows each item occurs in as many rows as records, and rows
+have nearly equal sizes. How often blocks were hidden that could have been shown is not compared with what the manifest
+says.
 
 Cost: one pass over the items; nothing here looks at pairs of records and rows.
 
 
 Assignments
 -----------
-Assignments: on the private trace, every record has the same number of candidates, and each could equally be the true
-one.
+Assignments: on the private provenance, every record has the same number of candidates, and each could equally be the
+true one.
 
 The trace lists k assignments. Each must be one to one, no two may share an edge, each edge must be compatible with what
 was published, and one of them must be the true one. Then the graph is k-regular, and because the true assignment was
@@ -117,12 +118,12 @@ class OneToOne(Check):
         missing = len(exhibit.original) - withheld - len(published)
         if missing:
             reason = (
-                f"{len(published)} rows for {len(exhibit.original)} records, of which {withheld} are said to be"
-                " withheld"
+                f"{len(published)} rows for {len(exhibit.original)} records, of which {withheld} are declared"
+                " as suppressed"
             )
             return Finding(self.name, False, {"rows": 0}, {"rows": abs(missing)}, reason=reason)
         if limit is not None and withheld > limit * len(exhibit.original) + 1e-9:
-            reason = f"{withheld} of {len(exhibit.original)} records are withheld, the policy allows {limit:.3%}"
+            reason = f"{withheld} of {len(exhibit.original)} records are suppressed, the policy allows {limit:.3%}"
             return Finding(self.name, False, {"rows": 0}, {"rows": 0, "withheld": withheld}, reason=reason)
         (unmatched, grade), invented = _unmatched(exhibit, published), _inventing(exhibit, published)
         wrong = [f"{unmatched} published rows stand for no original record of their own"] if unmatched else []
@@ -308,9 +309,10 @@ def _traced(exhibit: ReleaseView) -> Iterator[str]:
 
 
 def _evenly(people: Sets, worlds: PublishedBaskets, block: IntArray) -> Iterator[str]:
-    """Whether dealt rows have every item as often as the records do, and sizes that differ by one at most."""
+    """Return whether count-preserving rows have every item as often as the records do, and sizes that differ by at most
+    one."""
     if not np.array_equal(_tally(people, block), _tally(worlds.base, block)):
-        yield "an item stands in more or fewer rows of a block than records have it"
+        yield "an item occurs in more or fewer rows of a block than records"
     sizes = worlds.base.sizes
     low = np.full(int(block.max()) + 1, np.iinfo(np.int64).max)
     high = np.zeros(len(low), dtype=np.int64)
@@ -400,8 +402,8 @@ class Emptiness(Check):
         reason = f"{empty:.1%} of the published baskets show no item"
         if empty > NEARLY:
             reason = (
-                f"warning: the release is nearly empty, {reason}; items: dealt shows every item as often as records"
-                " have it"
+                f"warning: the release is nearly empty, {reason}; `items: dealt` shows every item "
+                "as often as records have it"
             )
         return Finding(self.name, True, {}, {"empty": float(f"{empty:.6g}")}, grade=MEASURED, reason=reason)
 

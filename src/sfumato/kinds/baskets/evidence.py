@@ -10,7 +10,7 @@ Guarantee, by what is at hand
 Paper
     [multitype Def. 1-3, 3.5]; "at least k" on the published parts, "exactly k and equally likely" on the private graph.
 Notation
-    A withheld label is the empty text: no value for models that count different values, a value of its own for models
+    A suppressed label is the empty text: no value for models that count different values, a separate value for models
     that bound shares.
 
 
@@ -60,7 +60,7 @@ What published baskets alone rule out: two rows whose possible worlds have no se
 person.
 
 The person behind a row is one of its worlds, so the rows compatible with that person are among those that overlap the
-row. If they are too few, or show too few labels, a promise is broken whoever the people are; if not, nothing is proven
+row. If they are too few, or show too few labels, a requirement is violated for any original; if not, nothing is proven
 without the original records.
 
 Notation
@@ -119,16 +119,13 @@ class BasketReading(Evidence):
         if exhibit.original is None:
             return _without_people(exhibit, claim)
         finding = super().judge(exhibit, claim)
-        why = (
-            "which rows a person may have taken is not told by the release; give the private trace to judge shares of"
-            " labels"
-        )
+        why = "which rows a person may have is not published; give the private provenance to judge shares of labels"
         if not _by_share(claim):
             why = (
-                f"{LOOKED_AT:,} of {len(exhibit.original):,} people were looked at, and the least of some bounds"
-                " nothing for all"
+                f"{LOOKED_AT:,} of {len(exhibit.original):,} people were examined, and the "
+                "minimum of a sample bounds nothing for all"
             )
-            why += "; give the private trace to judge everybody"
+            why += "; give the private provenance to judge everybody"
         said = one_sided_verdict(finding.holds, self._grade(exhibit, claim), finding.achieved, finding.reason, why)
         return replace(finding, **said)
 
@@ -183,7 +180,7 @@ def _without_people(exhibit: ReleaseView, claim: PrivacyRequirement) -> Finding:
     below = int((~claim.model.satisfied(linkage)).sum())
     if not below:
         return _open(*asked, f"none of the {len(rows)} rows looked at refutes it; " + why)
-    reason = f"{below} of {len(rows)} rows share possible sets with too few others, whoever the people are"
+    reason = f"{below} of {len(rows)} rows share possible sets with too few others, whatever the original is"
     return Finding(asked[0], False, asked[1], claim.model.achieved(linkage), asked[2], asked[3], AT_BEST, reason)
 
 
@@ -212,7 +209,7 @@ def evenly_spread_numbers(count: int) -> NDArray[np.int64]:
 
 
 def label_codes(published: PublishedBaskets, name: str) -> tuple[NDArray[np.int64], tuple[str, ...]]:
-    """A label column as codes, −1 where the label is withheld."""
+    """Return a label column as codes, −1 for suppressed labels."""
     if name not in published.labels:
         raise DataError(f"the published baskets lack the column '{name}'", where="data")
     values, codes = np.unique(published.labels[name].astype(str), return_inverse=True)
@@ -228,7 +225,7 @@ def _by_share(claim: PrivacyRequirement) -> bool:
 
 
 def _as_spread(counts: Any, values: tuple[str, ...]) -> ValueDistribution:
-    """Rows without any shown label get one entry of the withheld kind, so that every kind has something to show."""
+    """Give rows without any shown label one entry of the suppressed kind, so that every kind has an entry."""
     bare = np.diff(counts.indptr) == 0
     start = np.concatenate([[0], np.cumsum(np.maximum(np.diff(counts.indptr), 1))]).astype(np.int64)
     value, weight = np.full(start[-1], len(values), dtype=np.int64), np.ones(start[-1], dtype=np.int64)
@@ -260,7 +257,8 @@ def _levelled(weight: NDArray[np.int64], wanted: int) -> NDArray[np.int64]:
 
 
 def _with_singles(spread: ValueDistribution, extra: NDArray[np.int64]) -> ValueDistribution:
-    """The spread with `extra[i]` further values of weight one for kind i: withheld labels, each a value of its own."""
+    """Return the distribution with `extra[i]` further values of weight one for kind i: suppressed labels, each a
+    separate value."""
     kind = np.concatenate([spread.kind(), np.repeat(np.arange(spread.kinds), extra)])
     single = np.arange(int(extra.sum()), dtype=np.int64) + len(spread.labels)
     value, weight = (

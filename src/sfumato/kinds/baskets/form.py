@@ -6,7 +6,7 @@ Basket blocks
 Baskets in blocks: ``data.csv`` with ``block``, then ``items``, ``distance_items``, ``threshold`` and the labels.
 
 Rows of a block stand for the records of that block, one each, in an order drawn uniformly among all; every record of a
-block fits every row of it. Blocks are numbered by chance."""
+block fits every row of it. Blocks are numbered at random."""
 
 from __future__ import annotations
 
@@ -102,7 +102,8 @@ class BasketBlocks(Basket):
 
     insiders: int = Field(default=0, ge=0, description="known matches of a block beside which the promises hold")
     shows: Literal["vote", "dealt"] = Field(
-        default="vote", description="what rows show: the vote of the block, or its items dealt"
+        default="vote",
+        description=("what rows show: the majority of the block, or its items distributed with exact counts"),
     )
     hides: Literal["whole", "sparing"] = Field(
         default="whole", description="how labels are hidden: block by block, or sparingly"
@@ -128,8 +129,7 @@ class BasketBlocks(Basket):
         return Memory(tuple(keys[record] for record in behind), np.arange(len(behind)), Table(pa.table(labels)), nobody)
 
     def sheets(self, exhibit: ReleaseView, memory: Memory) -> tuple[RememberedTable, ...]:
-        """Nobody is known by columns here: what several releases say together is a matter of who stands in which
-        block."""
+        """Return no tables: set-valued records have no known columns, and only their blocks link several releases."""
         return ()
 
     def shown(self, exhibit: ReleaseView) -> tuple[str, ...]:

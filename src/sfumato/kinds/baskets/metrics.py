@@ -43,7 +43,7 @@ True error rate
 True error rate: how many items of the published base are wrong for the record that it was made from.
 
 The mean of |record xor base| / |record| over the true pairs of record and row. Only the data holder can say it: it
-needs the private trace. `bit_error_rate` is what everybody else finds.
+needs the private provenance. `bit_error_rate` is what everybody else finds.
 
 Paper
     [multitype 3.7.1]

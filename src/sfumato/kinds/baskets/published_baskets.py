@@ -17,8 +17,8 @@ Published baskets
 -----------------
 Published set-valued records as a table and back: the columns items, distance_items, threshold, then the labels.
 
-Items of a cell stand in reading order (by number or alphabet), separated by `separator`; the order of the source shows
-nowhere.
+Items of a cell are in reading order (by number or alphabet), separated by `separator`; the order of the source is not
+published.
 
 >>> from sfumato.kinds.baskets.published_baskets import PublishedBaskets
 >>> table = to_table(PublishedBaskets.of([["b", "a"]], [["c"]], [1], {"creed": ["x"]}))
@@ -49,7 +49,7 @@ WITHHELD = ""
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PublishedBaskets:
-    """Published records over the item `names`; a label that was withheld is the empty text."""
+    """Published records over the item `names`; a suppressed label is the empty text."""
 
     base: Sets
     doubt: Sets
@@ -102,7 +102,7 @@ OWN = (ITEMS, DOUBT, THRESHOLD)
 
 
 def to_table(worlds: PublishedBaskets, separator: str = " ") -> pa.Table:
-    """The records as they stand in ``data.csv``."""
+    """Return the records as a table, like ``data.csv``."""
     names = reading_order(worlds.names)
     rank = _rank(worlds, names)
     columns = {

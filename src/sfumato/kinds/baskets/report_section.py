@@ -1,5 +1,4 @@
-"""What published baskets look like: how many items are in doubt, how far a record may be, how many labels are
-withheld."""
+"""Report section on published baskets: uncertain items, thresholds, and suppressed labels."""
 
 from __future__ import annotations
 
@@ -20,7 +19,7 @@ from sfumato.release.view import ReleaseView
 
 
 class BasketSection(Section):
-    """Doubtful items, thresholds, withheld labels and counts with bounds."""
+    """Uncertain items, thresholds, suppressed labels and counts with bounds."""
 
     name: ClassVar[str] = "baskets"
     title: ClassVar[str] = "What a published basket says"
@@ -42,7 +41,7 @@ class BasketSection(Section):
         for name, shown in published.labels.items():
             withheld = int((shown == WITHHELD).sum())
             if withheld:
-                parts.append(paragraph(f"{withheld:,} of {len(shown):,} labels of '{name}' are withheld."))
+                parts.append(paragraph(f"{withheld:,} of {len(shown):,} labels of '{name}' are suppressed."))
         parts.append(paragraph("Counts of the most frequent items, with bounds between which the truth lies:"))
         return Markup("").join([*parts, _counts(exhibit, published), _sizes(exhibit, published.base.sizes)])
 

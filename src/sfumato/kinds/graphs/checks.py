@@ -168,10 +168,10 @@ def _plausible(count: int, trials: list[tuple[int, float]]) -> bool:
 
 
 OTHER_ORDER = (
-    "people stand in another order than when this was published, so edges were compared in number and degree only"
+    "people are in another order than when this was published, so edges were compared in number and degree only"
 )
 NO_ORIGINAL = "whether every original edge is published is judged with the original: give it to judge this"
-NO_NAMES = "without the private trace nobody knows who is who, so edges were compared in number and degree only"
+NO_NAMES = "without the private provenance nobody knows who is who, so edges were compared in number and degree only"
 
 
 class KeptEdges(Check):

@@ -1,4 +1,4 @@
-"""A graph: an outsider sees who is joined to whom, under new names, and knows how pairs were flipped.
+"""A graph: an adversary sees the published edges under new names, and knows the flip probabilities.
 
 For k-degree anonymity everybody's candidates are the people with the same published number of ties. A structural attack
 is no matter of candidates: it is judged by the bounds on what planted accounts can achieve under the declared flip.

@@ -138,7 +138,8 @@ class Edges(Form):
 
 
 def fewest_added_edges(exhibit: ReleaseView) -> tuple[int | None, str]:
-    """How many ties any such graph must add and how that is known: figures of the original, from the private trace."""
+    """How many ties any such graph must add and how that is known: figures of the original, from the private
+    provenance."""
     trace, form = exhibit.traced(GraphProvenance), exhibit.of(Edges)
     if trace.fewest_added_edges is not None:
         return int(trace.fewest_added_edges), trace.proof
@@ -148,9 +149,9 @@ def fewest_added_edges(exhibit: ReleaseView) -> tuple[int | None, str]:
 def flipped_form(flip: EdgeChannel, nodes: int, *, keeps_edges: bool = False) -> Edges:
     """Return the form of a graph whose ties were flipped.
 
-    Where the number of ties was kept, the chance of a new one was computed from it, and telling that chance tells the
-    number: whoever knows all ties but one reads the last one there. So no ε is stated for one tie, also where both
-    chances are alike."""
+    If the number of edges was kept, the probability of a new edge was computed from it, and publishing it reveals the
+    number: an adversary who knows all edges but one computes the last one. So no ε is stated for one tie, also where
+    both chances are alike."""
     public = {"delete": flip.delete, "add": flip.add} if keeps_edges else flip.to_public()
     return Edges.model_validate({"nodes": nodes} | public)
 
@@ -199,7 +200,7 @@ class NoisyFigures(Form):
     epsilon_edges: float = Field(gt=0, description="spent on the number of edges")
     epsilon_degrees: float = Field(gt=0, description="spent on the sorted degrees")
     epsilon_triangles: float | None = Field(
-        default=None, gt=0, description="spent on the number of triangles, when it is told"
+        default=None, gt=0, description="spent on the number of triangles, if it is published"
     )
     limit: int | None = Field(
         default=None,

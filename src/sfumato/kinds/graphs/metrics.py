@@ -15,8 +15,8 @@ Added edges gap
 The optimality gap of a graph that gained edges: the share of the added edges that a better release might have saved.
 
 (added − least)/added, where no k-degree anonymous graph that keeps all edges adds fewer than `least`; 0 when nothing
-was added. The bound is the method's own (`fewest_added_edges` in the private trace) and is judged by the audit's check
-`kept-edges`.
+was added. The bound is the method's own (`fewest_added_edges` in the private provenance) and is judged by the audit's
+check `kept-edges`.
 
 
 Graph change

@@ -2,13 +2,12 @@
 
 Two games, each played anew on every trial's flip, which is drawn as a publication would draw it:
 
-hubs    for each of the best connected people the node whose published number of ties is nearest to what theirs becomes
-        on average
-pairs   two people of whom one has `apart` ties more; the node with more published ties is taken for that person, or a
-        coin decides
+hubs    for each of the best connected people the node whose published degree is nearest to its expected degree
+pairs   two people whose degrees differ by `apart`; the node with the larger published degree is guessed, or a coin
+        decides
 
-Beside the share of right guesses stands what is promised: for pairs the exact chance of `degree-attack`, which the
-share may exceed by chance only, so `beyond` counts standard errors above it.
+The share of right guesses is compared with the guarantee: for pairs the exact probability of `degree-attack`. The share
+exceeds it only by sampling error, so `beyond` counts standard errors above it.
 
 Paper
     [multitype §4.4.2] for published numbers of ties.
@@ -23,12 +22,12 @@ Neighbourhood
 
 On every trial's flip, which is drawn as a publication would draw it, the outsider is shown the nodes of two people and
 says which is whose: each known node to which only one of the two is tied is a vote from either node, and most votes
-win, or a coin. That is the best guess there is when all flips are alike. Known nodes are drawn by chance, or are the
+win, or a coin. That is the best guess there is when all flips are alike. Known nodes are drawn at random, or are the
 best connected people, whom many know.
 
-Beside the share of right guesses stands what is promised: the exact chance for the same pairs (`expected`), which the
-share may exceed by chance only (`beyond` counts standard errors), and that of the model `neighbourhood`, for people who
-differ in all known ties.
+The share of right guesses is compared with the guarantee: the exact probability for the same pairs (`expected`), which
+the share exceeds only by sampling error (`beyond` counts standard errors), and that of the model `neighbourhood`, for
+people who differ in all known edges.
 
 Paper
     [multitype §4.4] for adversaries who know accounts.
@@ -42,9 +41,9 @@ Degree signatures
 `degree-signatures`: the outsider who knows how many ties a person has in a published graph, and perhaps the friends'
 numbers.
 
-k-degree anonymity leaves at least k people for every number of ties. Whoever also knows how many ties each friend has,
-in the published graph, is left with those whose friends have the same numbers, and that is often one person: the
-promise does not speak of it. The figures are counted on the published graph alone, so nobody's name is needed.
+k-degree anonymity leaves at least k people for every number of ties. An adversary who also knows the published degree
+of each friend has as candidates those whose friends have the same degrees, often one person: the guarantee does not
+cover this. The figures are counted on the published graph alone, so nobody's name is needed.
 
 Paper
     [obfuscation §3.4] for numbers of ties.
@@ -65,9 +64,8 @@ One tie
 
 A coin decides whether the tie is there; figures are drawn by the mechanisms that publish them, and the outsider says
 what the coin was. The guess is the best there is: by the likelihood of the noise in the number of edges, in every
-sorted degree *before* repair, and of the rung of the triangles. Degrees that are the same with and without the tie have
-noise of their own that says nothing, and are not drawn. What is published is made from these figures alone, so its
-readers get no more.
+sorted degree *before* repair, and of the rung of the triangles. Degrees that do not depend on the edge have independent
+noise, and are not drawn. What is published is made from these figures alone, so its readers get no more.
 
 Beside the share of right guesses stands what edge-level ε-differential privacy promises, e^ε / (1 + e^ε), and how many
 standard errors the share lies above it.
@@ -141,8 +139,8 @@ class DegreeSignatures(ReleaseAttack):
         if not isinstance(exhibit.form, Edges) or not exhibit.form.grown:
             return ""
         return (
-            "people are hidden by their number of ties alone; whoever also knows how many ties each friend of a person"
-            " has in the published graph is often left with one"
+            "people are hidden by their degree alone; an adversary who also knows the "
+            "published degree of each friend of a person often has one candidate"
         )
 
     def play(self, exhibit: ReleaseView) -> dict[str, Any]:
@@ -321,7 +319,7 @@ def _pairs(people: IntArray, chance: Randomness) -> tuple[IntArray, IntArray]:
 
 
 def ties_to(graph: Graph, people: IntArray, known: IntArray) -> np.ndarray:
-    """people x known: who is tied to whom."""
+    """Return a matrix people x known: whether there is an edge."""
     return graph.has_edges(np.repeat(people, len(known)), np.tile(known, len(people))).reshape(len(people), len(known))
 
 

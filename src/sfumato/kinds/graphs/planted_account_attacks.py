@@ -1,4 +1,4 @@
-"""Find planted accounts by likelihood alone: no path has to survive, every tie and every degree is exhibit.
+"""Find planted accounts by likelihood alone: no path must survive, and every edge and every degree is evidence.
 
 The strongest adversary played here, and the one that judges what the planner derives. Guesses grow from pairs of joined
 nodes, account by account in the order that ties each new one to as many placed ones as possible; the likeliest guesses
@@ -146,8 +146,8 @@ def planted_publications(
 ) -> list[PlantedGraph]:
     """What an adversary faces who has several publications.
 
-    Of several publications the adversary is told who is who in all of them, and looks at the ties that stand in any of
-    them and at those that stand in all: each is a graph, flipped by a law of its own."""
+    With several publications the adversary can match their nodes, and uses the edges that are in any of them and those
+    that are in all: each is a graph with its own flip probabilities."""
     choice = randomness.child("adversary").generator()
     ties = backbone_ties(accounts, choice)
     links = victim_links(accounts, victims, rho1, rho2, choice)
@@ -305,8 +305,8 @@ class Structural(PlantedAttack):
         if not isinstance(exhibit.form, Edges):
             return ""
         return (
-            "whoever planted accounts before publication may find them again, above all by their numbers of ties,"
-            " beyond what a claim on structural attacks bounds"
+            "an adversary who planted accounts before publication may find them again, above "
+            "all by their degrees, beyond the bound of a requirement on structural attacks"
         )
 
     def search(self, planted: PlantedGraph) -> AccountGuess:

@@ -106,12 +106,12 @@ said.
 
 Guarantee
     Only published files are used: the edges, and the flip that the manifest declares. Intervals are estimate ± z ·
-    standard error, clamped to what the figure can be (`graphs.recovery`). Of one person's number of ties the error is
-    told as a figure of its own.
+    standard error, clamped to what the figure can be (`graphs.recovery`). The error of one person's degree is reported
+    separately.
 What cannot be recovered
     Path lengths and the diameter [multitype §4.6]: a flip with μ N ≥ ln N joins almost everybody within a few steps
     whatever the graph was, and the number of shortest paths is no sum over few pairs, so there is nothing to invert.
-    The published graph's own are told by anybody who counts them; they are those of the noise.
+    The standard errors of the published graph's own figures are those of the noise; any reader can count the figures.
 """
 
 from __future__ import annotations

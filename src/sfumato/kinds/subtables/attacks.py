@@ -1,7 +1,7 @@
 """`intersection`: an outsider puts all published tables together and looks for people with one hidden value left.
 
 The target is a release folder, or any folder with ``table-1.csv``, ``table-1-sensitive.csv``, … and no manifest; then
-the rule to attack must be given. How values are excluded stands in ``_intersecting.py``.
+the rule to attack must be given. ``_intersecting.py`` explains how values are excluded.
 
 Paper: [versatile §1.3].
 
@@ -12,7 +12,7 @@ The intersection attack: put all published tables together and see whose hidden 
 
 Guarantee
     A value reported as compromised is certain in every world that agrees with the published tables. With `exact` the
-    converse holds too: whoever is not reported has at least two possible values.
+    converse holds too: a person who is not reported has at least two possible values.
 
 Paper
     [versatile §1.3], Table 2.
@@ -66,9 +66,9 @@ Notation
 
 Departures
     The paper samples arrangements of values within buckets. Here a bucket's beliefs are scaled to its counts in turn by
-    rows and by values, which needs no sampling. Without the private trace it is not known which of several people with
-    the same visible values a row is: rows are scored by all of them whose value the bucket has, each person counted
-    once.
+    rows and by values, which needs no sampling. Without the private provenance it is not known which of several people
+    with the same visible values a row is: rows are scored by all of them whose value the bucket has, each person
+    counted once.
 
 Cost: rounds × rows × values × visible columns. Larger tables are learned on `rows` rows (whole buckets).
 """
@@ -447,9 +447,10 @@ class DeFinetti(ReleaseAttack):
         if not exhibit.form.buckets:
             return ""
         return (
-            "values are hidden among those of a bucket, for outsiders who have no opinion beforehand which goes with"
-            " whom: all buckets together teach such an opinion, and whoever learns it guesses better than the"
-            " certificate says"
+            "values are hidden among those of a bucket, for adversaries without prior "
+            "knowledge of which value goes with which row: all buckets together reveal such "
+            "correlations, and an adversary who learns them guesses better than the "
+            "certificate says"
         )
 
     def play(self, exhibit: ReleaseView) -> dict[str, Any]:
@@ -503,7 +504,7 @@ def known_buckets(exhibit: ReleaseView, name: str) -> KnownBuckets:
 
 
 def visible_columns(exhibit: ReleaseView, data: Table) -> list[str]:
-    """What stands in the rows themselves."""
+    """Return the columns that are published in the rows themselves."""
     return [name for name in data.names if name in exhibit.policy.published and name not in exhibit.policy.sensitive]
 
 

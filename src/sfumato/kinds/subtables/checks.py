@@ -4,13 +4,13 @@ truth.
 From the published files: columns that two tables share are distributed alike in both, and every column the policy
 publishes is in some table. With the original: every table is the original's own projection (values as they are, or
 generalized truthfully), and hidden values are the original's, in their bucket where no other bucket has a row that
-looks alike. With the private trace: every bucket holds its own rows' values, and no two tables stand in the same order.
-Records that a release of a history withholds stand in no table: as many as the release says, and with the trace the
-same ones in all of them; without it every table must be a part of the original's projection, and whose values its
-buckets list is not judged.
+looks alike. With the private provenance: every bucket holds its own rows' values, and no two tables have the same row
+order. Records that a release of a history suppresses are in no table: as many as the release states, and with the
+provenance the same ones in all tables. Without it every table must be a part of the original's projection, and the
+values of its buckets are not assessed.
 
-Where rows lie elsewhere only different rows with counts are at hand, and buckets that list the same are one: there rows
-and lists are compared with the source where they lie, dealt once more with the secret that the trace keeps.
+If rows stay on a cluster only distinct rows with counts are available, and equal buckets are one. There the rows are
+assigned to buckets again with the secret of the provenance, and compared with the source on the cluster.
 
 
 Truthful buckets
@@ -18,14 +18,14 @@ Truthful buckets
 Truthful buckets: with the original, an anatomy shows the original's own rows, and each bucket lists values of its own
 rows.
 
-Rows of an anatomy are exact, so the table with buckets must be the original's projection, row for row. Which record
-stands behind a row tells which value belongs into its bucket: with the private trace of every row, without it of every
-kind of row that stands in one bucket only. Where people who look alike stand in several buckets, each bucket must list
-at least the values of those who stand in no other, all buckets together exactly the original's values, and there must
-be a way to seat everybody (see `placing`). Records that a release of a history withholds stand nowhere: then only the
-trace tells which values belong to nobody.
+Rows of an anatomy are exact, so the table with buckets must be the original's projection, row for row. The record
+behind a row determines the value in its bucket. It is known for every row with the private provenance, and otherwise
+for every kind of row that occurs in one bucket only. If equal rows occur in several buckets, each bucket must list at
+least the values of rows that occur in no other. All buckets together must list exactly the original's values, and an
+assignment of all rows must exist (see `placing`). Records that a release of a history withholds stand nowhere: then
+only the trace tells which values belong to nobody.
 
-Where rows lie elsewhere they are dealt once more there with the secret that the trace keeps, and compared with what was
+If rows stay on a cluster they are assigned again there with the secret of the provenance, and compared with what was
 written.
 
 Guarantee
@@ -35,12 +35,12 @@ Guarantee
 
 Placing
 -------
-Placing: whether the values that buckets list can be those of the rows that stand in them.
+Placing: whether the values that buckets list can be those of their rows.
 
-Rows that look alike are one kind. Of every kind it is known how many rows stand in which bucket and which values its
-people have; of every bucket which values it lists. Who of a kind stands where, nobody knows: the lists are possible
-when some way to seat the people gives every bucket its list. Kinds that stand in one bucket are seated already; for the
-others an integer program looks for a way.
+Rows that look alike are one kind. For every kind the number of rows per bucket and the values of its people are known;
+for every bucket the values it lists. Who of a kind stands where, nobody knows: the lists are possible when some way to
+seat the people gives every bucket its list. Kinds that occur in one bucket are placed already; for the others an
+integer program searches an assignment.
 
 Guarantee
     ``True``: a way was found and counted again. ``False``: there is none. ``None``: too large, or not decided in time.
@@ -111,7 +111,7 @@ class Agreement(Check):
             unsure = own.count(None)
         if exhibit.behind is not None:
             wrong += [*_linked(exhibit), *_different_people(exhibit)]
-        why = f"whose values the buckets of {unsure} table(s) list is not judged without the private trace"
+        why = f"whose values the buckets of {unsure} table(s) list is not judged without the private provenance"
         said = one_sided_verdict(
             not wrong, SOME_FOUND if unsure else "exact", {"tables": len(wrong)}, "; ".join(wrong), why
         )
@@ -161,8 +161,7 @@ def _untrue(exhibit: ReleaseView, tables: PublishedSubTables, table: Published) 
 
 
 def _behind(exhibit: ReleaseView, table: Published) -> Table:
-    """The records that a table is about: all of them, or those behind its rows where some are withheld and the trace
-    tells whom."""
+    """Return the records behind a table: all of them, or those in the provenance if some are suppressed."""
     original: Table = exhibit.original
     if exhibit.behind is None or original.records == table.people:
         return original
@@ -214,7 +213,7 @@ def _uncovered(exhibit: ReleaseView, table: Published) -> bool:
 
 
 def _hidden_values(tables: PublishedSubTables, table: Published, original: Table, name: str) -> bool:
-    """Counts of a hidden column: as in the original, or fewer where values are withheld."""
+    """Compare the counts of a sensitive column with the original; fewer are allowed if values are suppressed."""
     assert table.entry_count is not None
     truth = class_counts(_recoded(tables, original, name), original.counts, len(tables.labels[name]))
     listed = np.bincount(table.hidden[name], weights=table.entry_count, minlength=len(truth))
@@ -256,7 +255,7 @@ def _as_traced(exhibit: ReleaseView, tables: PublishedSubTables, table: Publishe
 
 
 def _possible_values(exhibit: ReleaseView, tables: PublishedSubTables, table: Published) -> bool | None:
-    """Without the trace: whether everybody can be seated, where nobody is withheld and nothing generalized."""
+    """Without provenance: check that an assignment exists, if no row is suppressed and nothing is generalized."""
     assert table.bucket is not None
     assert table.entry_bucket is not None
     assert table.entry_count is not None
@@ -274,7 +273,7 @@ def _possible_values(exhibit: ReleaseView, tables: PublishedSubTables, table: Pu
 
 
 def _different_people(exhibit: ReleaseView) -> list[str]:
-    """All tables are about the same records; that each stands in a table once, the view has seen to."""
+    """Check that all tables are about the same records; the view has checked that each is in a table once."""
     assert exhibit.behind is not None
     told = {name: np.sort(rows) for name, rows in exhibit.behind.items()}
     first = next(iter(told.values()), np.zeros(0, dtype=np.int64))
@@ -288,7 +287,7 @@ def _linked(exhibit: ReleaseView) -> list[str]:
     wrong = []
     for (one, left), (other, right) in combinations(exhibit.behind.items(), 2):
         if len(left) == len(right) and len(left) > 20 and float((left == right).mean()) > _SAME_PLACE:
-            wrong.append(f"{one} and {other} stand in the same order")
+            wrong.append(f"{one} and {other} have the same row order")
     return wrong
 
 
@@ -325,7 +324,7 @@ class TruthfulBuckets(Check):
             values += lost
             wrong += [f"{lost} listed values of '{name}' belong to nobody in their bucket"] if lost else []
         achieved = {"rows": rows, "values": values}
-        why = "who stands in which bucket, or in none, only the private trace tells"
+        why = "only the private provenance tells the bucket of a row, if any"
         said = one_sided_verdict(not wrong, "exact" if exact else SOME_FOUND, achieved, "; ".join(wrong), why)
         return Finding(self.name, required={"rows": 0, "values": 0}, **said)
 
@@ -333,7 +332,7 @@ class TruthfulBuckets(Check):
         """Rows lie elsewhere, and buckets that list the same are one here: what was compared there, and rows again by
         classes."""
         if exhibit.strangers is None or exhibit.misplaced is None:
-            reason = "who stands in which bucket only the private trace tells, where the rows lie"
+            reason = "only the private provenance tells the bucket of a row, where the rows are stored"
             return Finding(self.name, True, {"rows": 0, "values": 0}, {}, grade=NOT_JUDGED, reason=reason)
         rows, values = max(exhibit.strangers, _strangers(exhibit, _alike(exhibit))), exhibit.misplaced
         wrong = [f"{rows} rows are no record of the original"] if rows else []
@@ -368,7 +367,7 @@ def _visible(exhibit: ReleaseView) -> list[str]:
 
 
 def _strangers(exhibit: ReleaseView, people: EquivalenceClasses) -> int:
-    """Rows that are no record of their own, and records without a row beyond as many as are said to be withheld.
+    """Return rows without a record of their own, and records without a row beyond the stated number of suppressed ones.
 
     With provenance a row must be the very record behind it: rows that trade places among buckets are found by nothing
     else."""
@@ -409,7 +408,7 @@ def _misplaced(exhibit: ReleaseView, people: EquivalenceClasses, name: str) -> t
 
 @dataclass(frozen=True)
 class BucketRows:
-    """Who may sit where: kinds of rows that look alike, and the buckets they stand in."""
+    """Possible assignments: kinds of equal rows, and the buckets in which they occur."""
 
     kind: IntArray
     bucket: IntArray
@@ -419,7 +418,7 @@ class BucketRows:
         """Of people of these kinds with these values: listed (bucket, value, count) too many or too few, and whether
         that is all.
 
-        People whose kind stands in one bucket have their value listed there; the others can be seated in some way.
+        Check that kinds in one bucket have their values listed there, and that the others can be assigned in some way.
         """
         of_bucket, value, weight = listed
         ones = np.ones(len(own), dtype=np.int64)
@@ -442,7 +441,7 @@ class BucketRows:
 
 
 def _homes(kind: IntArray, bucket: IntArray, kinds: int, buckets: int) -> tuple[IntArray, IntArray]:
-    """The bucket of every kind of row, and which kinds stand in no other."""
+    """Return the bucket of every kind of row, and which kinds occur in no other."""
     pairs = np.unique(kind * buckets + bucket)
     home = np.zeros(kinds, dtype=np.int64)
     home[pairs // buckets] = pairs % buckets
@@ -502,7 +501,7 @@ def can_be_assigned(rows: PairCounts, people: PairCounts, listed: PairCounts) ->
 def _without_seated(
     rows: PairCounts, people: PairCounts, listed: PairCounts, single: NDArray[np.bool_]
 ) -> PairCounts | None:
-    """The lists without the values of kinds that stand in one bucket; nothing when a list lacks one of them."""
+    """Return the lists without the values of kinds that occur in one bucket; None if a list lacks one of them."""
     home = np.zeros(len(single), dtype=np.int64)
     home[rows.left] = rows.right
     seated = people.where(single[people.left])

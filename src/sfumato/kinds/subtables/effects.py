@@ -36,7 +36,7 @@ class SubTableEffects(Effects):
 
 
 class BucketEffects(Effects):
-    """Anatomy: everything is exact except which sensitive value belongs to whom."""
+    """Anatomy: everything is exact except the link between sensitive values and rows."""
 
     name: ClassVar[str] = "buckets"
     forms: ClassVar[tuple[type[Form], ...]] = (AnatomyForm,)
@@ -44,5 +44,5 @@ class BucketEffects(Effects):
     def lost(self, exhibit: ReleaseView) -> Iterator[str]:
         yield records_sentence(exhibit)
         hidden = join_names(exhibit.policy.sensitive)
-        yield f"All values are exact. Which {hidden} belongs to whom is shown only as one of the values of a bucket."
+        yield f"All values are exact. The {hidden} of a person is shown only as one of the values of a bucket."
         yield from query_sentence(exhibit)

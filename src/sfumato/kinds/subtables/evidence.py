@@ -24,9 +24,9 @@ Anatomy
 -------
 AnatomyForm: exact quasi-identifiers with a bucket number, and per bucket the counts of sensitive values.
 
-Whoever finds a person's row learns the bucket, and by symmetry inside the bucket nothing more: the sensitive value is
-distributed as the bucket's counts. A person whose given values stand in several rows is read as the mixture of their
-buckets.
+An adversary who finds a person's row learns the bucket, and by symmetry inside the bucket nothing more: the sensitive
+value is distributed as the bucket's counts. A person whose known values occur in several rows is read as the mixture of
+their buckets.
 
 Where rows lie elsewhere, buckets that list the same are one, with counts; what they say of everybody is the same.
 
@@ -38,20 +38,19 @@ People in subtables
 -------------------
 People in several rows of sub-tables: what all tables together say about somebody, counted with the original.
 
-Which table hides a column, and whether its buckets may be dealt anew without any other table telling
-(`subtables.guardian_normal_form`), is
-derived from the published columns. Where they may not, nothing is judged.
+The published columns determine which table hides a column, and whether its buckets can be permuted without a
+contradiction in another table (`subtables.guardian_normal_form`). Where they may not, nothing is judged.
 
 Notation
     n, f    rows of a bucket, and how many of its listed values are one value
     M       rows of the bucket that could be one person's: with the given values, among those the table shows, of a
             record of the person, and no more than there are
 
-Guarantee: in every world, whoever stands where, all ways to deal a bucket's values over its rows are equally likely. A
-person has at most M rows there, so f + M ≤ n leaves a world in which none of them has the value, bucket by bucket and
-so everywhere; and the chance that one of them has it is at most 1 − C(n−f, M) / C(n, M), which stays within the share
-that is asked for. A column that nothing connects with what is given is one bucket of all rows, and at most the share of
-all people has a value there.
+Guarantee: in every possible world, for any order of people, all assignments of a bucket's values to its rows are
+equally likely. A person has at most M rows there, so f + M ≤ n leaves a world in which none of them has the value,
+bucket by bucket and so everywhere; and the chance that one of them has it is at most 1 − C(n−f, M) / C(n, M), which
+stays within the share that is asked for. A column that nothing connects with what is given is one bucket of all rows,
+and at most the share of all people has a value there.
 
 The chance is that of one bucket. Over several buckets a person with many rows ever has a value with a larger one; the
 finding says "in each bucket"."""
@@ -207,8 +206,8 @@ def _by_combination(
     it.
 
     Columns that nothing connects with what is given have one distribution for everybody, whatever outsiders know: all
-    people may trade them. Where something connects them and outsiders know a dependency, worlds are not dealt table by
-    table, and nothing is judged."""
+    people may trade them. If tables are connected and the adversary knows a dependency, worlds do not factor by table,
+    and nothing is judged."""
     names, shown = join_names(rule.hide), sorted(name for name in rule.hide if name in tables.labels)
     if not shown:
         return RuleOutcome(Guarded(rule, True, names, False), None)

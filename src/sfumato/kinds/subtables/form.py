@@ -47,12 +47,12 @@ MOST_TABLES = 200
 
 @dataclass(frozen=True)
 class SubTablesProvenance(Provenance):
-    """Who stands in which bucket of which table: row by row, or how rows that lie elsewhere are dealt once more."""
+    """The bucket of every row in every table: row by row, or the secret to assign remote rows again."""
 
     secret: str = ""
     """The secret of the run, in hexadecimal; without one the rows are known."""
     buckets: Mapping[str, int] = field(default_factory=dict)
-    """Of every table with buckets: into how many its rows were dealt, at which attempt."""
+    """Of every table with buckets: the number of buckets, and the number of the attempt."""
     attempt: Mapping[str, int] = field(default_factory=dict)
 
 
@@ -84,8 +84,8 @@ class SubTables(Form):
         return remember(policy, original, everybody, policy.published, places)
 
     def sheets(self, exhibit: ReleaseView, memory: Memory) -> tuple[RememberedTable, ...]:
-        """Every table, and what the buckets of a table hide, with the buckets; who is withheld there has no value in
-        it."""
+        """Return every table, and the sensitive columns of its buckets; a record that is suppressed there has no value
+        in it."""
         found = []
         for part, rows in memory.places.items():
             table = exhibit.tables[part]
@@ -152,7 +152,7 @@ class SubTables(Form):
 
     @property
     def rests_on_chance(self) -> bool:
-        """Whoever can repeat the order of every table joins them row by row."""
+        """An adversary who can repeat the row order of every table joins them row by row."""
         return True
 
     def records(self, exhibit: ReleaseView) -> int:
@@ -191,7 +191,7 @@ def _listed(values: Table) -> dict[tuple[str, ...], int]:
 
 
 def _remembered(exhibit: ReleaseView, memory: Memory, part: str) -> list[list[str]]:
-    """Bucket and hidden values of every record that stands in a table and is not withheld there."""
+    """Return the bucket and sensitive values of every record that a table contains."""
     rows = memory.places[part]
     bucket = exhibit.tables[part].text(joint_estimate_BUCKET)
     mine = [bucket.labels[bucket.codes[row]] if row >= 0 else WITHHELD for row in rows.tolist()]
@@ -239,12 +239,12 @@ _LISTED = ("bucket", "value", "count")
 
 @dataclass(frozen=True)
 class AnatomyProvenance(Provenance):
-    """Who stands in which bucket: row by row, or how rows that lie elsewhere are dealt once more."""
+    """The bucket of every row: row by row, or the secret to assign remote rows again."""
 
     secret: str = ""
     """The secret of the run, in hexadecimal; without one the rows are known."""
     by: str = ""
-    """The column by which rows were dealt, into so many buckets, at which attempt."""
+    """The column by which rows were assigned, the number of buckets, and the number of the attempt."""
     buckets: int = 0
     attempt: int = 0
 

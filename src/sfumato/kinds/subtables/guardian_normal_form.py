@@ -1,9 +1,9 @@
 """Guardian Normal Form: when several published sub-tables together keep a set of privacy rules.
 
 Guarantee
-    If every rule is kept in the sense below, whoever knows Q and reads *all* tables has no more belief in a value of S
-    than the guardian table alone, or the column S alone, gives [versatile Thm 4.1]. That a hidden column alone is safe
-    is checked elsewhere (eligibility).
+    If every rule holds in the sense below, an adversary who knows Q and reads *all* tables has no higher posterior for
+    a value of S than the guardian table alone, or the column S alone, gives [versatile Thm 4.1]. That a hidden column
+    alone is safe is checked elsewhere (eligibility).
 
 Paper
     [versatile Def. 3] reachability, [versatile Def. 4] guardian table, [versatile Def. 5] normal form.
@@ -32,8 +32,8 @@ Trading
 -------
 Trading places in sub-tables: when what a table hides may move between the rows of a bucket without any table telling.
 
-A person may stand in several rows. What is known of whole worlds then counts, not only of one row: whether the hidden
-values of *all* rows of a bucket may be dealt anew at once, everybody keeping the known values of all their rows.
+A person may have several rows. Then whole possible worlds count, not only one row: whether the sensitive values of
+*all* rows of a bucket can be permuted at once, while all people keep the known values of their rows.
 
 Notation
     G       a table that shows the columns V and hides H behind buckets
@@ -42,8 +42,8 @@ Notation
 Guarantee
     If C has no column of V and none that is given, the records of a bucket may trade everything in C among each other,
     in any order: every table but G has its columns inside C or outside of it, and G shows the same rows and lists the
-    same hidden values as before. So, whoever stands where, the values of a bucket are dealt over its rows in every
-    order equally often. A guardian in the sense of [versatile Def. 4] that hides one column trades it: what is given
+    same hidden values as before. So, for any order of people, every assignment of a bucket's values to its rows is
+    equally frequent. A guardian in the sense of [versatile Def. 4] that hides one column trades it: what is given
     reaches G, so it reaches V, and condition (iii) says that without G's hidden column it does not reach H. If no chain
     of tables connects the hidden column with a given one, all records may trade it like those of one bucket (`ALONE`).
 
@@ -91,7 +91,8 @@ class SubTable:
         return SubTable(self.columns - gone, left)
 
     def with_column(self, column: str) -> SubTable:
-        """The table with one more visible column; its hidden columns stay hidden from whoever knows that column too."""
+        """Return the table with one more visible column; its hidden columns stay hidden from an adversary who knows
+        that column."""
         widened = tuple(each.with_sides(each.given | {column}, each.hide) for each in self.enforces)
         return SubTable(self.columns | {column}, widened)
 

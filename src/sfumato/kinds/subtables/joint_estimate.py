@@ -29,8 +29,8 @@ The published parts of a release as tables an outsider can compute with: columns
 
 ``table-n`` holds visible columns and, when it hides any, a ``bucket``; ``table-n-sensitive`` holds, per bucket, the
 hidden values with their counts: ``bucket,value,count,column`` for one hidden column, ``bucket,<columns>,count`` for
-several hidden together. A row in bucket ``*`` has its hidden values withheld. One recoded table or an anatomy is a set
-with one table.
+several hidden together. The sensitive values of a row in bucket ``*`` are suppressed. One recoded table or an anatomy
+is a set with one table.
 
 Invariants
     I1  Labels are shared: a column has the same code for the same text in every table.
@@ -113,9 +113,10 @@ class SubTableSheet:
         sizes: Mapping[str, int],
         weights: IntArray | None = None,
     ) -> SubTableSheet:
-        """From the two published tables of an anatomy; rows in bucket −1 have their hidden values withheld.
+        """Read the two published tables of an Anatomy release; the sensitive values of rows in bucket −1 are
+        suppressed.
 
-        Withheld means anything: every combination of the hidden columns' values (`sizes`) is taken as equally likely.
+        A suppressed value may be anything: every combination of the hidden columns' values (`sizes`) is equally likely.
         `weights` say for how many people each row stands."""
         withheld = buckets < 0
         if withheld.any():
@@ -159,7 +160,7 @@ def _with_anything(entries: Counted, bucket: str, number: int, weight: float, si
     volume = int(np.prod([sizes[name] for name in names], dtype=np.float64))
     if volume > _WITHHELD:
         raise ReleaseError(
-            "too many combinations of withheld values to estimate with", hint="publish fewer hidden columns"
+            "too many combinations of suppressed values to estimate with", hint="publish fewer hidden columns"
         )
     grid = np.unravel_index(np.arange(volume), [sizes[name] for name in names])
     columns = {name: np.concatenate([entries.columns[name], codes]) for name, codes in zip(names, grid, strict=True)}
@@ -186,9 +187,9 @@ def _share(part: Counted, names: frozenset[str], records: Columns) -> FloatArray
 def joint_distribution(marginals: Sequence[Counted], wanted: Collection[str], most: int) -> Counted:
     """Return the joint distribution of some columns over all worlds that agree with the marginals.
 
-    Worlds of a decomposable schema are dealt table by table along its tree: whatever rows people have in a parent, the
-    rows of a child are dealt to those who agree in what the two share, in equally many ways. So a person's row in the
-    child is any of these with the same chance, and the parts are independent given what they share. Raises
+    Worlds of a decomposable schema are assigned table by table along its tree. Whatever rows people have in a parent,
+    the rows of a child can be assigned to those who agree in the shared columns in equally many ways. So a person's row
+    in the child is any of these with the same chance, and the parts are independent given what they share. Raises
     `ReleaseError` when the tables overlap in a cycle, or more than `most` pairs of rows would be joined.
 
     >>> seen = [Counted.of({"a": np.array([0, 1, 1])}), Counted.of({"b": np.array([0, 0, 1])})]
@@ -353,7 +354,7 @@ class Published:
         return 0 if self.bucket is None else int(self.often[self.bucket < 0].sum())
 
     def marginals(self) -> list[Counted]:
-        """Rows, and behind buckets the hidden values; rows whose values are withheld may have those of everybody."""
+        """Return the rows and the sensitive values of their buckets; suppressed values may be any."""
         if self.bucket is None or self.entry_bucket is None or self.entry_count is None:
             return [Counted.of(self.visible, self.often)]
         bucket, of_bucket, weight, hidden = (
@@ -450,7 +451,7 @@ def _read_table(name: str, parts: Mapping[str, Table], labels: _Labels, column: 
     part = "sensitive" if name == "data" else f"{name}{SENSITIVE}"
     if part not in parts:
         raise ReleaseError(
-            f"{name} has buckets but there is no {part}", hint="all hidden values of a table stand in one part"
+            f"{name} has buckets but there is no {part}", hint="all sensitive values of a table are in one part"
         )
     numbers, bucket = _buckets(table)
     entry_bucket, count = _entry_buckets(parts[part], numbers), _counts(parts[part])

@@ -1,4 +1,4 @@
-"""The sub-tables of a release: what stands in each, what each hides, and why every rule holds."""
+"""The sub-tables of a release: the columns of each, what each hides, and why every rule holds."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ class SubTableSection(Section):
     def render(self, exhibit: ReleaseView) -> Markup:
         tables = exhibit.once(sub_tables).tables
         intro = paragraph(
-            "The data is published as several tables. Rows stand in a different random order in each, and nothing but"
-            " columns with the same name connects them. A hidden column is listed per bucket: anybody in a bucket may"
-            " have any of its values."
+            "The data is published as several tables. Each has a different random row order, "
+            "and only columns with the same name connect them. A hidden column is listed per "
+            "bucket: any row of a bucket may have any of its values."
         )
         shown = table(["table", "columns", "hidden behind buckets", "buckets", "rows"], [_row(each) for each in tables])
         rules = [

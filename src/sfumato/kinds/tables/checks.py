@@ -1,8 +1,8 @@
 """Averages: what a microaggregated table shows are the averages of the records behind its groups, and everything else
 is theirs.
 
-With the private trace every group is averaged again. Without it, totals of averaged columns and the other columns as a
-whole are compared with the original's.
+With the private provenance every group is averaged again. Without it, totals of averaged columns and the other columns
+as a whole are compared with the original's.
 
 
 Pseudonyms
@@ -10,7 +10,8 @@ Pseudonyms
 Pseudonyms: in a linked table a pseudonym is one person, a person is one pseudonym, and dates move by one number per
 person.
 
-Needs the original and the private trace; without the trace nothing says who stands behind a row, and nothing is said.
+Needs the original and the private provenance; without the trace nothing says who stands behind a row, and nothing is
+said.
 
 
 Unchanged
@@ -18,7 +19,7 @@ Unchanged
 Unchanged: what a perturbed table does not say it changed is as it was, and columns that only changed places kept their
 values.
 
-With the private trace row by row; without it the columns are compared as a whole.
+With the private provenance row by row; without it the columns are compared as a whole.
 
 
 Weights

@@ -538,7 +538,7 @@ class LowerBound(OptimalityGap):
 
 
 def optimality_statement(exhibit: ReleaseView) -> Optimality | None:
-    """What the method says about the best release, when the private trace (or an old manifest) has it."""
+    """What the method says about the best release, when the private provenance (or an old manifest) has it."""
     return exhibit.traced(RecodedProvenance).optimality or exhibit.of(Recoded).optimality
 
 

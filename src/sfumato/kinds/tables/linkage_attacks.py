@@ -168,10 +168,11 @@ _Z = 1.959964
 
 
 def nearest_rows(exhibit: ReleaseView) -> dict[str, Any]:
-    """How often the nearest row is the person's own, where the private trace says whose rows they are."""
+    """How often the nearest row is the person's own, where the private provenance says whose rows they are."""
     if exhibit.behind is None:
         raise DataError(
-            "the private trace is not at hand, so nobody knows whose rows they are", hint="keep it beside the release"
+            "the private provenance is not at hand, so nobody knows whose rows they are",
+            hint="keep it beside the release",
         )
     behind, form = exhibit.behind["data"], exhibit.of(PerturbedTable)
     names = exhibit.policy.quasi_identifiers or form.columns

@@ -18,7 +18,7 @@ Cover: can every published row stand for a record of its own among the originals
 A published row covers an original record when each quasi-identifier cell stands for a set that contains the original
 value (and, for boundaries, does not reach beyond what that value allows) and every other column is the same. A release
 is truthful when all rows can be matched to different records at once. On classes with counts that is a flow; with the
-private trace it is one comparison per row.
+private provenance it is one comparison per row.
 
 Cost: pairs of classes that agree on the exactly published columns; beyond `PAIRS` only necessary conditions are
 checked."""
@@ -456,7 +456,7 @@ def _leftover(pairs: tuple[IntArray, IntArray], supply: IntArray, demand: IntArr
     from scipy.sparse.csgraph import maximum_flow
 
     if int(supply.sum()) > _MOST:
-        raise DataError("more records than can be matched without the private trace")
+        raise DataError("more records than can be matched without the private provenance")
     a, b = pairs
     demand = np.minimum(demand, int(supply.sum()))
     source, sink = len(supply) + len(demand), len(supply) + len(demand) + 1

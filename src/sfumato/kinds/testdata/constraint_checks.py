@@ -1,7 +1,7 @@
 """Rules: everything under `keep` is true in what was published.
 
-Rules that compare records with their originals need the private trace; those without it are counted in a finding of
-their own, which is not judged. Where a release shows its columns in several parts, a rule is judged on the part that
+Rules that compare records with their originals need the private provenance; those without it are counted in a finding
+of their own, which is not judged. Where a release shows its columns in several parts, a rule is judged on the part that
 shows all of its columns, or with the original on the original's own records, which `truthful buckets` and `agreement`
 find to be the published ones.
 
@@ -11,8 +11,8 @@ Replacements
 Replacements: new values lie in their domains, other columns are as they were, and nothing echoes the original.
 
 Without the original only the domains can be judged. With it, kept columns must have the same combinations of values;
-with the private trace also record by record, and replaced values may agree with the original ones no more often than
-chance allows.
+with the private provenance also record by record, and replaced values may agree with the original ones no more often
+than chance allows.
 
 Where rows lie elsewhere their files are looked at where they lie, and kept columns were compared there with the source.
 
@@ -116,7 +116,7 @@ class RulesLeft(Check):
 
     def examine(self, exhibit: ReleaseView) -> Finding:
         count = left_open(exhibit)
-        missing = "the private trace" if exhibit.private else "the original or the private trace"
+        missing = "the private provenance" if exhibit.private else "the original or the private provenance"
         missing += "" if exhibit.policy.plugins is None else ", or the data holder's own code (SFUMATO_PLUGINS)"
         return Finding(
             self.name, True, {}, {"rules": count}, grade=NOT_JUDGED, reason=f"{count} rule(s) need {missing}"
@@ -124,7 +124,7 @@ class RulesLeft(Check):
 
 
 def judged(exhibit: ReleaseView) -> list[IntegrityRule]:
-    """The rules that can be judged with this exhibit."""
+    """Return the constraints that can be evaluated with this view."""
     return [
         rule
         for rule in integrity_rules(exhibit.policy)
@@ -133,7 +133,7 @@ def judged(exhibit: ReleaseView) -> list[IntegrityRule]:
 
 
 def left_open(exhibit: ReleaseView) -> int:
-    """How many rules nobody judges; localities have a check of their own, which needs the private trace."""
+    """How many rules nobody judges; localities have a check of their own, which needs the private provenance."""
     rules = integrity_rules(exhibit.policy)
     localities = sum(isinstance(rule.body, Localities) for rule in rules) if KeptLocalities().applies(exhibit) else 0
     return len(rules) - localities - len(judged(exhibit))
@@ -224,7 +224,7 @@ def _ready(rule: IntegrityRule, exhibit: ReleaseView) -> bool:
 
 
 def _one_table(exhibit: ReleaseView) -> bool:
-    """Whether people stand in one part only; what is told of it beside holds no columns of theirs."""
+    """Return whether people are in one part only, so that the other parts have no columns of theirs."""
     return set(exhibit.parts) == {"data"} or isinstance(exhibit.form, Replaced)
 
 

@@ -334,8 +334,8 @@ class PolicyRules(Check):
 
 
 class PolicyRulesLeft(Check):
-    """Rules under `keep` that compare with the original, record by record: without the private trace nobody can judge
-    them."""
+    """Rules under `keep` that compare with the original, record by record: without the private provenance nobody can
+    judge them."""
 
     name: ClassVar[str] = "rules of the policy left open"
     words: ClassVar[Wording] = Wording(
@@ -353,7 +353,7 @@ class PolicyRulesLeft(Check):
     def examine(self, exhibit: ReleaseView) -> Finding:
         seen = exhibit.once(DatabaseView)
         count = len(seen.bound.keep) - len(_in_sight(seen))
-        reason = f"{count} rule(s) need the private trace"
+        reason = f"{count} rule(s) need the private provenance"
         return Finding(self.name, True, {}, {"rules": count}, grade=NOT_JUDGED, reason=reason)
 
 
@@ -366,7 +366,7 @@ def _in_sight(seen: DatabaseView) -> list[IntegrityRule]:
 
 
 class SurvivingValues(Check):
-    """Original values of replaced columns do not stand in columns that are published as they are."""
+    """No original value of a replaced column occurs in a column that is published unchanged."""
 
     name: ClassVar[str] = "surviving values"
     words: ClassVar[Wording] = Wording(

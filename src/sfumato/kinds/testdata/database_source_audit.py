@@ -6,13 +6,13 @@ Of what is broken only that can be accepted which new values will mend; publishi
 --strict`.
 
     plain-column:T.C       published as it is although it looks personal
-    undecided-column:T.C   published as it is in a table about people, and nobody decided about it
-    broken-constraint:ID   a constraint of the schema that the source itself breaks
+    undecided-column:T.C   published unchanged in a table about people, and the policy does not decide about it
+    broken-constraint:ID   a constraint of the schema that the source itself violates
     broken-rule:N          rule N under `keep` does not hold in the source
     unread-check:ID        a check over replaced columns that cannot be turned into a rule
-    bound-column:T.C       rules tie new values to original or kept ones, so some may stay the same
-    surviving:T.C->U.D     values of the replaced column T.C also stand in U.D, which is published as it is
-    target-table:T         a table of that name stands in the target (or has rows, where it is to be filled)
+    bound-column:T.C       constraints link new values to original or unchanged ones, so some may stay the same
+    surviving:T.C->U.D     values of the replaced column T.C also occur in U.D, which is published unchanged
+    target-table:T         a table of that name exists in the target (or has rows, where it is to be filled)
     left-out:N             something of the source that the target will not have
     new-table:T, new-column:T.C, gone-table:T, gone-column:T.C, changed-type:T.C    since an earlier release
 """
@@ -48,7 +48,7 @@ from sfumato.release.view import ReleaseView
 
 _SHOWN, _LOOKED_AT = 8, 2_000
 _REFUSED = "; new values would not mend it, and publishing refuses it"
-_STANDS = "'{}' stands in the target already; publishing needs an empty target, or --replace"
+_STANDS = "'{}' exists in the target already; publishing needs an empty target, or --replace"
 
 
 class DatabaseAudit(SourceAudit):
@@ -184,7 +184,7 @@ def _rule_stays(bound: BoundPolicy, rule: IntegrityRule) -> bool:
 
 
 def require_replaced(policy: Policy, database: Database) -> None:
-    """What is replaced in one column and stands in another would be published; refused before the work."""
+    """Refuse, before the work, a policy under which a replaced value would be published in another column."""
     bound = BoundPolicy.of(policy, database.schema)
     found = [one for one in find_leaked_values(bound, database) if str(one) not in bound.source.accept]
     if found:

@@ -114,7 +114,7 @@ class DatabaseView:
         """How often a rule is broken; keys and references leave nulls out, as a database does."""
         if mentions_original(rule):
             return self._judged(rule)
-        counts = self.exhibit.once(_counts)  # what the published rows alone decide is the same for whoever looks
+        counts = self.exhibit.once(_counts)  # facts about the published rows alone are the same in both views
         if rule.body not in counts:
             counts[rule.body] = self._judged(rule)
         return counts[rule.body]

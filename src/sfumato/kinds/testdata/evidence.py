@@ -349,7 +349,7 @@ def _reversed(exhibit: ReleaseView, part: ConstraintPart, name: str, made: Repla
 
 
 def _repeatable(start: IntArray, totals: IntArray, mass: FloatArray, heuristic: str, size: int) -> np.random.Generator:
-    """Draws that depend on what is judged and on nothing else: whoever judges the same release again finds the same."""
+    """Return a random generator that depends only on the release, so that every audit draws the same samples."""
     seen = hashlib.sha256(f"{heuristic} {size} ".encode())
     for array in (np.sort(start), totals, mass):
         seen.update(np.ascontiguousarray(array).tobytes())

@@ -8,7 +8,7 @@ them.
 
 Database
 --------
-Database: one file per table, its columns as the server writes them; the schema stands in the manifest.
+Database: one file per table, its columns as the server writes them; the schema is in the manifest.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class WalkProgress(BaseModel):
 
     parts: int = Field(ge=0, description="independent parts")
     mixed: int = Field(ge=0, description="parts whose walks have forgotten where they began")
-    implied_equalities: int = Field(ge=0, description="values that the kept properties leave no room to move")
+    implied_equalities: int = Field(ge=0, description="values that the kept properties determine completely")
 
 
 @dataclass(frozen=True)
@@ -96,12 +96,12 @@ class Replaced(Form):
         default=None, description="only in folders of earlier versions: how far the walk went"
     )
     told: bool = Field(default=False, description="whether kept.csv says which properties hold between which rows")
-    ordered: bool = Field(default=False, description="whether rows stand in the order of the source")
+    ordered: bool = Field(default=False, description="whether rows are in the order of the source")
     linked_at_most: float | None = Field(
         default=None,
         gt=0,
         le=1,
-        description="the share of people whose row may be found by whoever knows everybody's old numbers",
+        description="the share of people whose row may be found by an adversary who knows all original numbers",
     )
 
     @property

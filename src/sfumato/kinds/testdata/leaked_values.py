@@ -1,5 +1,4 @@
-r"""What survives of a source under a policy: everywhere in the columns that are kept, and in the rows a replaced value
-stood in.
+r"""Find original values that a policy would publish: in unchanged columns, and in the rows of a replaced value.
 
 
 Survivors
@@ -8,11 +7,10 @@ Original values of replaced columns that survive in columns published as they ar
 one.
 
 Guarantee
-    Every cell of every kept column is looked at. A value is found when its words stand in the cell one after the other:
+    Every cell of every kept column is looked at. A value is found if its words occur in the cell one after the other:
     in text, in json (every text in it), in arrays, composites and text-search vectors, in bytes that are text, and
-    behind the escapes of addresses and marked-up text. What is replaced in one column and stands in another is
-    published all the same, and a release with such a cell is refused unless the policy accepts that pair of columns by
-    name.
+    behind the escapes of addresses and marked-up text. A replaced value that occurs in another column is published all
+    the same. A release with such a cell is refused unless the policy accepts that pair of columns by name.
 
 Notation
     words       runs of letters and digits, in lower case and without accents
@@ -568,7 +566,7 @@ class LeakedColumn:
     """Of these, where it is the whole cell."""
     how: str = "the words of its values"
     surely: int = 0
-    """Of the rows, where it is no coincidence: the value has digits or is an address, or it stands in a sentence."""
+    """Rows in which it is no coincidence: the value has digits or is an address, or it occurs in a sentence."""
 
     def __str__(self) -> str:
         return f"surviving:{self.replaced}->{self.kept}"
@@ -611,7 +609,7 @@ class _Index:
 
     @cached_property
     def numbers(self) -> _Index:
-        """The same of values without letters: no others stand in a column of numbers."""
+        """Return the same for values without letters: a column of numbers holds no others."""
         return _Index(
             {
                 one: values.filter(pc.invert(pc.match_substring_regex(values, r"\pL")))
@@ -651,8 +649,8 @@ class _Index:
 
 
 Phrases = dict[str, dict[int, dict[tuple[str, ...], list[tuple[ColumnValue, bool, bool]]]]]
-"""By the first word, how many words and all words: the column, whether it is a plain word, whether nobody else has such
-a value."""
+"""By the first word, the number of words and all words: the column, whether it is a plain word, whether the value is
+unique."""
 
 
 def _worth(values: pa.Array) -> pa.Array:
@@ -681,7 +679,7 @@ def _between(folded_texts: pa.Array) -> str:
 
 
 def _found(phrases: Phrases, cell: str, kind: str) -> dict[ColumnValue, tuple[bool, bool, bool]]:
-    """The replaced columns a value of which stands in the cell: is it all of it, a plain word, and no coincidence."""
+    """Return the replaced columns with a value in the cell: is it the whole cell, a plain word, no coincidence."""
     found: dict[ColumnValue, tuple[bool, bool, bool]] = {}
     for text in _texts(cell, kind):
         own = words_of_text(text)

@@ -64,7 +64,7 @@ unchanged two linear programs ask for the largest and the smallest number it cou
 hold; it is pinned when no other number of its domain lies between them.
 
 Departures
-    [multitype §5.6] says nothing about values that the properties determine.
+    [multitype §5.6] does not treat values that the properties determine.
 
 Cost
     Two small linear programs per unchanged value; beyond MOST of them a random sample is judged and the count is scaled
@@ -73,12 +73,12 @@ Cost
 
 Named rows
 ----------
-Named records: what kept.csv says of published rows is true there, and with the private trace also of the original.
+Named records: what kept.csv says of published rows is true there, and with the private provenance also of the original.
 
-Every line is judged on the published rows by themselves, so a recipient can do it: the three values of a locality stand
-in their order, and the gap that is said to be wider is; a rule with rows holds. With the original and the trace the
-lines are the sampled localities and the policy's rules, no more and no fewer, so what they say was true before. Rows
-that are said to stand in the order of the source do."""
+Every line is judged on the published rows alone, so a recipient can repeat it: the three values of a locality are in
+their order, and the gap that is declared wider is wider; a constraint with rows holds. With the original and the trace
+the lines are the sampled localities and the policy's rules, no more and no fewer, so what they say was true before.
+Rows that are declared to be in the order of the source are."""
 
 from __future__ import annotations
 
@@ -494,7 +494,7 @@ class RecordLinkageCheck(Check):
         required = {} if limit is None else {"beyond": 0}
         if not exhibit.private or exhibit.behind is None:
             return Finding(
-                self.name, True, required, {}, grade=NOT_JUDGED, reason="needs the original and the private trace"
+                self.name, True, required, {}, grade=NOT_JUDGED, reason="needs the original and the private provenance"
             )
         found = shares(exhibit)
         share = max(found.values(), default=0.0)

@@ -130,8 +130,9 @@ class PatternSection(Section):
         words = "Values moved at random inside the space of all tables that keep the properties below."
         if walk is not None:
             words += (
-                f" It falls into {walk.parts:,} independent parts; in {walk.mixed:,} of them several walks agreed that"
-                f" the start was forgotten. The properties leave {walk.implied_equalities:,} values no room to move."
+                f" It falls into {walk.parts:,} independent parts; in {walk.mixed:,} of them "
+                "several walks agreed that they no longer depend on the start. The properties "
+                f"determine {walk.implied_equalities:,} values completely."
             )
         unsaid = "Privacy of this kind of release is measured afterwards; nothing is guaranteed."
         shown = [paragraph(words), bullets(exhibit.policy.keep), paragraph(unsaid)]

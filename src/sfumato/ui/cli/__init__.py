@@ -199,7 +199,7 @@ def _explain(error: Exception) -> int:
 _TRIM_THRESHOLD, _TOP_PAD, _MMAP_THRESHOLD, _ARENA_MAX = -1, -2, -3, -8
 """Names of mallopt's settings (malloc.h)."""
 _OBJECTS = 500_000
-"""New objects after which Python looks for those that hold each other and that nobody else holds."""
+"""Number of new objects after which Python's garbage collector searches for unreachable cycles."""
 _KEPT, _STEP, _LARGEST = 1 << 29, 1 << 26, 1 << 27
 """Free bytes at the end of the heap that are kept, bytes by which it grows, and arrays that are not the heap's."""
 

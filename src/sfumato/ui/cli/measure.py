@@ -1,4 +1,4 @@
-"""``sfumato measure``: what a release is still good for."""
+"""``sfumato measure``: how useful a release is."""
 
 from __future__ import annotations
 

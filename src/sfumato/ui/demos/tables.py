@@ -203,7 +203,7 @@ class Registry(Scenario):
 
 
 def write_people(path: Path, first: int, last: int, seed: int = 1506) -> None:
-    """Invented people, those between two numbers; a person is the same whoever else is there."""
+    """Write invented people, those between two numbers; a person does not depend on the others."""
     rng = np.random.default_rng(seed)
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")

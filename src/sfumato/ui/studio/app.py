@@ -18,8 +18,7 @@ Threats and answers
 Invariants
     I1  No request reaches a page before Host, token and, for whatever is no reading, Origin were found right.
     I2  Every answer carries the headers, refusals included.
-    I3  Of an error that nobody foresaw only its kind is told, to the page and to the log: its words may hold values of
-        people.
+    I3  Page and log show only the kind of an unexpected error: its text may contain values of people.
 """
 
 from __future__ import annotations

@@ -2,9 +2,8 @@
 
 A *job* is one process with one pipe. It tells how far it is, can be cancelled at any moment, and leaves nothing behind:
 its temporary files lie in a scratch folder that is removed when it ends, however it ends. The server remembers jobs, so
-a page that is loaded again finds its job where it was. Questions that pages ask and work that people begin stand in two
-lanes; in each only a few run at a time and the others wait for their turn, so that memory stays bounded however many
-pages are open.
+a page that is loaded again finds its job where it was. Questions of pages and jobs of users have two queues; in each
+only a few run at a time and the others wait, so that memory stays bounded however many pages are open.
 
 Invariants
     I1  A job that was cancelled or that died leaves no scratch folder.
@@ -110,7 +109,7 @@ class Desk:
         self.jobs: dict[str, Job] = {}
         self._context = multiprocessing.get_context(
             "forkserver"
-        )  # workers are forked from one that has imported the house
+        )  # workers are forked from a process that has imported the package
         self._context.set_forkserver_preload(
             [*(f"sfumato.ui.studio.work.{name}" for name in work_modules()), "sfumato.ui.studio.preloaded"]
         )
@@ -119,7 +118,7 @@ class Desk:
         self._running: dict[Lane, int] = dict.fromkeys(PLACES, 0)
 
     def warm(self) -> None:
-        """Let the process that workers are forked from import the house before anybody asks for something."""
+        """Let the process that workers are forked from import the package before the first request."""
         threading.Thread(target=self._context.Process(target=_nothing).start, daemon=True).start()
 
     def start(self, work: Work, title: str, subject: str, **given: Any) -> Job:
@@ -196,7 +195,7 @@ class Desk:
 
     @staticmethod
     def _hear(job: Job, said: dict[str, Any]) -> None:
-        if job.state == "cancelled" and "result" not in said:  # whoever was done before the signal came is done
+        if job.state == "cancelled" and "result" not in said:  # a job that ended before the signal came is done
             return
         if "stage" in said:
             job.share, job.stage = max(job.share, float(said["share"])), said["stage"]

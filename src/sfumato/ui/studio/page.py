@@ -43,7 +43,7 @@ class Visit:
 
     @property
     def text(self) -> str:
-        """The policy as it stands in its file."""
+        """Return the text of the policy file."""
         with self.file.open(encoding="utf-8-sig") as file:
             return file.read(LARGEST + 1)
 

@@ -309,5 +309,5 @@ def _short(names: list[str]) -> Any:
 
 
 def names_in(entry: Any) -> list[str]:
-    """Columns that stand in a policy as one name or as a list."""
+    """Return columns that a policy gives as one name or as a list."""
     return [str(name) for name in entry] if isinstance(entry, list) else [str(entry)] if entry else []

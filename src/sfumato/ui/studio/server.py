@@ -51,7 +51,7 @@ def _listen(port: int) -> socket.socket:
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind((ADDRESS, port))
-        listening.listen()  # whoever comes before the pages are ready waits, and is not turned away
+        listening.listen()  # a request before the pages are ready waits, and is not refused
     except OSError:
         listening.close()
         raise DataError(f"port {port} is taken", where="--port", hint="leave --port out to take a free one") from None

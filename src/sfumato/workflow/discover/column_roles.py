@@ -14,7 +14,7 @@ Claims
 
 People in rows
 --------------
-Whose rows they are: a column that clearly names people, each of whom may stand in several rows.
+Find the column that names people, who may have several rows each.
 
 What speaks for it
     its name     whom a table is about (`patient`, `customer`), alone or with a word of numbering (`patient_nbr`,
@@ -155,7 +155,8 @@ def _claims(table: Table, looks: Sequence[InferredColumn]) -> tuple[list[dict[st
         l = 3 if varied else 2
         claims.append({"l-diversity": {"l": l}})
         reasons.append(
-            f"l = {l}: whoever is known to be in a class still has one of {l} values in every sensitive column"
+            f"l = {l}: an adversary who knows the class of a person still has {l} possible "
+            "values in every sensitive column"
         )
     return claims, reasons
 

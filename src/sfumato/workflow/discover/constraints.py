@@ -41,7 +41,7 @@ from sfumato.workflow.discover.templates import Template
 
 
 class RuleFinder(Finder):
-    """Rules that hold in every record and hardly by chance."""
+    """Finds constraints that hold in every record and hardly by accident."""
 
     name: ClassVar[str] = "rules"
     order: ClassVar[int] = 40

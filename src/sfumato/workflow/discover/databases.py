@@ -222,8 +222,7 @@ def _tried(
 
 
 def _without_pointless_masks(database: Database, tree: Mapping[str, Any], ties: Sequence[str]) -> dict[str, Any]:
-    """The policy in which a column of which nothing is known is proposed to be kept when its values stand in kept
-    columns, too."""
+    """Return the policy with an unknown column proposed as unchanged if its values occur in unchanged columns, too."""
     asked = [
         name
         for name, entry in tree["columns"].items()
@@ -305,8 +304,8 @@ def _samples(database: Database, sampled: Collection[str]) -> Iterator[str]:
     for name in sampled:
         rows = database.tables[name].rows
         yield (
-            f"of '{name}' {rows:,} rows were looked at, chosen by chance; the server confirmed the rules about it on"
-            " all rows"
+            f"of '{name}' a random sample of {rows:,} rows was examined; the server confirmed "
+            "the constraints on all rows"
         )
 
 
@@ -589,7 +588,7 @@ _SOLVED = 2_000
 
 
 def policy_refusal(database: Database, tree: Mapping[str, Any], rules: Sequence[str] = ()) -> str:
-    """Why a policy cannot be carried out, or nothing; rules come besides those that stand in it."""
+    """Return why a policy cannot be carried out, or an empty text; `rules` are added to its constraints."""
     try:
         policy = Policy.parse({**tree, "keep": [*tree.get("keep", ()), *rules]})
         bound = BoundPolicy(policy, database.schema)

@@ -13,7 +13,7 @@ items      a column whose cells hold several words of a small vocabulary, in dif
 =========  ===========================================================================================================
 
 A table that has more columns beside its sets than one label stays a table, and a remark says which column holds sets.
-Shapes are signs, not proofs: what is proposed stands in the policy for a person to read.
+Shapes are signs, not proofs: the proposal is a policy for a person to read.
 
 
 Writing
@@ -83,7 +83,7 @@ class Finder(ABC):
 
     name: ClassVar[str]
     order: ClassVar[int] = 50
-    """Finders run, and their keys stand in the proposal, in this order."""
+    """Finders run, and their keys appear in the proposal, in this order."""
 
     @abstractmethod
     def find(self, table: Table, policy: Policy | None) -> Suggestion:
@@ -190,8 +190,8 @@ def _left_out(tree: dict[str, Any]) -> Iterator[str]:
     for text in mixed:
         tree["knows"] = [other for other in tree["knows"] if other != text]
         yield (
-            f"{text} is not under 'knows:', which would ask for sub-tables; who knows it is told more by classes than"
-            " is counted"
+            f"{text} is not under 'knows:', which would require sub-tables; an adversary who "
+            "knows it learns more from classes than is counted"
         )
     if not tree.get("knows", True):
         del tree["knows"]

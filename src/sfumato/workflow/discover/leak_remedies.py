@@ -14,7 +14,7 @@ together.
 
 Guarantee
     An equation is proposed only when it gives every cell of the column exactly, and nothing where the cell is missing.
-    Constants in it stand in every row, at least `OFTEN` times, so that no single person's value is spelled out.
+    Constants in it occur in every row, at least `OFTEN` times, so that no single person's value is spelled out.
 
 Notation
     piece      a column of the row, or a function of one, as a rule writes it, with its texts
@@ -232,7 +232,7 @@ def _sources(bound: BoundPolicy, table: str, taken: Collection[ColumnValue]) -> 
 
 
 def _fits_into(bound: BoundPolicy, sources: Sequence[ColumnValue], signs: int, column: ColumnValue) -> bool:
-    """Whether the longest new values of the sources, and some signs beside them, find room in a column."""
+    """Return whether the longest new values of the sources, with a few signs more, fit into a column."""
     length = bound.facts(column).length
     return length is None or sum(_longest(bound.domain(one), bound.facts(one)) for one in sources) + signs <= length
 

@@ -55,8 +55,7 @@ Aggregates
 Constant aggregates: a mean that is a whole number, a total or a count that is the same in every group.
 
 Guarantee
-    Never switched on. Such a constant is a statistic of the data: whoever keeps it publishes it. The data holder
-    decides.
+    Never switched on. Such a constant is a statistic of the data: keeping it publishes it. The data holder decides.
 
 Notation
     chance  mean: one in n sums is a multiple of n, so 1/n. Groups: G totals all agree though they scatter by σ (from

@@ -107,7 +107,7 @@ def rank_proposals(proposals: Iterable[Proposal]) -> list[Proposal]:
 
 
 def quoted(name: str) -> str:
-    """A name as it stands in a rule.
+    """Quote a name as constraints write it.
 
     >>> quoted("age"), quoted("Order Details"), quoted("by")
     ('age', '`Order Details`', '`by`')

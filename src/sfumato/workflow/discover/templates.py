@@ -12,8 +12,8 @@ Notation
             paired at random, exp(−E) with E the pairs of rows expected to agree in both.
 
 Departures
-    Unique measurements are no keys: with D far above n uniqueness surprises nobody and the chance says so. What makes
-    an e-mail address or a two-row table's id a key is its name, and that stands in the weight, not in the chance.
+    Unique measurements are no keys: with D far above n uniqueness surprises nobody and the chance says so. The name
+    makes an e-mail address or a two-row table's id a key, and the name is part of the weight, not of the probability.
 
 Cost: one count per column; a pair is dropped when its uniqueness would surprise nobody, then on the sample, and only
 then counted in full.
@@ -62,7 +62,7 @@ Dependencies
 Dependencies: records that agree in one column agree in another.
 
 Notation
-    chance  that every group of m equal left values carries m equal right values when these are dealt at random: ∏ Σ
+    chance  that every group of m equal left values carries m equal right values when these are assigned at random: ∏ Σ
             p(v)^m over the groups, p the frequencies of the right column
 
 Departures
@@ -355,7 +355,7 @@ def _is_own_key(child: ColumnView) -> bool:
 
 
 def _bare(table: str | None) -> str:
-    """The name of a table without the schema it stands in."""
+    """Return the name of a table without its schema."""
     return (table or "").rpartition(".")[2]
 
 

@@ -41,7 +41,7 @@ Invariants
     I1  Everything shown stands for at least two records.
 
 Departures
-    Methods that draw by chance differ a little from run to run; differences of loss below 0.001 are taken for nothing.
+    Random methods differ a little from run to run; differences of loss below 0.001 are taken for nothing.
 
 >>> people = Table(pa.table({"age": ["30", "31"] * 3 + ["90"], "sex": ["f", "m"] * 3 + ["f"]}))
 >>> policy = Policy.parse({"version": 1, "columns": {"age": {"role": "quasi-identifier",

@@ -1,8 +1,8 @@
 """Explore: run a sweep within a budget, point by point, and go on where an earlier run was stopped.
 
 Runs share what they can: the data is read once, and hierarchies are kept by what they depend on. With a folder every
-finished point is written down at once under everything it depends on (variant, policy, data, version), so that whoever
-comes back pays for nothing twice.
+finished point is written down at once under everything it depends on (variant, policy, data, version), so that a
+resumed run computes nothing twice.
 
 Invariants
     I1  A point of an earlier run is taken only when nothing that it depends on differs.

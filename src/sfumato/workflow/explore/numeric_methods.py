@@ -1,9 +1,8 @@
-"""Numbers four ways: the walk, noise, swapping and microaggregation on one table, at the same risk, and what each is
-still good for.
+"""Compare four methods for numbers at the same risk: pattern walk, noise, swapping and microaggregation.
 
-Every method has one setting; its weakest value is taken at which at most `risk` of the rows are found by whoever knows
-all original numbers of everybody, by value or by rank, the better of the two (`testdata.pattern_checks`). So all stand
-at equal risk, and the figures beside them can be compared. Every trial is a release that `publish` makes and the audit
+Every method has one setting; the weakest value is used at which an adversary who knows all original numbers finds at
+most `risk` of the rows, by value or by rank, whichever is better (`testdata.pattern_checks`). So all stand at equal
+risk, and the figures beside them can be compared. Every trial is a release that `publish` makes and the audit
 certifies; none is kept.
 
     relation   mean difference of the correlations between columns
@@ -11,8 +10,8 @@ certifies; none is kept.
     queries    mean relative error of counts over random ranges of two columns (of one when there is only one)
     moved      mean distance of a value from its own, in standard deviations of the column
 
-The walk keeps no localities here: records near each other in all columns move inside the box that they span. Whoever
-needs particular properties exactly true takes the walk anyway: nothing else here keeps any."""
+The walk keeps no localities here: records near each other in all columns move inside the box that they span. If
+particular properties must hold exactly, take the walk: no other method here keeps any."""
 
 from __future__ import annotations
 
@@ -144,13 +143,13 @@ def _domain(table: Table, name: str) -> dict[str, Any]:
 
 
 def found(before: FloatArray, after: FloatArray) -> float:
-    """The share of rows found by whoever knows all original numbers, by value or by rank."""
+    """Return the share of rows found by an adversary who knows all original numbers, by value or by rank."""
     by_rank = reidentified_share(mid_ranks(before, before), mid_ranks(after, after))
     return max(reidentified_share(*scale_to_unit_range(before, after)), by_rank)
 
 
 def figures(before: FloatArray, after: FloatArray) -> dict[str, float]:
-    """What the numbers are still good for."""
+    """Return the utility figures of the numbers."""
     told = {"spread": float((after.std(axis=0) / before.std(axis=0)).mean())}
     if before.shape[1] > 1:
         old, new = (np.nan_to_num(np.corrcoef(values.T)) for values in (before, after))

@@ -109,8 +109,9 @@ Notation
     class   rows with the same quasi-identifiers
     n, m    rows of a class, and how many of them are one person's
 
-Whoever knows the quasi-identifiers of a person, in all rows, finds a row of theirs in a class with m/n; how many
-different people stand there does not tell that: of seven rows, five of one man, each is his with 5/7.
+An adversary who knows the quasi-identifiers of a person, in all rows, finds a row of theirs in a class with probability
+m/n. The number of different people in the class does not show that: of seven rows, five of one man, each is his with
+5/7.
 
 >>> import numpy as np
 >>> found = people_at_risk(np.array([0, 0, 0, 1, 1]), np.array([7, 7, 8, 9, 9]))
@@ -575,7 +576,7 @@ class PeopleAtRisk:
     alone: int
     """People who have a class for themselves."""
     alone_by_all_rows: int
-    """People whose rows, taken together, are those of nobody else."""
+    """People whose multiset of rows is unique."""
     highest: float
     """The largest part of a class that is one person's."""
     average: float
@@ -599,7 +600,7 @@ def people_at_risk(of: IntArray, person: IntArray) -> PeopleAtRisk:
 
 
 def _bags_of_one(kind: IntArray, person: IntArray, count: IntArray) -> int:
-    """How many people have a bag of classes that nobody else has."""
+    """Return how many people have a unique multiset of classes."""
     order = np.lexsort((kind, person))
     start = np.searchsorted(person[order], np.arange(int(person.max(initial=-1)) + 2))
     bags: dict[bytes, int] = {}

@@ -1,10 +1,9 @@
-"""Dealing: an anatomy of rows that lie on a cluster. They are dealt to buckets there, and only kinds of buckets come
+"""Dealing: an anatomy of rows that lie on a cluster. They are assigned to buckets there, and only kinds of buckets come
 here.
 
-The method decides by which column and into how many buckets (`methods.subtables.anatomy.most_buckets`), looking at what
-the buckets of a deal list; buckets that list the same are one. Who stands in which bucket stays on the cluster: the
-private trace is the secret of the run and what was decided, from which rows can be dealt again, and an audit with the
-original does so."""
+The method chooses the column and the number of buckets (`methods.subtables.anatomy.most_buckets`) from the lists of the
+buckets; buckets with equal lists are one. The bucket of each row stays on the cluster. The private provenance is the
+secret of the run with the decisions; from it an audit with the original assigns the rows again."""
 
 from __future__ import annotations
 
@@ -37,7 +36,7 @@ if TYPE_CHECKING:
     from sfumato.engines.spark.engine import SparkEngine
     from sfumato.engines.spark.source import RemoteRows
 
-NOTE = "rows stayed where they lie: they were dealt to buckets there"
+NOTE = "rows stayed on the cluster: they were assigned to buckets there"
 _MANY_VALUES = 2_000
 Kinds = Mapping[str, tuple[pa.Table, IntArray]]
 """Per hidden column the entries of every kind of bucket, and how many buckets have each."""
@@ -67,7 +66,7 @@ def publish_anatomy(
 def rederive_buckets(
     exhibit: ReleaseView, engine: SparkEngine, rows: RemoteRows, classes: NumberedClasses
 ) -> ReleaseView:
-    """The exhibit of a folder beside its source; with the private trace rows are dealt as they were, and compared."""
+    """Return the view of a folder with its source; with the provenance rows are assigned again and compared."""
     exhibit = replace(exhibit, original=classes.table)
     assert exhibit.folder is not None
     trace = read_provenance(exhibit.folder, exhibit.form)
@@ -75,7 +74,7 @@ def rederive_buckets(
         return exhibit
     secret, hidden = secret_of(trace), _hidden(exhibit.policy, classes.table)
     if trace.by not in hidden or trace.buckets < 1:
-        raise ReleaseError("the private trace belongs to another release", hint="remove it to audit without it")
+        raise ReleaseError("the private provenance belongs to another release", hint="remove it to audit without it")
     deck = engine.deck(rows, layout_of(exhibit.policy), secret, classes.table.records)
     dealt = engine.dealt(deck, trace.by, sorted(hidden[trace.by].labels), trace.buckets, secret, trace.attempt)
     strangers, misplaced = _compared(engine, exhibit.folder, exhibit.policy, dealt, rows)
@@ -87,7 +86,7 @@ def rederive_buckets(
 def _dealt(
     engine: SparkEngine, rows: RemoteRows, policy: Policy, classes: Table, secret: RunSecret
 ) -> tuple[BucketedRows, AnatomyProvenance]:
-    """Rows in as many buckets as the claims allow, and what repeats the deal."""
+    """Return the rows in as many buckets as the requirements allow, and what repeats the assignment."""
     hidden = _hidden(policy, classes)
     deck = engine.deck(rows, layout_of(policy), secret, classes.records)
 
@@ -117,7 +116,7 @@ def _dealt(
 
 
 def expected_bucket_kinds(by: str, text: TextColumn, buckets: int) -> Kinds:
-    """What the buckets of a deal list of the column it goes by, before it is dealt; nothing where there are very many
+    """Return the expected bucket lists of the chosen column before the assignment; None if there are very many
     values."""
     if len(text.labels) > _MANY_VALUES:
         return {}
@@ -151,11 +150,11 @@ def _compared(
 
 
 def secret_of(trace: AnatomyProvenance | SubTablesProvenance) -> RunSecret:
-    """The secret of a run, as its private trace keeps it."""
+    """The secret of a run, as its private provenance keeps it."""
     try:
         return RunSecret(bytes.fromhex(trace.secret)[:SECRET_BYTES])
     except ValueError:
-        raise ReleaseError("the private trace cannot be read", hint="remove it to audit without it") from None
+        raise ReleaseError("the private provenance cannot be read", hint="remove it to audit without it") from None
 
 
 def _hidden(policy: Policy, classes: Table) -> dict[str, TextColumn]:

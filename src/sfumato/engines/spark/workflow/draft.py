@@ -67,7 +67,7 @@ def draft_remote(
 
 
 _AT_ONCE = 4
-"""Columns of all classes that are laid beside each other at once."""
+"""Columns of all classes that are compared at once."""
 
 
 def match_to_provenance(found: Part, made: Part, behind: IntArray) -> tuple[Part, IntArray]:

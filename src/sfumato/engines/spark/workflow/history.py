@@ -60,7 +60,7 @@ if TYPE_CHECKING:
     from sfumato.engines.spark.engine import SparkEngine
     from sfumato.engines.spark.source import RemoteRows
 
-NOTE = "rows stayed where they lie: groups were made from classes of records, each of one past, with their counts"
+NOTE = "rows stayed on the cluster: groups were made from classes of records, each of one past, with their counts"
 Chronicle = Sequence[tuple[PastRelease, People]]
 
 
@@ -71,9 +71,9 @@ def needs_records(policy: Policy, recodes: bool) -> str:
     if not is_membership_known(policy):
         return "where outsiders do not know who is in which release ('cohorts: unknown') people are placed one by one"
     if policy.series.leaving == "counterfeits":
-        return "rows that stand in for people who left ('leaving: counterfeits') are made one by one"
+        return "counterfeit rows for people who left ('leaving: counterfeits') are made one by one"
     if policy.series.waiting:
-        return "newcomers who wait ('waiting:') are chosen one by one"
+        return "deferred new records ('waiting:') are chosen one by one"
     if policy.series.by == "join":
         return "the full match join ('by: join') pairs rows with people one by one"
     loose = [name for name in policy.with_role("other") if name in policy.published]

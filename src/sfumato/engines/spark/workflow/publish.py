@@ -3,12 +3,12 @@ to the rows, and what was written is counted where it lies and judged by the sam
 
 ::
 
-    source ─ rows ─▶ classes ─▶ method ─▶ counted release ─▶ recode, write ─▶ draft folder ─▶ count ─▶ Exhibit ─▶
+    source ─ rows ─▶ classes ─▶ method ─▶ counted release ─▶ recode, write ─▶ draft folder ─▶ count ─▶ ReleaseView ─▶
     certify
 
 Invariants
-    I1  The trace is a grouping: which class stands behind which published tuple, how often. It is laid beside what was
-        counted in the files, so that whatever the cluster did differently is a row that nobody stands behind.
+    I1  The trace is a grouping: which class stands behind which published tuple, how often. It is compared with what
+        was counted in the files, so that any difference made by the cluster is a row without a record.
     I2  What has not been made for classes gets rows (`needs_rows`), up to a number of them, and then is an ordinary
         local release; whatever else meets classes and was not made for them finds them *not judged*, and nothing is
         published.
@@ -57,7 +57,7 @@ if TYPE_CHECKING:
 MOST_ROWS = 5_000_000
 """Rows that are brought to the driver where classes do not do."""
 NOTE_OF_REGIONS = "rows and their classes stayed where they lie: groups were made region by region"
-NOTE = "rows stayed where they lie: groups were made from classes of records with their counts"
+NOTE = "rows stayed on the cluster: groups were made from classes of records with their counts"
 
 
 def needs_rows(policy: Policy, method: Method, remembering: bool = False) -> str:
@@ -67,7 +67,7 @@ def needs_rows(policy: Policy, method: Method, remembering: bool = False) -> str
     if policy.keep and not method.form.replaces:
         return "rules under 'keep' are judged on rows"
     if policy.person is not None:
-        return "people who stand in several rows ('person:') are counted on rows"
+        return "people with several rows ('person:') are counted on rows"
     if policy.of_population or policy.calibrated is not None:
         return "people of a population ('population:') are counted on rows"
     if any(claim.needs_joint for claim in policy.claims):
@@ -215,8 +215,7 @@ def collect_rows(engine: SparkEngine, rows: RemoteRows, policy: Policy, reason: 
 
 
 def compare_with_source(exhibit: ReleaseView, engine: Any, original: Any) -> ReleaseView:
-    """The exhibit of a folder beside the classes of its source; what stands beside classes is compared on the
-    cluster."""
+    """Return the view of a folder with the classes of its source; other columns are compared on the cluster."""
     spark = as_engine(engine)
     rows = spark.rows(exhibit.policy, original)
     if exhibit.form.replaces:
@@ -239,7 +238,7 @@ def compare_with_source(exhibit: ReleaseView, engine: Any, original: Any) -> Rel
 
 
 def compare_with_rows(exhibit: ReleaseView) -> ReleaseView:
-    """The exhibit of a folder beside an original that is read here; what stands beside classes is compared, too."""
+    """Return the view of a folder with an original that is read here; other columns are compared, too."""
     part = exhibit.parts.get("data")
     if part is None or not part.beside or exhibit.folder is None or not exhibit.private:
         return exhibit

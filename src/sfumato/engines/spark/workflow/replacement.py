@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from sfumato.engines.spark.engine import SparkEngine
     from sfumato.engines.spark.source import RemoteRows
 
-NOTE = "rows stayed where they lie: new values were drawn there, share by share"
+NOTE = "rows stayed on the cluster: new values were drawn there, share by share"
 BLIND = "no replaced value was read: the release depends on the rules, the domains and the number of records only"
 _LOOKED_AT = 1_000
 """Rows by which it is seen how parts are made."""
@@ -108,7 +108,7 @@ def publish_replacement(
 def compare_replacement(
     exhibit: ReleaseView, engine: SparkEngine, rows: RemoteRows, records: int | None = None
 ) -> ReleaseView:
-    """The exhibit of a folder beside its source, with which kept columns are compared where they lie."""
+    """Return the view of a folder with its source; unchanged columns are compared on the cluster."""
     assert exhibit.folder is not None
     many = engine.records(rows) if records is None else records
     kept, files = _kept(exhibit.policy), part_files(exhibit.folder, "data")

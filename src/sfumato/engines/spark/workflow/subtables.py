@@ -1,14 +1,14 @@
 """Splitting: sub-tables of rows that lie on a cluster. Which columns stand together is chosen from classes; rows never
 come here.
 
-A table without buckets is some columns of all records, in an order of its own. A table with buckets is dealt like an
-anatomy, with a secret of its own: who stands in which bucket of one table says nothing about the others. The private
-trace is the secret of the run and into how many buckets each table was dealt, from which an audit with the original
-deals the rows once more.
+A table without buckets is some columns of all records, in an order of its own. A table with buckets is assigned like an
+Anatomy table, with its own secret: the buckets of one table reveal nothing about the others. The private provenance is
+the secret of the run and the number of buckets of each table. From it an audit with the original assigns the rows
+again.
 
 Invariants
-    I1  Every table has keys of its own for its order, its deal and its bucket numbers: nothing but shared columns links
-        two tables.
+    I1  Every table has its own keys for its order, its assignment and its bucket numbers: nothing but shared columns
+        links two tables.
     I2  Every column that is published makes classes, those of no role too: tables are joined by whatever they share.
 """
 
@@ -93,7 +93,7 @@ def publish_subtables(
 def rederive_subtables(
     exhibit: ReleaseView, engine: SparkEngine, rows: RemoteRows, classes: NumberedClasses
 ) -> ReleaseView:
-    """The exhibit of a folder beside its source; with the private trace rows are dealt as they were, and compared."""
+    """Return the view of a folder with its source; with the provenance rows are assigned again and compared."""
     exhibit = replace(exhibit, original=classes.table)
     assert exhibit.folder is not None
     trace = read_provenance(exhibit.folder, exhibit.form)
@@ -120,10 +120,10 @@ class Deal:
 
 @dataclass(frozen=True)
 class SplitTable:
-    """One sub-table: rows of some columns, or a deal that hides one of them."""
+    """One sub-table: rows of some columns, or an assignment to buckets that hides one of them."""
 
     names: tuple[str, ...]
-    """The columns that stand in it as they are."""
+    """The columns that it publishes unchanged."""
     frame: Any = None
     deal: Deal | None = None
     hidden: str = ""
@@ -147,7 +147,7 @@ def _made(
     policy: Policy,
     secret: RunSecret,
 ) -> SplitTable:
-    """A table of the schema; the rows of one that hides a column are dealt to as many buckets as the models allow."""
+    """Make a table of the schema; the rows of one that hides a column go to as many buckets as the models allow."""
     own = _own(secret, part)
     if stands_alone(table):
         names = tuple(name for name in policy.published if name in table.columns)
@@ -209,7 +209,7 @@ def _again(
     about = exhibit.tables[f"{part}{SENSITIVE}"].text(COLUMN).labels if f"{part}{SENSITIVE}" in exhibit.parts else ()
     buckets, attempt = int(trace.buckets.get(part, 0)), int(trace.attempt.get(part, 0))
     if len(about) != 1 or about[0] not in classes.names or buckets < 1:
-        raise ReleaseError("the private trace belongs to another release", hint="remove it to audit without it")
+        raise ReleaseError("the private provenance belongs to another release", hint="remove it to audit without it")
     deck = engine.deck(rows, _layout(names, about[0]), own, classes.records)
     dealt = engine.dealt(deck, about[0], sorted(classes.text(about[0]).labels), buckets, own, attempt)
     return SplitTable(names, deal=Deal(dealt, buckets, attempt), hidden=about[0])

@@ -2,11 +2,11 @@
 draw.
 
 Guarantee
-    Whoever knows all item sets, this program and the release finds the row of a person with probability exactly 1/g, g
-    the size of the block; whoever also knows the rows of m others of the block, with 1/(g − m); matches of other blocks
-    tell nothing. `insiders: m` makes blocks of at least k + m. Labels: as long as they are independent of items and of
-    each other, no label of a person is believed with more than 1/l by whoever also knows the law of labels and the rule
-    that hides them (`hiding`).
+    An adversary who knows all item sets, this program and the release finds the row of a person with probability
+    exactly 1/g, g the size of the block. With the rows of m others of the block it is 1/(g − m); matches of other
+    blocks reveal nothing. `insiders: m` makes blocks of at least k + m. Labels: as long as they are independent of
+    items and of each other, the posterior of every label of a person is at most 1/l, also for an adversary who knows
+    the label distribution and the suppression rule (`hiding`).
 Proof
     Blocks and the items of all rows are functions of the set of item sets of each block, the same for all orders of its
     records (I1). The records are laid on the rows of their block by a permutation drawn uniformly and independently of
@@ -16,11 +16,11 @@ Proof
 Beside items
     Quasi-identifiers are columns that an outsider may know, too. Blocks are then cut from items and these columns
     together (`baskets.known_columns`), and every row of a block shows the same cell in them: the smallest one around
-    the values of its records. The proof is the same with "items and known columns" for "items": k over both. Whoever
-    knows the columns and at most m items (km-anonymity) knows less.
+    the values of its records. The proof is the same with "items and known columns" for "items": k over both. An
+    adversary who knows the columns and at most m items (km-anonymity) knows less.
 Again
-    With a ledger whoever was published stays in the own block, with the same labels shown (`staying`); several releases
-    say no more than the first.
+    With a ledger a published person stays in the same block, with the same labels shown (`staying`), so several
+    releases reveal no more than the first.
 Paper
     [multitype ch. 3] publishes on a ring. There the true matching has a winding number: the offsets of a perfect
     matching sum to a multiple of n, at k = 2 there are two matchings in all, and one known match gives everybody's. See
@@ -30,7 +30,7 @@ Invariants
         and at the range of their values.
     I2  Within each block the records are permuted uniformly, blocks independently.
     I3  Which labels are hidden depends on the labels of the block, their law and chance, never on whose they are.
-    I4  Blocks are numbered and rows ordered by chance.
+    I4  Block numbers and the row order are random.
 Departures
     Not in the thesis. Never worse than its ring in error rate on the same order, see `partition`.
 Cost
@@ -51,14 +51,13 @@ Invariants
 
 Block rows
 ----------
-What the rows of a block show: the vote of its members in every row, or their items dealt evenly over the rows.
+What the rows of a block show: the majority of its members in every row, or their items distributed evenly over the
+rows.
 
-vote    every row shows the items that most members have: for whoever looks at records. On sparse data hardly any item
-        has a
+vote    every row shows the items that most members have: for analyses of records. On sparse data hardly any item has a
 majority.
-dealt   every item stands in exactly as many rows as members have it: for whoever counts. Single items are counted
-        exactly, none is lost; what stands together in a row is chance beyond what the block says, so a row is nobody's
-        basket.
+dealt   every item occurs in exactly as many rows as members: for counting. Single items are counted exactly, none is
+        lost; what stands together in a row is chance beyond what the block says, so a row is nobody's basket.
 
 Invariants
     I1  Both are functions of how many members have each item: nothing in a row depends on which member it is given to.
@@ -88,11 +87,10 @@ Who stands with whom when set-valued records are published again: at home, among
 first time.
 
 Invariants
-    I1  Whoever was never published stands only with others who were not; these blocks promise what those of a first
-        release do.
-    I2  Whoever was published stands in the own home when all of it is there, with labels shown and hidden as before;
-        else with others whose home is broken, and no label is shown (`baskets.block_history` says why nothing is
-        learned).
+    I1  New records share blocks with new records only; these blocks guarantee what those of a first release do.
+    I2  A published person stays in the same block while all members are present, with the same labels shown and
+        suppressed. Otherwise the person joins others of incomplete blocks, and no label is shown
+        (`baskets.block_history` explains why this reveals nothing).
     I3  Which of these it is depends on who is there, never on labels.
 """
 
@@ -151,7 +149,9 @@ class BasketBlocking(Method):
 
     items: Literal["auto", "vote", "dealt"] = Field(
         default="auto",
-        description="what rows show: vote (the majority of the block), dealt (exact item counts), or auto (by density)",
+        description=(
+            "what rows show: `vote` (the majority of the block), `dealt` (exact item counts), or `auto` (by density)"
+        ),
     )
     labels: Rule = Field(
         default="sparing",
@@ -186,7 +186,9 @@ class BasketBlocking(Method):
             if claim.model.needs_sensitive and not claim.hide:
                 return f"{claim.model.name} needs a label: give a column the role 'sensitive'"
             if more := [name for name in claim.given if name not in policy.quasi_identifiers]:
-                return f"blocks hide rows from whoever knows items and quasi-identifiers, and '{more[0]}' is none"
+                return (
+                    f"blocks hide rows from adversaries who know items and quasi-identifiers, and '{more[0]}' is none"
+                )
         if wrong := [name for name, column in policy.columns.items() if column.role == "replaced"]:
             return f"column '{wrong[0]}' of set-valued records cannot be replaced"
         if wrong := [name for name in known_columns(policy) if policy.columns[name].boundary is not None]:
@@ -201,7 +203,7 @@ class BasketBlocking(Method):
         if known_columns(policy):
             return "cells of known columns beside items are not judged over several releases; publish without a ledger"
         if policy.series.leaving == "counterfeits":
-            return "no rows of baskets stand in for people who left; say 'series: {leaving: withhold}'"
+            return "baskets have no counterfeit rows for people who left; set 'series: {leaving: withhold}'"
         return super().unremembered(policy)
 
     def after(self, policy: Policy, history: History, data: Any = None) -> list[str]:
@@ -338,9 +340,9 @@ def _notes(insiders: int, shows: Shows, hidden: HiddenLabels) -> tuple[str, ...]
     ]
     if shows == "dealt":
         notes.append(
-            "rows are for counting: the items of a block are dealt to its rows, and no row is anybody's basket"
+            "rows are for counting: the items of a block are distributed over its rows, and no row is a real basket"
         )
-    notes += [f"{int(at.sum())} of {len(at)} labels of '{name}' are withheld" for name, at in hidden.places.items()]
+    notes += [f"{int(at.sum())} of {len(at)} labels of '{name}' are suppressed" for name, at in hidden.places.items()]
     return tuple(notes)
 
 
@@ -513,7 +515,7 @@ def _each(members: NDArray[np.int32]) -> IntArray:
 
 _PIECES, _LOOKED_AT = 12, 8_000
 SPARSE_ERROR, SPARSE_EMPTY = 0.45, 0.05
-"""A vote that errs more than this, or leaves more baskets empty, is not worth having beside dealt items."""
+"""A majority row with a larger error, or more empty baskets, is not used; items are distributed instead."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -548,7 +550,7 @@ class Forecast:
     def reason(self) -> str:
         if self.advice == "vote":
             return "votes keep the records recognizable"
-        return "too few items have a majority in any block; dealt items keep every count of a single item exact"
+        return "too few items have a majority in any block; distributed items keep every count of a single item exact"
 
     def sentences(self) -> list[str]:
         seen = f"foreseen on {self.looked_at:,} records, blocks of {self.size}"
@@ -695,7 +697,8 @@ def require_assigned_blocks(company: EarlierBlocks, size: int) -> None:
 
 
 def assign_to_blocks(company: EarlierBlocks, known: Sets, size: int, jobs: int) -> BlockAssignment:
-    """Everybody in blocks of at least `size`; new people, or strays, who are too few for one are withheld."""
+    """Assign all records to blocks of at least `size`; too few new people, or members of incomplete blocks, are
+    suppressed."""
     fresh, strays = (_parted(records, known, size, jobs) for records in (company.fresh, company.strays))
     require_assigned_blocks(company, size)
     own = Partition(

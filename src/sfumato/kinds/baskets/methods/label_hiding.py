@@ -6,8 +6,8 @@ there.
 
 Guarantee
     Labels are drawn independently from a law that the outsider knows, with the rule; then no label of a person has a
-    posterior above 1/l, in any block, shown or hidden. With `insiders` m the same holds for whoever knows the labels of
-    m others of the block.
+    posterior above 1/l, in any block, shown or hidden. With `insiders` m the same holds for an adversary who knows the
+    labels of m others of the block.
 Rules
     whole    (R1)  all labels of a block that breaks are hidden, and those of any other block with the chance q. Then
                    P(v | hidden) = (P(v, breaks) + q P(v, fits)) / (P(breaks) + q P(fits)), and q is the least chance

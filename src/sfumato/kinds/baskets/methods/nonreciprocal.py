@@ -2,27 +2,27 @@
 draw.
 
 Guarantee
-    k-anonymity: the true row of a person is each of k compatible rows with probability exactly 1/k, for an outsider who
-    knows all item sets and this program, *and nobody's match*. l-diversity: with `labels: guarded` no label, shown or
-    withheld, is guessed with a chance above 1/l by such an outsider who also knows the shares of labels, as long as
-    labels are independent of items and of each other. Nothing is promised beside insiders: the offsets of a perfect
+    k-anonymity: the true row of a person is each of k compatible rows with probability exactly 1/k, for an adversary
+    who knows all item sets and this program, *and no match*. l-diversity: with `labels: guarded` no label, shown or
+    suppressed, is guessed with probability above 1/l by such an adversary who also knows the shares of labels, as long
+    as labels are independent of items and of each other. Nothing is promised beside insiders: the offsets of a perfect
     matching on a ring add up to a multiple of n (its winding number), so one known match tells about all others. At k =
-    2 there are two matchings in all, and whoever knows one row knows everybody's; at k = 4 the best guess with the
+    2 there are two matchings in all, and an adversary who knows one row knows all; at k = 4 the best guess with the
     winding number is about 0.4. `blocks` has no such number and is the default.
 Paper
     [multitype ch. 3].
 Invariants
     I1  The order, the ring and the vote look at items only.
     I2  The true assignment is drawn uniformly from k disjoint ones.
-    I3  Which labels are withheld depends on the ring, the published labels and their shares, not on who has them.
+    I3  Which labels are suppressed depends on the ring, the published labels and their shares, not on whose they are.
     I4  Published rows are shuffled.
 Departures
-    The thesis' greedy l-diversification does not hold what it says and is not offered. Labels are withheld instead
-    (`labels: guarded`; `labels_to_suppress` bounds no share, because that a label is withheld hints at one shown
-    nearby, and serves claims that count different labels only), or, under a weaker threat model, rings are arranged by
-    label (`labels: shift`). Where labels are protected, a little bit error rate is spent on showing items as often as
-    records have them (`balance`): such a release is made for counting, and a plain majority drops what a third of each
-    group has from all of them.
+    The thesis' greedy l-diversification does not hold what it says and is not offered. Labels are suppressed instead
+    (`labels: guarded`; `labels_to_suppress` bounds no share, because a suppressed label hints at one shown nearby, and
+    serves requirements that count different labels only), or, under a weaker threat model, rings are arranged by label
+    (`labels: shift`). Where labels are protected, a little bit error rate is spent on showing items as often as records
+    have them (`balance`): such a release is made for counting, and a plain majority drops what a third of each group
+    has from all of them.
 Cost
     A million records at k = 16 in minutes; memory O(records x k).
 
@@ -56,7 +56,7 @@ Guarantee
     re-run the arrangement, each candidate is equally likely. Against one who does, nothing is promised: the arrangement
     looks at the labels, so only the true turn reproduces it (`sfumato attack re-execution`).
 Departures
-    Not in the thesis; offered because nothing is withheld. Choose it only when outsiders cannot know all item sets.
+    Not in the thesis; offered because nothing is suppressed. Choose it only when outsiders cannot know all item sets.
 Cost
     O(records x l).
 
@@ -76,7 +76,7 @@ Invariants
         label.
     I2  Any `degree` positions in a row show a label at most `most` times.
 Departures
-    An outsider who knows the rule of `labels_to_suppress` takes a withheld label for one of those kept within reach
+    An adversary who knows the rule of `labels_to_suppress` takes a suppressed label for one of those kept within reach
     before it; such a guess about a *person* is diluted by the other candidates, but its chance is not bounded by 1/l.
     `labels_to_suppress_guarded` counts that chance and bounds it, for labels that are independent of items and of each
     other; it needs a degree above l.
@@ -121,9 +121,8 @@ Notation
     positions on the ring are 0 … n − 1; ``order[p]`` is the record at position p; publishing position q has the
     preimages q − k + 1 … q.
 Invariants
-    I1  Every row of `ring_targets` and of `ring_members` holds k different positions, and every position stands in k
-        rows:
-    k-regular.
+    I1  Every row of `ring_targets` and of `ring_members` holds k different positions, and every position occurs in k
+    rows: k-regular.
 
 >>> ring_targets(5, 2).tolist()
 [[0, 1], [1, 2], [2, 3], [3, 4], [4, 0]]
@@ -276,7 +275,7 @@ def _in_line(rows: NDArray[np.int64], labels: NDArray[np.int64], different: int)
 def _next(
     waiting: deque[int], labels: NDArray[np.int64], recent: set[int], left: Counter[int], different: int
 ) -> int | None:
-    """The first waiting row whose label is not recent; first of all one whose label would otherwise run out of room."""
+    """Return the first waiting row whose label is not recent, preferring a label that could not be placed later."""
     pressing = {label for label, count in left.items() if count * different >= len(waiting) and count > 0} - recent
     for row in waiting:
         if int(labels[row]) in (pressing or set(left) - recent):
@@ -475,7 +474,7 @@ ORDERS: dict[str, Callable[[Sets, int], IntArray]] = {
 _RING = 64
 _TRIES = 6
 _BALANCE = 0.01
-_HINT = "that one was withheld hints at a label that is shown nearby, and that hint is not bounded by 1/l"
+_HINT = "a suppressed label hints at a label that is shown nearby, and that hint is not bounded by 1/l"
 _NO_HINT = "with that hint no label is guessed with a chance above 1/l, as long as labels are independent of each other"
 
 _ALL_KNOWN = (
@@ -484,8 +483,9 @@ _ALL_KNOWN = (
     " number of records"
 )
 _FEW_KNOWN = (
-    "outsiders must not know the items of everybody, nor anybody's match: rings are arranged by label, so whoever makes"
-    " them again from all items reads off every label, and one known match gives those of the whole ring"
+    "adversaries must know neither the items of all people nor any match: rings are "
+    "arranged by label, so an adversary who builds them again from all items reads "
+    "off every label, and one known match reveals those of the whole ring"
 )
 
 
@@ -539,10 +539,7 @@ class Nonreciprocal(Method):
             if claim.model.needs_sensitive and not claim.hide:
                 return f"{claim.model.name} needs a label: give a column the role 'sensitive'"
             if self.labels == "withhold" and claim.model.needs_sensitive and not claim.model.demand().counts_values:
-                return (
-                    "that a label is withheld is a hint at one shown nearby that nothing bounds; take labels: guarded,"
-                    " or blocks"
-                )
+                return "a suppressed label hints at one shown nearby, without a bound; take labels: guarded, or blocks"
             if claim.given:
                 return f"on a ring items are what is known, and not '{claim.given[0]}'; take 'blocks'"
         wrong = [name for name, column in policy.columns.items() if column.role in ("quasi-identifier", "replaced")]
@@ -571,12 +568,12 @@ class Nonreciprocal(Method):
         lines = [f"ring: {degree} candidates for every record, in {self.order} order"]
         if needs.about_labels and self.labels == "guarded":
             lines.append(
-                f"labels: withheld so that no guess is right more often than 1 in {needs.diversity:g}, rule known"
-                " or not"
+                "labels: suppressed so that no guess is right more often than 1 in "
+                f"{needs.diversity:g}, rule known or not"
             )
         if needs.about_labels and self.labels == "withhold":
             lines.append(
-                f"labels: withheld until none stands more than {needs.most(degree)} times among {degree} candidates"
+                f"labels: suppressed until none occurs more than {needs.most(degree)} times among {degree} candidates"
             )
         return lines
 
@@ -600,8 +597,8 @@ class Nonreciprocal(Method):
         return _release(task, drawn, self.allowance(needs), (known, _HINT if self.labels == "withhold" else _NO_HINT))
 
     def _arranged_by_label(self, task: Task) -> Release:
-        """Rings arranged by label, where the policy leaves `labels` open and no label can be withheld: published as
-        what it is.
+        """Arrange rings by label, if the policy leaves `labels` open and no label can be suppressed; the release states
+        it.
 
         The release names the weaker adversary in its notes and the arrangement in its policy.
         """
@@ -631,7 +628,8 @@ class Nonreciprocal(Method):
         raise NotFound(what, where="protect", hint=hint)
 
     def _degree(self, needs: RingRequirements) -> int:
-        """Candidates per record; a guarded ring needs room for the chances behind withheld labels."""
+        """Return the candidates per record; a guarded ring needs more, for the probabilities behind suppressed
+        labels."""
         guarded = self.labels == "guarded" and needs.about_labels
         return needs.degree(max(2, self.spread) if guarded else self.spread)
 
@@ -682,7 +680,7 @@ def _check_labels(
         if np.bincount(codes).max() * needs.diversity > len(codes) * excess:
             beyond = "more than twice as frequent as" if excess == 2 else "more frequent than"
             what = f"one label of column '{name}' is {beyond} l = {needs.diversity:g} allows"
-            raise Infeasible(what, where="protect", hint="lower l; most labels would have to be withheld")
+            raise Infeasible(what, where="protect", hint="lower l; most labels would be suppressed")
 
 
 def _release(task: Task, drawn: DrawnAssignment, balance: float, assumed: tuple[str, str]) -> Release:
@@ -705,7 +703,7 @@ def _release(task: Task, drawn: DrawnAssignment, balance: float, assumed: tuple[
 def _notes(drawn: DrawnAssignment, known: str, hint: str) -> tuple[str, ...]:
     notes = [known, "one record is one person, and labels do not follow from items by common knowledge"]
     for name, hidden in drawn.hidden.items():
-        notes.append(f"{int(hidden.sum())} of {len(hidden)} labels of '{name}' are withheld; {hint}")
+        notes.append(f"{int(hidden.sum())} of {len(hidden)} labels of '{name}' are suppressed; {hint}")
     return tuple(notes)
 
 

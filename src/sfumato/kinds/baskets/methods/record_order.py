@@ -8,8 +8,8 @@ Paper
     blocks, and its error rate is the mean over them (k divides n); so the best cut of the order is never worse than the
     ring.
 Invariants
-    I1  Looks at items only, never at labels, and draws nothing: whoever knows all item sets can cut the same blocks,
-        and whoever does not learns nothing from how they were cut.
+    I1  Depends on items only, never on labels or random numbers. An adversary who knows all item sets can compute the
+        blocks; any other adversary learns nothing from them.
     I2  Every block has at least `size` records.
 Cost
     O(piece) per record looked at; pieces of a sweep are independent and run on `jobs` threads.

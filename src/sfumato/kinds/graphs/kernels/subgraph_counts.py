@@ -16,7 +16,7 @@ When people have hundreds of neighbours, walking along neighbour lists is slower
 adjacency matrix, 64 people at a time.
 
 Cost
-    N²/2 · N/64 word operations and N²/8 bytes; `pays_off` says when that is the better deal. The plain twin multiplies
+    N²/2 · N/64 word operations and N²/8 bytes; `pays_off` tells when that is faster. The plain twin multiplies
     matrices.
 
 
@@ -289,7 +289,7 @@ Marks = NDArray[np.uint8]
 def _roomy(
     starts: IntArray, neighbours: CodeArray, low: IntArray, high: IntArray, lost: int
 ) -> tuple[IntArray, CodeArray]:
-    """Where every node's list begins when there is room for what it gains, and the lists."""
+    """Return where every node's list begins with space for added edges, and the lists."""
     nodes = len(starts) - 1
     more = np.zeros(nodes, dtype=np.int64)
     for pair in range(lost, len(low)):

@@ -6,8 +6,8 @@ Guarantee
     certificate says how many edges were added and how many any graph of this kind must add at least; where both agree
     the release is the best possible. Nothing more is promised: who knows friends of a person, ties among them, or
     planted accounts before publication (see `structural-attack`) may recognize people, because all original edges are
-    there to be recognized. Added edges are not marked, but whoever can guess which ties are natural may guess some of
-    them.
+    there to be recognized. Added edges are not marked, but an adversary who can guess which edges are natural may guess
+    some of them.
 
 Paper
     [obfuscation §3.4], after Liu and Terzi.
@@ -33,8 +33,8 @@ The edges to add: from the cheapest degree sequence, for small graphs by the sol
 Invariants
     I1  `least` is a lower bound for every k-degree anonymous graph that keeps all edges; `proof` says whether counting
         or the solver stands behind it.
-    I2  Mixing exchanges ends of added edges and changes nobody's number of ties. Who is joined to whom is then a matter
-        of chance, not of an order in which somebody was served.
+    I2  Mixing exchanges ends of added edges and changes nobody's number of ties. The new edges are then random, not
+        determined by an order of processing.
 
 
 Bound
@@ -89,9 +89,9 @@ Realisation
 Edges that give everybody the number of ties a plan asks for, beside those that exist; the plan grows where it cannot be
 met.
 
-Whoever lacks most ties is served first, by those who lack most among the people not yet joined to him. What is left is
-stuck: then edges are exchanged, people of crowded degrees take one more tie each, and at last whole degrees are raised
-together.
+The node that needs most edges is connected first, to the nodes that need most among those not yet its neighbours. What
+is left is stuck: then edges are exchanged, people of crowded degrees take one more tie each, and at last whole degrees
+are raised together.
 
 Invariants
     I1  Every degree of the plan is shared by nobody or by at least k people, at any time.

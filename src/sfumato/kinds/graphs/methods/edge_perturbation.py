@@ -33,15 +33,15 @@ Curve
 -----
 The operating curve of a flip: what each μ protects and what it leaves, told before anything is drawn.
 
-For every μ: the bound on finding planted accounts (`models.structural_attack`), the chance that the best connected
-people are found by their number of ties, how often people ten ties apart are told apart by it (`models.degree_attack`),
-the edge-level ε of randomized response, the edges to publish, and the standard errors of what can be recovered.
+For every μ: the bound on finding planted accounts (`models.structural_attack`), the probability to find the best
+connected people by degree, the probability to distinguish people whose degrees differ by ten (`models.degree_attack`),
+the edge-level ε of randomized response, the edges to publish, and the standard errors of recovered figures.
 
 Hubs
     Who knows that somebody has d ties takes the published node whose number of ties is nearest to what d becomes on
-    average. Published numbers of ties are nearly normal with variance (N − 1) μ (1 − μ); the chance that nobody else is
-    nearer is a product over the degrees of all others, integrated over where the hub falls. Ties between the same
-    people make published degrees slightly dependent; that is left out.
+    average. Published degrees are nearly normal with variance (N − 1) μ (1 − μ); the probability that no other node is
+    nearer is a product over the degrees of all others, integrated over the published degree of the hub. Ties between
+    the same people make published degrees slightly dependent; that is left out.
 The recommended point
     The smallest μ at which hubs and planted accounts are found with at most one half, if its output may be published
     and the number of edges, of triangles and the transitivity are still told within 20 %; else none, with what stands
@@ -182,7 +182,7 @@ class EdgePerturbation(Method):
         nodes = min([graph.nodes, *(past.exhibit.of(Edges).nodes for past in earlier.releases)])
         needed = max((attack.needed_mu(nodes, before) for attack in attacks), default=0.0)
         if needed >= 0.5 and before:
-            hint = "promise less; a first release with more noise than it needs leaves room for a second one"
+            hint = "require less; a first release with more noise than necessary allows a second one"
             raise Infeasible(
                 f"{len(before)} earlier release(s) leave no flip below one half that keeps the promise", hint=hint
             )
@@ -351,7 +351,7 @@ def hub_chance(degrees: IntArray, flip: EdgeChannel) -> float:
 
 
 def _found(hub: float, values: IntArray, counts: IntArray, flip: EdgeChannel, nodes: int) -> float:
-    """The chance that nobody else's published number of ties is nearer than the hub's own."""
+    """Return the probability that no other published degree is nearer than the hub's own."""
     spread = math.sqrt(max((nodes - 1) * flip.add * (1 - flip.add), 0.0))
     others = counts - (values == int(hub))
     if spread == 0.0:

@@ -28,8 +28,9 @@ The argument
     Ties are looked at in an order that the names of people alone decide (I1). A tie *counts* if until then fewer than `limit` ties
     of either of its people count. Let G and H differ in the ties of v; go through both side by side, and let D be the sum of
     |d_G(u) − d_H(u)| over everybody but v, where d counts the ties that count.
-    -   A tie (a, b) of others stands in both. If it counts in G alone, somebody, say a, is full in H and not in G: d_G(a) <
-        d_H(a), so a's difference falls by one while b's rises by at most one. D does not grow; nor the other way round.
+    -   An edge (a, b) of others is in both. If it counts in G alone, somebody, say a, is full in H and not in G: d_G(a)
+        < d_H(a), so a's difference falls by one while b's rises by at most one. D does not grow; nor the other way
+        round.
     -   A tie of v that counts in one graph alone makes D larger by at most one; one that counts in both leaves it.
     If x ties of v count in G alone and y in H alone, then D ≤ x + y and |d_G(v) − d_H(v)| = |x − y|, together at most
     2 · max(x, y) ≤ 2 · limit. A degree that changes by one changes one of the numbers F(t) of people with at most t such ties, t =
@@ -45,7 +46,7 @@ Paper
 Invariants
     I1  The order of two ties depends on the names of their four people alone, never on how a file lists or numbers them.
     I2  Everything after the noise (ascending again, differences, drawing a graph) looks at noisy figures only.
-    I3  `limit` and the number of people come from the policy, or are told as taken for known.
+    I3  `limit` and the number of people come from the policy, or the release states that they are assumed to be known.
 Departures
     Neighbours here differ in one person's ties while the people stay; the papers take the person away. The proof above is for that
     relation. Triangles are not told: which ties count can change far away from v, so their number has no small bound.

@@ -1,7 +1,7 @@
 """`anatomy`: quasi-identifiers stay exact, sensitive values go to a second table, and only a bucket links the two.
 
-Guarantee: whoever finds a person's row learns the values of its bucket, which satisfy the claims. Presence and
-everything else in the row is not hidden, so claims on the number of candidates (k-anonymity) are refused.
+Guarantee: an adversary who finds a person's row learns the values of its bucket, which satisfy the requirements.
+Presence and everything else in the row is not hidden, so claims on the number of candidates (k-anonymity) are refused.
 
 Paper: Xiao and Tao (2006), as used in [versatile §6].
 
@@ -146,10 +146,11 @@ def most_buckets(
     hidden: Mapping[str, TextColumn],
     deal: Callable[[str, int, int], Dealt | None],
 ) -> Dealt | None:
-    """As many buckets as are kept: start from what the levels ask for, and take fewer until a deal is good.
+    """Find the largest valid number of buckets: start from the required levels, and decrease until an assignment is
+    valid.
 
-    `deal` gets the column to deal by, a number of buckets and the number of the attempt, and returns nothing when a
-    claim fails. Nothing is returned when only one bucket of all records is left, which keeps every claim."""
+    `deal` gets the column, a number of buckets and the number of the attempt, and returns None if a requirement fails.
+    Nothing is returned when only one bucket of all records is left, which keeps every claim."""
     together = [(claim, _linkage(_everyone(hidden), claim, hidden)) for claim in claims]
     failing = [(claim, seen) for claim, seen in together if not claim.model.satisfied(seen).all()]
     if failing:  # I1

@@ -5,8 +5,9 @@ bucket, and how often. An outsider who finds a person's row learns no more than 
 
 Guarantee
     `bucketize(codes, l, …)`: every bucket has at least l rows and no value twice, so no value has a share above 1/l.
-    `spread(codes, buckets, …)`: each value is dealt over the buckets as evenly as whole numbers allow; the share of the
-    values below any code differs from the whole table's by less than two rows in every bucket (what t-closeness needs).
+    `spread(codes, buckets, …)`: each value is distributed over the buckets as evenly as whole numbers allow; the share
+    of the values below any code differs from the whole table's by less than two rows in every bucket (what t-closeness
+    needs).
 
 Paper
     The two-table form is anatomy's [versatile §6.1, its reference 40].
@@ -15,12 +16,14 @@ Notation
     n rows, c(v) rows with value v, B buckets.
 
 Invariants
-    I1  Rows are sorted by value, in random order within a value, and dealt in turn: place i goes to bucket i mod B.
-        A value with c(v) ≤ B rows occupies c(v) consecutive places and so meets no bucket twice; B = ⌊n/l⌋ ≥ max c(v)
-        exactly when max c(v) ≤ n/l (eligibility), and every bucket gets ⌊n/B⌋ ≥ l rows.
-    I2  The deal looks at the hidden values and at chance only, never at the visible columns: every arrangement of a
-        bucket's values over its rows was equally likely, so knowing the algorithm helps nobody (no minimality attack).
-    I3  Bucket numbers are a random permutation: they tell neither the order of the deal nor the order of the rows.
+    I1  Rows are sorted by value, in random order within a value, and assigned in turn: position i goes to bucket i mod
+        B. A value with c(v) ≤ B rows occupies c(v) consecutive places and so meets no bucket twice; B = ⌊n/l⌋ ≥ max
+        c(v) exactly when max c(v) ≤ n/l (eligibility), and every bucket gets ⌊n/B⌋ ≥ l rows.
+    I2  The assignment depends on the sensitive values and on random numbers only, never on the visible columns. Every
+        arrangement of a bucket's values over its rows was equally likely, so knowing the algorithm does not help (no
+        minimality attack).
+    I3  Bucket numbers are a random permutation: they reveal neither the order of the assignment nor the order of the
+        rows.
 
 Departures
     The classical algorithm draws repeatedly from the l largest values with a heap and then places a residue of fewer
@@ -63,16 +66,16 @@ Notation
             there are
 
 Guarantee: f + M ≤ n in every bucket, so nobody certainly has a value; where a share is asked for, a value is had by one
-of M rows with at most that: 1 − C(n−f, M) / C(n, M). In sub-tables that is enough where a table's buckets may be dealt
-anew without another table telling (`subtables.guardian_normal_form`); other schemas are not made.
+of M rows with at most that: 1 − C(n−f, M) / C(n, M). In sub-tables that is enough if a table's buckets can be permuted
+without a contradiction in another table (`subtables.guardian_normal_form`); other schemas are not used.
 
 Invariants
-    I1  Who trades with whom is drawn by chance among equals.
+    I1  The partner of an exchange is drawn at random among equals.
 
 
 Joint buckets
 -------------
-Buckets for several hidden columns at once: each stays diverse even for whoever knows all the others.
+Buckets for several hidden columns at once: each stays diverse even for an adversary who knows all others.
 
 Guarantee
     In every bucket, among the rows that agree on all hidden columns but one, no value of that one has a share above
@@ -150,7 +153,7 @@ def bucketize(codes: Codes, l: int, randomness: Randomness, *, what: str = "the 
 
 
 def spread_rows(codes: Codes, buckets: int, randomness: Randomness) -> IntArray:
-    """Deal the rows, sorted by value, over `buckets` buckets of sizes ⌊n/B⌋ or ⌈n/B⌉."""
+    """Distribute the rows, sorted by value, over `buckets` buckets of sizes ⌊n/B⌋ or ⌈n/B⌉."""
     if not 1 <= buckets <= max(1, codes.size):
         raise ValueError("the number of buckets must lie in 1 … number of rows")
     order = _sorted_rows(codes, randomness.permutation(codes.size))  # I2
@@ -160,8 +163,8 @@ def spread_rows(codes: Codes, buckets: int, randomness: Randomness) -> IntArray:
 
 
 def bucket_contents(counts: IntArray, buckets: int) -> tuple[IntArray, IntArray]:
-    """What a deal of values with these counts comes to, without dealing: kinds of buckets × rows of each value, buckets
-    per kind.
+    """Return the bucket contents that values with these counts give: kinds of buckets × rows of each value, buckets per
+    kind.
 
     Place i goes to bucket i mod B (I1), so what a bucket gets changes only where a value begins or ends.
 
@@ -223,7 +226,7 @@ def buckets_for(
     ranks = np.argsort(np.argsort(np.array(text.labels, dtype=str), kind="stable"), kind="stable")
     codes = ranks[
         text.codes
-    ]  # neighbours in the deal are neighbours in meaning, and nothing depends on the order of the data
+    ]  # neighbours in this order have similar values, and nothing depends on the order of the data
     for attempt, buckets in enumerate(bucket_numbers(models, len(codes))):
         dealt = spread_rows(codes, buckets, randomness.child(attempt))
         seen = Linkage.of_groups(dealt, {name: (text.codes, text.labels)})
@@ -257,7 +260,7 @@ def bucket_numbers(models: Sequence[Model], records: int) -> Iterator[int]:
 
 
 def bucket_size(models: Sequence[Model]) -> float:
-    """The size of bucket that the levels point to, for choosing a schema before anything is dealt."""
+    """Return the bucket size that the required levels imply, to choose a schema before any assignment."""
     return float(max((least_rows(model) for model in models), default=2))
 
 
@@ -306,7 +309,7 @@ class PersonBuckets:
         self.profile = equivalence_classes_of([text.codes for text in hidden.values()]).of
 
     def broken(self, bucket: IntArray) -> BoolArray:
-        """Buckets in which somebody has too large a part; −1 are rows whose values are withheld."""
+        """Return the buckets in which a person has too large a share; −1 marks rows with suppressed values."""
         rows, here = np.bincount(bucket[bucket >= 0]), bucket >= 0
         verdict = np.zeros(len(rows), dtype=np.bool_)
         for asked in self.asked:

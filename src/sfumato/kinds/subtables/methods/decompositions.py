@@ -1,15 +1,15 @@
 """`utility-aware`: few tables that share no column, chosen by colouring the conflicts of the rules.
 
-The algorithm stands in `coloring`.
+The algorithm is in `coloring`.
 
 
 Multi sensitive
 ---------------
-`multi-sensitive`: one table in which every hidden column is protected from whoever knows all other columns.
+`multi-sensitive`: one table in which every sensitive column is protected from an adversary who knows all other columns.
 
 Guarantee: stronger than the rules ask (every hidden column is hidden from everything else), which costs utility. Paper:
-[versatile App. B], a baseline. The algorithm stands in ``_joint_buckets.py``. Departures: rows that fit into no bucket
-keep their visible columns and have their hidden values withheld (bucket ``*``).
+[versatile App. B], a baseline. The algorithm is in ``_joint_buckets.py``. Departures: rows that fit into no bucket keep
+their visible columns; their sensitive values are suppressed (bucket ``*``).
 
 
 Single attribute
@@ -92,8 +92,8 @@ class MultiSensitive(SubTableMethod):
 
     def rows_for(self, policy: Policy) -> str:
         return (
-            "rows are dealt to buckets by several hidden columns at once, and some have theirs withheld, which is done"
-            " on rows"
+            "rows are assigned to buckets by several sensitive columns at once, and some "
+            "values are suppressed, which needs the rows"
         )
 
     def decompose(
@@ -123,7 +123,7 @@ class MultiSensitive(SubTableMethod):
         dealt = joint_buckets(codes, levels, task.randomness.child("buckets"), self.grids)
         if (dealt < 0).all():
             raise NotFound(
-                f"no group of records keeps {join_names(hidden)} diverse for whoever knows the others",
+                f"no group of records keeps {join_names(hidden)} diverse for an adversary who knows the others",
                 hint="lower the levels, or use utility-aware, which hides them in different tables",
             )
         return dealt if people is None else _apart(dealt, people, task)
@@ -141,7 +141,7 @@ def _apart(dealt: IntArray, people: PersonBuckets, task: Task) -> IntArray:
 
 
 _LARGEST_BUCKET = 10_000
-"""Different values of a bucket beyond which nobody tries a model: no table is dealt to buckets that large."""
+"""Largest number of different values of a bucket for which a model is tried: no bucket is that large."""
 
 
 def _kept_by_different_values(model: Model) -> bool:

@@ -1,6 +1,6 @@
 """`guardian`: split what breaks a rule off the table, then give columns back where they lower the divergence most.
 
-The algorithm and the proof that it ends stand in `guardian_search`.
+The algorithm and the proof of termination are in `guardian_search`.
 
 
 Guardian search
@@ -40,11 +40,11 @@ Cost
 
 Divergence
 ----------
-The divergence a schema can be expected to have, from class counts alone, before anything is dealt into buckets.
+The expected divergence of a schema, from class counts alone, before rows are assigned to buckets.
 
 Guarantee
-    Exact for tables without hidden columns. For a bucketized table the expectation over the random deal, up to O(1/n)
-    terms; the divergence reported with a release is measured on what was published.
+    Exact for tables without hidden columns. For a bucketized table this is the expectation over random assignments, up
+    to O(1/n) terms; the divergence reported with a release is measured on the published tables.
 
 Paper
     [versatile Eq. 3]: D(p‖p̃) = Σ p log(p/p̃) with p̃ the maximum-likelihood estimate.

@@ -9,8 +9,8 @@ Invariants
     I4  Only columns the policy publishes leave.
     I5  Buckets never cross history classes (`constrain.constraints`), so joint classes over all releases keep every
         claim.
-    I6  Where a person may stand in several rows, nobody has too large a part of a bucket (`people_apart`). In normal
-        form, with one hidden column in a table, buckets may be dealt anew without another table telling
+    I6  If a person may have several rows, no person has too large a share of a bucket (`people_apart`). In normal form,
+        with one hidden column in a table, buckets can be permuted without a contradiction in another table
         (`subtables.guardian_normal_form`).
 
 Departures
@@ -285,11 +285,10 @@ class SubTableMethod(Method):
     ) -> tuple[list[SubTable], Hidden]:
         """The tables to be published, over columns, and what the rules ask; of classes with counts as of rows.
 
-        Without `guarded` no table hides a column behind buckets: hidden columns stand in tables of their own.
+        Without `guarded` no table hides a column behind buckets: sensitive columns are in separate tables.
 
-        `combined` says whether columns of a combination that is parted from what is known may stand in one table.
-        Whoever does not say it does not look at what was made of them, and gets `Infeasible` where a combination must
-        be parted."""
+        `combined` says whether columns of a protected combination, separated from known columns, may be in one table.
+        Without it the call raises `Infeasible` if a combination must be split."""
         rule_set = privacy_rules(policy)
         separation = one_sided(_binding(rule_set), table, combined=combined is not False)
         if separation.parted and combined is None:
@@ -363,7 +362,7 @@ class SubTableMethod(Method):
         return MadeTable(pa.table({**shown, BUCKET: numbers}), rows, entries, int((bucket < 0).sum()))
 
     def _buckets_apart(self, hidden: Sequence[str], data: Hidden, task: Task, shown: Collection[str]) -> IntArray:
-        """Buckets within every history class (I5); values of who cannot be given one are withheld."""
+        """Return buckets within every persistent class (I5); values of records without a bucket are suppressed."""
         if int(data.apart.max(initial=0)) == 0:
             return self.buckets(hidden, data, task, people_in(task, data, hidden, shown))
 
@@ -379,7 +378,7 @@ class SubTableMethod(Method):
         return buckets_per_class(data.apart, deal, task.randomness.child("numbers"))
 
     def buckets(self, hidden: Sequence[str], data: Hidden, task: Task, people: PersonBuckets | None = None) -> IntArray:
-        """A bucket for every record, −1 where the hidden values must be withheld."""
+        """Return a bucket for every record, −1 if its sensitive values must be suppressed."""
         (name,) = hidden
         return buckets_for(data.asked(name), name, data.table.text(name), task.randomness.child("buckets"), people)
 

@@ -2,7 +2,7 @@
 
 Invariants
     I1  Every draw comes from the cryptographic source, with a child of its own for every column.
-    I2  Rows are shuffled; the private trace, which says whose row each was, lasts for the attack that measures the
+    I2  Rows are shuffled; the private provenance, which says whose row each was, lasts for the attack that measures the
         risk.
 
 

@@ -10,7 +10,7 @@ what none covers goes to a constraint solver in blocks (Algorithms 1 and 2: LM, 
 
 Invariants
     I1  A part's randomness depends on the seed and its columns only: the number of jobs does not change the answer.
-    I2  Published rows are in random order; the private trace knows which original record stands behind each.
+    I2  Published rows are in random order; the private provenance knows which original record stands behind each.
 
 Departures
     The paper gives every part to a solver and assumes that all its solutions are equally likely, which no solver
@@ -145,7 +145,8 @@ class Obfuscation(Method):
         kept = [name for name in gaps if not value_domains.replaces_missing(policy.columns[name].domain)]
         if kept:
             what = (
-                f"missing values of '{kept[0]}' stay where they were, and whoever joins releases knows people by them"
+                f"missing values of '{kept[0]}' stay where they were, and an adversary who joins "
+                "releases recognizes people by them"
             )
             raise Infeasible(
                 what, where=policy.document.where("columns", kept[0]), hint=f"say 'nulls: drawn', or {_ALONE}"

@@ -18,7 +18,7 @@ Paper
 Invariants
     I1  Only levels of the declared domains are published, written as the domain writes them.
     I2  Rows are shuffled with the cryptographic source, unless the policy wants `rows: ordered`; the sampled localities
-        stay in the private trace, unless it wants them told (`tell: kept`).
+        stay in the private provenance, unless it wants them told (`tell: kept`).
 
 Departures
     Full chords, tied values, implied equalities, order with every locality, integer steps and a stop on measured
@@ -35,12 +35,12 @@ Cost
 
 Telling
 -------
-What a recipient is told about the kept properties: which of them hold between which published rows.
+The file of kept properties for recipients: which of them hold between which published rows.
 
-A locality is told by the published rows of its three values, lowest first, and the gap that is at least as wide. A rule
-of the policy that names records (`v[1] + v[2] <= v[3]`) is told with the rows that stand for these records, numbered
-from 1, as in rules. Other rules speak of every record or of totals and stand in the policy already; those that mention
-the original are of no use here.
+A locality is stated by the published rows of its three values, lowest first, and the gap that is at least as wide. A
+constraint that names records (`v[1] + v[2] <= v[3]`) is stated with the published rows of these records, numbered from
+1. Other constraints are about every record or about totals and are in the policy already; those that mention the
+original are of no use here.
 
 Invariants
     I1  Lines are sorted by what they say, so their order tells nothing else.
@@ -87,17 +87,17 @@ NOTES = (
     "records of a partition that shared a value share one still, and sensitive columns are published as they are",
     "a person whose value the properties pin is published with it; the private report counts such values",
     (
-        "how far the walk mixed is told to the data holder; parts that have not lie closer to the data than a uniform"
-        " choice would"
+        "only the data holder sees how far the walk mixed; parts that did not mix are "
+        "closer to the data than a uniform choice would be"
     ),
 )
 
 
 TOLD = (
-    "kept.csv says what is true of the original between which rows: whoever knows some people's numbers may look for"
-    " rows that fit"
+    "kept.csv states which properties of the original hold between which rows: an "
+    "adversary who knows some people's numbers may look for rows that fit"
 )
-ORDERED = "rows stand in the order of the source: whoever knows that order knows whose row is whose"
+ORDERED = "rows are in the order of the source: an adversary who knows that order knows the person of each row"
 
 
 class PatternWalk(Method):

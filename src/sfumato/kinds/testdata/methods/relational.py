@@ -399,12 +399,13 @@ def _notes(bound: BoundPolicy, made: NewTables) -> tuple[str, ...]:
     ]
     if bound.links:
         notes.append(
-            "linked columns: equal values stay equal, so how often a value occurs and who refers to whom is published"
+            "linked columns: equal values stay equal, so the frequency of values and the "
+            "references between rows are published"
         )
     if any(link.deterministic for link in bound.links):
         notes.append(
-            "deterministic columns: releases under the same secret can be linked, and whoever holds it can find values"
-            " again"
+            "deterministic columns: releases under the same secret can be linked, and a "
+            "holder of the secret can find values again"
         )
     if any(segment.route.reads_original for segment in made.free.segments):
         notes.append("some parts read original values, as their rules or weights ask")
@@ -414,10 +415,10 @@ def _notes(bound: BoundPolicy, made: NewTables) -> tuple[str, ...]:
         )
     if any(one.startswith("surviving:") for one in bound.source.accept):
         notes.append(
-            "original values of replaced columns still stand in columns that the data holder accepts: see 'accepted'"
+            "original values of replaced columns still occur in columns that the data holder accepts: see 'accepted'"
         )
     if bound.source.subset:
-        notes.append("a subset was published: whoever is in it is known to have been in the original")
+        notes.append("a subset was published: every person in it is known to have been in the original")
     return tuple(notes)
 
 

@@ -18,14 +18,13 @@ Invariants
     I2  Chance is keyed by the secret and by the numbers of the records: a share that is made again comes out the same.
 
 
-Dealt totals
-------------
-Fixed totals of a table that lies in shares: every share gets a total of its own, and is then made by itself.
+Divided totals ------------ Fixed totals of a table in shares: every share gets its own total, and is then sampled
+separately.
 
 Definition
     A table with given totals is drawn in two steps: first what every share adds to them, then the records of each share
-    given what it adds. The second step needs the share alone. The first needs of all records only how many of each
-    context stand in which share.
+    given what it adds. The second step needs the share alone. The first needs only the number of records per context
+    and share.
 
 Guarantee
     Both steps together have the law that the whole table has in one piece: every legal table is equally likely.
@@ -34,7 +33,7 @@ Invariants
     I1  What a share adds is drawn as the sum of independent records and accepted with probability pmf_rest(what is
         left) / peak_rest, `rest` being the shares after it; the last share gets what is left. That is the step of
         `totals.py` from one half to the other, taken from share to share.
-    I2  The records that were added up are forgotten. Given what it adds, a share is drawn anew, by chance of its own.
+    I2  The records that were added up are forgotten. Given its total, a share is sampled independently.
 
 Cost: one draw for every record, here, without keeping any; a few dozen Fourier points a share.
 
@@ -170,7 +169,7 @@ class IndependentDraws:
         Parameters
         ----------
         counted : pa.Table
-            How many records (`COUNT`) of each combination of the columns that weigh stand in the share whose first
+            How many records (`COUNT`) of each combination of the columns that matter are in the share whose first
             record has this `NUMBER`.
         """
         firsts, share = np.unique(counted.column(NUMBER).to_numpy(), return_inverse=True)
@@ -252,7 +251,9 @@ class IndependentDraws:
         asked = demands_of_part(problem, part)
         ground = ground_of_totals(problem, part, asked, units=units) if not asked.others else None
         if ground is None:
-            raise PolicyError(f"the totals of {title_of(part)} cannot be dealt to shares", where="keep", hint=_HERE)
+            raise PolicyError(
+                f"the totals of {title_of(part)} cannot be divided among shares", where="keep", hint=_HERE
+            )
         return ground
 
     def _drawn(self, route: Route, numbers: IntArray) -> Iterator[tuple[ColumnValue, NewColumn]]:
@@ -290,7 +291,8 @@ def title_of(part: RulePart) -> str:
 
 
 def _beside(clause: Condition | Statement, new: set[str]) -> list[ColumnValue]:
-    """Kept columns that stand in a clause beside new ones; those that only make a constant do not."""
+    """Return unchanged columns that occur in a clause together with new ones, except those that only make a
+    constant."""
     bodies = aggregates_in(clause) if is_total(clause) else [clause]
     varying = [body for body in bodies if _names(body) & new]
     return [column for body in varying for column in columns_of(body) if column.name not in new]
@@ -305,8 +307,8 @@ def _no_solver(problem: SamplingProblem, part: RulePart) -> PartSampler:
     raise PolicyError(f"new values of {names} need a constraint solver, which looks at rows", where="keep", hint=_HERE)
 
 
-# Dealt totals
-# ------------
+# Divided totals
+# --------------
 
 
 _TRIES = 100_000
@@ -353,8 +355,7 @@ def _sum_of(values: IntArray, cumulative: FloatArray, count: int, random: Random
 
 
 class DealtBalance:
-    """Totals over a table in shares, as whoever deals them sees it: no record, how many of each context every share
-    has."""
+    """Totals over a table in shares, as the divider sees it: no records, only counts of each context per share."""
 
     name = "fixed totals"
     uniform = True

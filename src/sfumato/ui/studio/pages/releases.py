@@ -126,8 +126,7 @@ class PublishPage(Page):
 
 
 def _too_late(visit: Visit, job: Job | None) -> str:
-    """The release that stood before its cancelling came; what was published is told from the disk, not from what was
-    meant."""
+    """Return the release that was finished before it was cancelled; it is read from the disk."""
     return job.note if job is not None and job.state == "cancelled" and visit.project.path(job.note).exists() else ""
 
 

@@ -74,7 +74,7 @@ def rules(progress: Progress, policy: str) -> dict[str, Any]:
 def tree(progress: Progress, policy: str, column: str) -> dict[str, Any]:
     """One hierarchy as it fits the data: its levels, its nodes with how many records each covers, and its boundary.
 
-    A tree that breaks is told with the lines where it does, one that lacks values with these values.
+    An invalid tree is reported with the lines at fault, an incomplete one with the missing values.
     """
     read = policy_of(policy, column)
     if column not in read.columns:

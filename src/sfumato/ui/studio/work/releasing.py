@@ -1,5 +1,4 @@
-"""Releasing: publish, sign, play attacks, verify somebody's folder, show before and after; each one call into the
-house."""
+"""Releasing: publish, sign, run attacks, verify a folder, show before and after; each is one call into the package."""
 
 from __future__ import annotations
 
@@ -124,7 +123,7 @@ def sign(progress: Progress, folder: str, key: str) -> dict[str, Any]:
 
 
 def recovered(progress: Progress, folder: str) -> dict[str, Any]:
-    """What a recipient can estimate from a release that was changed by chance."""
+    """Return what a recipient can estimate from a randomly perturbed release."""
     progress(0.2, "undoing it on average")
     return recover_folder(folder)
 
@@ -186,7 +185,7 @@ def _unpack(pack: zipfile.ZipFile, entry: zipfile.ZipInfo, target: Path) -> None
 
 
 def packed(folder: Path, target: Path) -> Path:
-    """A release folder as a zip file, for whoever takes it away."""
+    """Return a release folder as a zip file for download."""
     return Path(shutil.make_archive(str(target.with_suffix("")), "zip", folder.parent, folder.name))
 
 
@@ -218,8 +217,8 @@ def timeline(progress: Progress, ledger: str) -> dict[str, Any]:
 
 
 def _levels(entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Every figure of every claim over all releases, as lines of a picture; nothing where a release says nothing of
-    it."""
+    """Return every figure of every requirement over all releases, as lines of a chart; None where a release has
+    none."""
     lines: dict[tuple[str, str], dict[str, Any]] = {}
     for place, entry in enumerate(entries):
         for finding in entry["findings"]:

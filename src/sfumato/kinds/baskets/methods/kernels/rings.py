@@ -45,18 +45,18 @@ Guarding
 --------
 Withholding labels in one scan around a ring so that knowing the rule does not help to guess them.
 
-Each place is either shown, or withheld because its label is in the set S of labels that may not be shown there. S is a
-function of what the scan has published before, so whoever knows the rule knows S, and takes a withheld label for x in S
-with chance f_x / f(S). That *chance* is counted like a label shown in part, and S is widened until no window of
-`degree` places holds more than `bound` of any label.
+Each position is either shown, or suppressed because its label is in the set S of labels that may not be shown there. S
+is a function of what the scan has published before. So an adversary who knows the rule knows S, and assigns a
+suppressed label the value x in S with probability f_x / f(S). That *chance* is counted like a label shown in part, and
+S is widened until no window of `degree` places holds more than `bound` of any label.
 
 Notation
     f_x ~ share of label x; a_t(x) ~ chance that place t has label x, as published (0 or 1 where it is shown). top_x ~
     the largest, over the windows around a place, of what x has there already plus f_x for every place still open.
 Invariants
     I1  top_x + f_x ≤ bound for every label before each place: the scan could always go on by withholding everything.
-    I2  x outside S keeps I1 when shown (top_x + 1 ≤ bound); x in S keeps it when withheld (top_x + f_x / f(S) ≤ bound),
-        and since f_x ≤ bound − top_x, widening S to all labels always suffices.
+    I2  x outside S keeps I1 when shown (top_x + 1 ≤ bound); x in S keeps it when suppressed (top_x + f_x / f(S) ≤
+        bound), and since f_x ≤ bound − top_x, widening S to all labels always suffices.
 Cost
     O(records x degree x labels); memory O(degree x labels).
 """
@@ -594,8 +594,8 @@ def _tops(
 def _widen(
     barred: NDArray[np.bool_], share: NDArray[np.float64], top: NDArray[np.float64], bound: float, first: int
 ) -> float:
-    """Bar further labels, from `first` on, until no barred one is too likely behind a withheld place; the share
-    barred."""
+    """Add labels to the barred set, from `first` on, until none is too likely behind a suppressed position; return the
+    barred share."""
     mass, wanted = 0.0, 0.0
     for label in range(len(share)):
         if barred[label]:
@@ -614,7 +614,7 @@ def _widen(
 
 @jit
 def guard(labels: NDArray[np.int64], share: NDArray[np.float64], degree: int, bound: float) -> NDArray[np.bool_]:
-    """Which places of the ring are withheld; `labels` in the order of the scan."""
+    """Return which positions of the ring are suppressed; `labels` in the order of the scan."""
     count, kinds = len(labels), len(share)
     chances = np.zeros((2 * degree, kinds))
     held, top = np.zeros(kinds), np.zeros(kinds)

@@ -44,8 +44,8 @@ Notation
     estimate; R̂ = √(V/W);  ρ_t = 1 − (W − mean autocovariance at lag t)/V;  ESS = N / (1 + 2 Σ ρ_t).
 
 Invariants
-    I1  A coordinate that never moved in any walk says nothing and is left out; one that stands still at different
-        places in different walks gives R̂ = ∞.
+    I1  A coordinate that never moved in any walk is ignored; one that stays at different values in different walks
+        gives R̂ = ∞.
 
 >>> import numpy as np
 >>> worst, least = diagnose(np.zeros((2, 8, 1)))

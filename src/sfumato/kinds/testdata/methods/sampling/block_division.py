@@ -70,8 +70,7 @@ class Block:
 
 @dataclass(frozen=True)
 class BlockTask:
-    """A block with the values that stand in it and in what it sees, and its own seed: all that its answer depends
-    on."""
+    """A block with its values, the values it depends on, and its own seed: everything that determines its solution."""
 
     block: Block
     inside: dict[ColumnValue, IntArray]

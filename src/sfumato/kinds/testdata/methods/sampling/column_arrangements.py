@@ -9,7 +9,7 @@ Binned
 `histogram(amount, 50)`: as many records in every bin as in the original; inside its bin every value is drawn anew.
 
 Guarantee
-    The bins of the original are dealt to the records in a random order (inside their groups, with `by`), and each
+    The bins of the original are assigned to the records in a random order (inside their groups, with `by`), and each
     record gets a legal value of its bin, uniformly: so every table with this histogram is equally likely. The counts of
     the bins are published.
 
@@ -31,8 +31,7 @@ Notation
 Invariants
     I1  Bounds rise from place to place, and a settled value is never below an earlier one, so the places keep their
         order.
-    I2  Between two settled places everything is drawn between their values: whoever sorts finds the settled ones where
-        they belong.
+    I2  Between two fixed positions values are drawn between theirs, so that sorting leaves the fixed ones in place.
 
 The draws are not uniform among all legal tables, and the engine says so.
 """
@@ -103,7 +102,7 @@ class Capped(_Arranged):
 
 
 class Reordered(_Arranged):
-    """`increasing(…)`: records are drawn without a look at the order and then dealt to their group in that order."""
+    """`increasing(…)`: records are drawn without regard to the order and then assigned to their group in that order."""
 
     name = "draws in order"
 
@@ -328,7 +327,7 @@ _LISTED = 1 << 20
 
 
 class Binned:
-    """Values drawn inside the bins of the original, which are dealt anew."""
+    """Values drawn inside the bins of the original; the bins are reassigned at random."""
 
     name = "draws in bins"
     uniform = True

@@ -275,7 +275,7 @@ class Distinct:
         share."""
         if self.key_space.size > keyed_randomness.LARGEST:
             raise Infeasible(
-                "the keys of such a domain cannot be dealt to shares", where="keep", hint="narrow the domain"
+                "the keys of such a domain cannot be divided among shares", where="keep", hint="narrow the domain"
             )
         codes = draw(self.rest, derived(key, "rest"), numbers)
         codes.update(self.key_space.codes(keyed_randomness.Permutation(derived(key, 0), self.key_space.size)(numbers)))

@@ -19,8 +19,8 @@ Calculating
 Columns that a rule calculates with: their values must be numbers or days, whatever the type of the column says.
 
 A column of whole numbers may get the texts of a pattern, and a list of values may have one that is no number. Binding
-cannot see that; here every column is asked that stands in a sum, a mean, a difference, a running total or a single
-cell, or beside one.
+cannot see that; here every column is tested that occurs in a sum, a mean, a difference, a running total or a single
+cell, or together with one.
 
 
 Contradictions

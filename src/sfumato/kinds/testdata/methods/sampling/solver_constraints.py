@@ -349,7 +349,7 @@ five times."""
 
 
 class Posting(RecordPosting):
-    """How the rules of one part are told to the solver."""
+    """Posts the constraints of one part to the solver."""
 
     def __init__(self, problem: SamplingProblem, part: RulePart, levels: dict[ColumnValue, Levels]) -> None:
         super().__init__(problem, part, levels)

@@ -65,9 +65,9 @@ Characteristic
 The characteristic function of one integer vector, φ(t) = Σ w(v) e^{i t·v}, with its gradient, at many points.
 
 In two dimensions φ(t) = Σ_a e^{i t₁a} Σ_b W(a, b) e^{i t₂b} needs one exponential per distinct a and b instead of one
-per vector. Values on a grid (two marks from 80 to 100: 42 exponentials for 221 vectors) are told from scattered ones by
-counting. Consecutive numbers with weights w·rʲ, as every plain range of integers or decimals has them under a tilt, are
-a geometric series.
+per vector. Counting distinguishes values on a grid (two marks from 80 to 100: 42 exponentials for 221 vectors) from
+scattered ones. Consecutive numbers with weights w·rʲ, as every plain range of integers or decimals has them under a
+tilt, are a geometric series.
 
 Cost: points × (distinct values per dimension), plus a product with W; points × vectors when the values are scattered;
 points alone for a series, so that amounts between 0 and 1,000 to the cent cost no more than marks.

@@ -420,7 +420,7 @@ class NumberedTexts:
     def _step(
         self, state: int, numbers: IntArray, left: int, line: NDArray[np.uint8], rows: IntArray | None
     ) -> list[tuple[int, IntArray | None, IntArray]]:
-        """Choose the edge and the character of every text that stands in `state`."""
+        """Choose the edge and the character of every text that is in `state`."""
         edges = [edge for edge in self._edges[state] if self._count[left][edge.after]]
         starts = [0]
         for edge in edges:
