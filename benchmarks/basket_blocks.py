@@ -216,7 +216,7 @@ def on_ring(sets: Sets, labels: np.ndarray, k: int) -> Way:
 def kept() -> dict[tuple[str, ...], list[str]]:
     """What an earlier run has written, by data, records, k and method."""
     file = RESULTS / "basket-blocks.csv"
-    rows = list(csv.reader(file.open(newline=""))) if file.is_file() else [[]]
+    rows = list(csv.reader(file.read_text(encoding="utf-8").splitlines())) if file.is_file() else [[]]
     return {tuple(row[:4]): row for row in rows[1:]} if tuple(rows[0]) == HEADER else {}
 
 

@@ -140,7 +140,9 @@ WAYS = {"flip": flips, "k-degree": crowds, "figures": noisy, "people": people}
 
 def main(names: list[str]) -> None:
     file = RESULTS / "graph-ways.csv"
-    rows: list[Row] = [list(row) for row in csv.reader(file.open(newline=""))][1:] if file.is_file() else []
+    rows: list[Row] = (
+        [list(row) for row in csv.reader(file.read_text(encoding="utf-8").splitlines())][1:] if file.is_file() else []
+    )
     with tempfile.TemporaryDirectory() as place:
         for name, (word, way) in product(names, WAYS.items()):
             if any(row[0] == name and str(row[1]).split()[0] == word for row in rows):

@@ -128,7 +128,10 @@ def main() -> None:
 
 def keep(line: dict[str, object], order: list[tuple[str, str]]) -> None:
     """Put a line in the place of the one for the same policy and claims."""
-    known = {(old["policy"], old["claims"]): old for old in csv.DictReader((RESULTS / "optimal.csv").open(newline=""))}
+    known = {
+        (old["policy"], old["claims"]): old
+        for old in csv.DictReader((RESULTS / "optimal.csv").read_text(encoding="utf-8").splitlines())
+    }
     known[str(line["policy"]), str(line["claims"])] = line
     with (RESULTS / "optimal.csv").open("w", newline="") as stream:
         writer = csv.DictWriter(stream, FIELDS, lineterminator="\n")

@@ -165,7 +165,7 @@ def compare(folder: Path) -> None:
             )
     for one in theirs["made"]:
         path = folder / f"{one['release']}.csv"
-        rows = list(csv.DictReader(path.open(newline=""))) if path.exists() else []
+        rows = list(csv.DictReader(path.read_text(encoding="utf-8").splitlines())) if path.exists() else []
         entry = {"what": one["release"], "hidden": "occupation", "level": json.dumps(one["asked"]), "cpu": one["cpu"]}
         if rows:
             entry |= {"rows": len(rows), "loss": round(loss_of(rows, 30162), 4)}

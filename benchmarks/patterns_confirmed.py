@@ -111,7 +111,7 @@ def weakest(data: np.ndarray, grid: list[float], way: Way) -> tuple[float, float
 
 def main(folder: Path, asked: list[str]) -> None:
     path = RESULTS / "patterns-confirmed.csv"
-    kept = list(csv.reader(path.open()))[1:] if path.exists() else []
+    kept = list(csv.reader(path.read_text(encoding="utf-8").splitlines()))[1:] if path.exists() else []
     for name, read in tables(folder).items():
         if asked and name not in asked:
             continue

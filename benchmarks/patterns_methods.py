@@ -191,7 +191,7 @@ def main() -> None:
     parser.add_argument("--only", default="", help="one table; the others keep their lines")
     parser.add_argument("--method", default="", help="one method; the others keep their lines")
     asked, path = parser.parse_args(), RESULTS / "patterns-methods.csv"
-    kept = list(csv.reader(path.open()))[1:] if path.exists() else []
+    kept = list(csv.reader(path.read_text(encoding="utf-8").splitlines()))[1:] if path.exists() else []
     for name, (data, label) in tables().items():
         if asked.only not in ("", name):
             continue

@@ -231,7 +231,7 @@ def main() -> None:
 
 def record(found: list[dict[str, Any]]) -> None:
     """The results with these instead of older ones of the same way."""
-    kept = list(csv.DictReader(RESULTS.open(newline=""))) if RESULTS.exists() else []
+    kept = list(csv.DictReader(RESULTS.read_text(encoding="utf-8").splitlines())) if RESULTS.exists() else []
     new = {entry["way"]: entry for entry in found}
     rows = [new.pop(row["way"], row) for row in kept]
     rows += new.values()

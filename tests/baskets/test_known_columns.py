@@ -79,7 +79,7 @@ def holds(row: dict[str, str], known: frozenset[str], whole: bool) -> bool:
 
 def candidates(folder: Path, baskets: Baskets, m: int | None) -> list[int]:
     """For everybody the fewest rows left to whoever knows the columns and all items, or any m of them."""
-    rows = list(csv.DictReader((folder / "data.csv").open()))
+    rows = list(csv.DictReader((folder / "data.csv").read_text(encoding="utf-8").splitlines()))
     left = []
     for person in range(len(baskets)):
         mine = [
@@ -192,7 +192,7 @@ def test_cells_that_were_changed_are_noticed(spoil: str, tmp_path: Path) -> None
         tmp_path / "out", report=False
     )
     copy = shutil.copytree(folder, tmp_path / "copy")
-    rows = list(csv.DictReader((folder / "data.csv").open()))
+    rows = list(csv.DictReader((folder / "data.csv").read_text(encoding="utf-8").splitlines()))
     with (copy / "data.csv").open("w", newline="") as file:
         writer = csv.DictWriter(file, list(rows[0]))
         writer.writeheader()

@@ -163,7 +163,7 @@ def test_what_an_equation_gives_is_computed_from_the_new_values(tmp_path):
         "publish", str(tmp_path / "found.yaml"), "--out", str(tmp_path / "release"), "--no-report", "--accept-roles"
     )
     assert done.returncode == 0, done.stderr
-    rows = list(csv.DictReader((tmp_path / "release" / "person.csv").open()))
+    rows = list(csv.DictReader((tmp_path / "release" / "person.csv").read_text(encoding="utf-8").splitlines()))
     assert {row["name"] for row in rows}.isdisjoint(PEOPLE)
     for row in rows:
         words = re.findall(r"[^\W_]+", row["name"].lower())

@@ -158,7 +158,9 @@ def test_the_floor_counts_what_verify_says(separator: str, tmp_path: Path) -> No
         assert all(each.counted is False for each in recount.recount(out))
         wrong = [said[0] | {"achieved": {name: value + 0.1 for name, value in said[0]["achieved"].items()}}, *said[1:]]
         assert recount.disagreements(out, wrong, None, tmp_path / "everybody.csv")
-        people = list(csv.DictReader((tmp_path / "everybody.csv").open(), delimiter=separator))
+        people = list(
+            csv.DictReader((tmp_path / "everybody.csv").read_text(encoding="utf-8").splitlines(), delimiter=separator)
+        )
         assert sf.verify(out, population=pa.Table.from_pylist(people)).holds
 
 

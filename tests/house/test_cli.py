@@ -209,7 +209,7 @@ def test_sql_source(desk: Path) -> None:
     import csv
     import sqlite3
 
-    rows = list(csv.reader((desk / "people.csv").open()))
+    rows = list(csv.reader((desk / "people.csv").read_text(encoding="utf-8").splitlines()))
     with sqlite3.connect(desk / "people.db") as db:
         db.execute("create table people (name text, age integer, sex text, illness text)")
         db.executemany("insert into people values (?, ?, ?, ?)", rows[1:])

@@ -58,7 +58,7 @@ def test_leftovers_of_a_killed_run_are_removed_and_a_living_one_keeps_its_folder
         assert aged(tmp_path) == there, "another run lives"
     finally:
         os.kill(run.pid, signal.SIGKILL)
-        run.wait()
+        run.communicate()
     (tmp_path / "sfumato-draft-file").write_text("no folder of ours")
     (tmp_path / "sfumato-draft-link").symlink_to(tmp_path)
     next_run(tmp_path)

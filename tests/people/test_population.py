@@ -213,7 +213,7 @@ def test_the_population_stays_at_home(tmp_path: Path) -> None:
     assert [finding.model for finding in sf.verify(tmp_path / "out", original=data).open] == ["k-map"]
     assert sf.verify(tmp_path / "out", population=tmp_path / "everybody.csv").holds
     smaller = tmp_path / "few.csv"
-    smaller.write_text("".join((tmp_path / "everybody.csv").open().readlines()[:4]))
+    smaller.write_text("".join((tmp_path / "everybody.csv").read_text().splitlines(keepends=True)[:4]))
     assert sf.verify(tmp_path / "out", population=smaller).violated
 
 

@@ -57,7 +57,7 @@ def test_the_risk_of_every_record_is_written_for_the_holder_alone(people: Path, 
         "risk", str(people), "--qi", "age", "--records", str(tmp_path / "r.csv"), "--out", str(tmp_path / "r.html")
     )
     assert done.returncode == 0
-    rows = list(csv.DictReader((tmp_path / "r.csv").open()))
+    rows = list(csv.DictReader((tmp_path / "r.csv").read_text(encoding="utf-8").splitlines()))
     assert [(row["record"], row["class_size"], row["prosecutor_risk"]) for row in rows] == [
         ("1", "2", "0.5"), ("2", "2", "0.5"), ("3", "1", "1"), ("4", "1", "1"),
     ]  # fmt: skip

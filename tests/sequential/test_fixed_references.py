@@ -60,7 +60,10 @@ def published(place: Path, number: int, asked: sf.Policy, data: dict[str, list[s
 
 def distance_from_first(first: Path, release: Path) -> float:
     """The farthest class of a release from the values of the first one, by the definition."""
-    rows = [list(csv.DictReader((folder / "data.csv").open(encoding="utf-8"))) for folder in (first, release)]
+    rows = [
+        list(csv.DictReader((folder / "data.csv").read_text(encoding="utf-8").splitlines()))
+        for folder in (first, release)
+    ]
     whole = Counter(row["illness"] for row in rows[0])
     classes: dict[str, Counter[str]] = {}
     for row in rows[1]:
@@ -111,7 +114,7 @@ def test_who_has_a_value_that_the_reference_lacks_is_suppressed(
     asked = policy(claim, series={"cohorts": cohorts})
     published(tmp_path, 1, asked, table(range(24), ILLNESS))
     second = published(tmp_path, 2, asked, table(range(32), [*ILLNESS, "mumps", *ILLNESS]))
-    shown = [row["illness"] for row in csv.DictReader((second / "data.csv").open(encoding="utf-8"))]
+    shown = [row["illness"] for row in csv.DictReader((second / "data.csv").read_text(encoding="utf-8").splitlines())]
     assert "mumps" not in shown
     assert len(shown) == 31
 

@@ -11,6 +11,7 @@ import os
 import shutil
 import tempfile
 import time
+import weakref
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -23,10 +24,10 @@ _FRESH = 60.0
 """Seconds in which a folder may have no lock yet."""
 
 
-def draft_folder(prefix: str, place: Path | None = None) -> tempfile.TemporaryDirectory[str]:
+def draft_folder(prefix: str, place: Path | None = None) -> TemporaryFolder:
     """A private temporary folder, locked until it vanishes; folders of killed runs with this prefix go first."""
     remove_abandoned_folders(place or Path(tempfile.gettempdir()), f"{prefix}*")
-    return _LockedFolder(prefix=prefix, dir=place)
+    return TemporaryFolder(prefix, place)
 
 
 def remove_abandoned_folders(place: Path, pattern: str) -> None:
@@ -56,12 +57,16 @@ def lock_folder(folder: Path) -> Iterator[None]:
         os.close(handle)
 
 
-class _LockedFolder(tempfile.TemporaryDirectory[str]):
-    def __init__(self, prefix: str, dir: Path | None) -> None:
-        super().__init__(prefix=prefix, dir=dir)
-        self._held = contextlib.ExitStack()
-        self._held.enter_context(lock_folder(Path(self.name)))
+class TemporaryFolder:
+    """A temporary folder that is removed by `cleanup`, or when nothing refers to it any more."""
 
-    def cleanup(self) -> None:
-        super().cleanup()
-        self._held.close()
+    def __init__(self, prefix: str, place: Path | None) -> None:
+        self.name = tempfile.mkdtemp(prefix=prefix, dir=place)
+        held = contextlib.ExitStack()
+        held.enter_context(lock_folder(Path(self.name)))
+        self.cleanup = weakref.finalize(self, _remove, self.name, held)
+
+
+def _remove(name: str, held: contextlib.ExitStack) -> None:
+    with held:
+        shutil.rmtree(name, ignore_errors=True)

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import tempfile
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -22,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from sfumato.core.draft_folders import draft_folder
+from sfumato.core.draft_folders import TemporaryFolder, draft_folder
 from sfumato.core.errors import ReleaseError
 from sfumato.engines.local import HERE
 from sfumato.engines.protocol import FileEngine
@@ -61,7 +60,7 @@ if TYPE_CHECKING:
 class DraftFolder:
     """A release folder in the making, in a private place; it vanishes with the last who knows it."""
 
-    place: tempfile.TemporaryDirectory[str] = field(repr=False)
+    place: TemporaryFolder = field(repr=False)
     form: Form
     rows: Mapping[str, int]
     format: Format = "csv"

@@ -8,7 +8,6 @@ What lies in the files of a release beside what the method made: who stands behi
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -18,6 +17,7 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.core.arrays import IntArray
+from sfumato.core.draft_folders import draft_folder
 from sfumato.core.randomness import is_guessable
 from sfumato.data.equivalence_classes import equivalence_classes_of
 from sfumato.data.table import Table, TextColumn, encode_compactly
@@ -52,7 +52,7 @@ def draft_remote(
 ) -> DraftFolder:
     """The draft of a release folder with its rows, written where executors and this process both see it; frames with
     sizes."""
-    place = tempfile.TemporaryDirectory(prefix=DRAFT, dir=engine.staging)
+    place = draft_folder(DRAFT, engine.staging)
     written: dict[str, int] = {}
     for name, (frame, records) in parts.items():
         written |= engine.write(frame, records, Path(place.name) / name)
