@@ -27,7 +27,7 @@ _FRESH = 60.0
 def draft_folder(prefix: str, place: Path | None = None) -> TemporaryFolder:
     """A private temporary folder, locked until it vanishes; folders of killed runs with this prefix go first."""
     remove_abandoned_folders(place or Path(tempfile.gettempdir()), f"{prefix}*")
-    return TemporaryFolder(prefix, place)
+    return TemporaryFolder(prefix, place, lock=True)
 
 
 def remove_abandoned_folders(place: Path, pattern: str) -> None:
@@ -60,11 +60,16 @@ def lock_folder(folder: Path) -> Iterator[None]:
 class TemporaryFolder:
     """A temporary folder that is removed by `cleanup`, or when nothing refers to it any more."""
 
-    def __init__(self, prefix: str, place: Path | None) -> None:
+    def __init__(self, prefix: str, place: Path | None, lock: bool = False) -> None:
         self.name = tempfile.mkdtemp(prefix=prefix, dir=place)
         held = contextlib.ExitStack()
-        held.enter_context(lock_folder(Path(self.name)))
-        self.cleanup = weakref.finalize(self, _remove, self.name, held)
+        if lock:
+            held.enter_context(lock_folder(Path(self.name)))
+        self._finalizer = weakref.finalize(self, _remove, self.name, held)
+
+    def cleanup(self) -> None:
+        """Remove the folder now."""
+        self._finalizer()
 
 
 def _remove(name: str, held: contextlib.ExitStack) -> None:

@@ -39,7 +39,6 @@ import re
 import secrets
 import shutil
 import stat
-import tempfile
 import weakref
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -51,6 +50,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from sfumato.core.draft_folders import TemporaryFolder
 from sfumato.core.errors import LedgerError
 from sfumato.engines.local import batches
 from sfumato.engines.protocol import LINE, PERSON, TWICE
@@ -79,7 +79,7 @@ def entry_in(folder: str) -> int | None:
 class PersonFilesDraft:
     """People files in the making, beside their ledger; they vanish with the last who knows them."""
 
-    place: tempfile.TemporaryDirectory[str] = field(repr=False)
+    place: TemporaryFolder = field(repr=False)
     over_files: OverFiles = field(repr=False)
 
     @classmethod
@@ -88,7 +88,7 @@ class PersonFilesDraft:
         place = person_files_folder(ledger)
         place.mkdir(mode=0o700, parents=True, exist_ok=True)
         while True:
-            draft = cls(tempfile.TemporaryDirectory(prefix=DRAFTS, dir=place), over_files)
+            draft = cls(TemporaryFolder(DRAFTS, place), over_files)
             if draft._hold():
                 return draft
 
