@@ -6,7 +6,7 @@ Guarantee
 
 Known limits
 ------------
-Threats that need no playing: what a release cannot protect against, by what its policy claims and publishes.
+Threats that need no playing: what a release cannot protect against, by what its policy requirements and publishes.
 
 Each says in one sentence when it applies; `docs/explanation/limits.md` has a paragraph on every one.
 
@@ -161,7 +161,7 @@ class Insiders(Threat):
 
 
 def _on_values(policy: Policy, column: str) -> list[PrivacyRequirement]:
-    """The claims that ask something of the values of a sensitive column."""
+    """The requirements that ask something of the values of a sensitive column."""
     return [claim for claim in policy.claims if column in claim.hide and claim.model.needs_sensitive]
 
 

@@ -1,4 +1,4 @@
-"""Certify: judge every claim of the policy and everything else that must be true, on what was published.
+"""Certify: judge every requirement of the policy and everything else that must be true, on what was published.
 
 Guarantee: nothing here is taken from the method's word. The audit imports neither methods nor kernels. The independent
 recount repeats what both depend on, and must agree.
@@ -22,8 +22,8 @@ every finding, the records, the method and the figures are compared with what th
 at hand) give.
 
 Guarantee
-    `contradictions` is empty only if the certificate has a finding for every claim of the policy, about the same
-    columns and levels; shows no more protection than was found; speaks of nothing that nobody checks; and counts the
+    `contradictions` is empty only if the certificate has a finding for every requirement of the policy, about the same
+    columns and levels; shows no more protection than was found; is about nothing that nobody checks; and counts the
     records that are there.
 
 What is not compared
@@ -31,7 +31,7 @@ What is not compared
     version did not make are not missed, and figures that it left out are not compared.
 
 Invariants
-    I1  An exact finding is the same for everybody, so it must be stated as it was found.
+    I1  An exact finding is the same for all people, so it must be stated as it was found.
     I2  What was found as a bound from above, or on some of the people, may be undercut by a statement made with more
         evidence, never exceeded.
     I3  Sentences carry names of models and counts, never a value of a person.
@@ -172,7 +172,7 @@ class SourceRule(Worded):
 
 MOST_CLAIMS = 500
 FLOOR = "floor"
-"""The one finding of a certificate that is neither a claim nor a check of the catalogue."""
+"""The one finding of a certificate that is neither a requirement nor a check of the catalogue."""
 NOTHING_COUNTED = "no claim of this release can be counted from its files a second time, so nothing was confirmed"
 _UNCOUNTED = "this check does not support different rows with their counts (partitioned Parquet files)"
 
@@ -198,8 +198,8 @@ def recounted(exhibit: ReleaseView, folder: Path, found: Sequence[Finding]) -> F
     audit.
 
     Where a person may have several rows and the data holder knows whose they are, people are counted again, too; where
-    there is a table of the population, so are its people. Where no claim can be counted from the files nothing was
-    confirmed, and the finding says that instead of holding."""
+    there is a table of the population, so are its people. Where no requirement can be counted from the files nothing
+    was confirmed, and the finding says that instead of holding."""
     try:
         whose = None if exhibit.counted else exhibit.once(persons_behind_rows)
         everybody = population_source(exhibit)
@@ -230,9 +230,9 @@ def compare_with_certificate(exhibit: ReleaseView, found: tuple[Finding, ...]) -
 
 
 def judge_claims(exhibit: ReleaseView) -> list[Finding | None]:
-    """One finding per claim about this release by itself; a part that cannot be read is a violation, not a crash.
+    """One finding per requirement about this release by itself; a part that cannot be read is a violation, not a crash.
 
-    Where there are several releases, a claim that is about all of them by its own definition has none.
+    Where there are several releases, a requirement that is about all of them by its own definition has none.
     """
     reading, several = evidence_for(exhibit.form), is_series(exhibit)
     lone = replace(exhibit, history=None) if several else exhibit
@@ -260,7 +260,7 @@ def _judged(reading: Evidence, exhibit: ReleaseView, claim: PrivacyRequirement) 
 
 
 def together(exhibit: ReleaseView, alone: Sequence[Finding | None]) -> Iterator[Finding]:
-    """The findings of the claims over everything published so far (I3)."""
+    """The findings of the requirements over everything published so far (I3)."""
     for claim, finding in zip(exhibit.policy.claims, alone, strict=True):
         try:
             if exhibit.counted and not (exhibit.history is not None and exhibit.history.counted):  # I4

@@ -12,7 +12,7 @@ made from.
 
 Formulas
 --------
-Formulas: cells that a spreadsheet would run when somebody opens the published file.
+Formulas: cells that a spreadsheet would run when a person opens the published file.
 
 They may come from the original or from a domain. With ``escape: formulas`` under ``data:`` no such cell may be
 published; without it they are counted on the published files, so that a reader knows.

@@ -1,4 +1,4 @@
-"""`join`: the outsider who collects every release so far, joins them, and looks everybody up.
+"""`join`: the adversary who collects every release so far, joins them, and looks everybody up.
 
 Plays three adversaries of growing strength: the match join trusts every consistent combination of rows, the kernel join
 drops what no pairwise matching allows, the full join keeps only what some way to pair up all rows allows. It counts the
@@ -8,7 +8,7 @@ Of releases that were made where their rows lie people are joined who went the s
 number: the figures are those of the same people one by one. Memory grows with the people once, while they are counted.
 
 Where pseudonyms tie the rows of a person people are counted who share all their rows in all releases, row by row. Of
-baskets the labels are intersected that everybody's blocks show. Of graphs nothing about single people is joined: what
+baskets the labels are intersected that each person's blocks show. Of graphs nothing about single people is joined: what
 all flips together allow is shown, and `structural` with `releases` plays it.
 
 Paper: [sequential §3, §7.1 tests (a) and (b)]
@@ -90,7 +90,7 @@ class JoinAttack(Attack):
         return {column: self._joined(history, column, promised) for column in columns}
 
     def _joined(self, history: History, column: str, promised: list[PrivacyRequirement]) -> dict[str, Any]:
-        """What the joins leave of one hidden column, beside the most that any claim promised of it."""
+        """What the joins leave of one sensitive column, beside the most that any claim promised of it."""
         if isinstance(history.releases[-1].exhibit.form, BasketBlocks):
             return join_block_releases(History(history.releases[: self.release or len(history)]), column)
         if links_rows(history):
@@ -110,13 +110,13 @@ class JoinAttack(Attack):
 
 
 def _everything(book: Ledger) -> History:
-    """All releases: of everybody one by one or, where one was made where its rows lie, of how many people went which
+    """All releases: of all people one by one or, where one was made where its rows lie, of how many people went which
     way."""
     return count_trajectories(HERE, book.chronicle()) if book.distant else book.history()
 
 
 def _of_flips(history: History, promised: list[PrivacyRequirement]) -> list[tuple[PrivacyRequirement, Finding]]:
-    """What all flips together allow, claim by claim."""
+    """What all flips together allow, requirement by requirement."""
     newest = replace(history.releases[-1].exhibit, history=history)
     return [(claim, evidence_for(newest.form).judge_all(newest, claim)) for claim in promised]
 
@@ -141,7 +141,7 @@ def _fallen(linkage: Linkage, level: float, word: str) -> dict[str, Any]:
 
 
 def join_person_releases(history: History, column: str, promised: list[PrivacyRequirement]) -> dict[str, Any]:
-    """What all releases together leave of everybody, about one hidden column."""
+    """What all releases together leave of all people, about one sensitive column."""
     bundles = PublishedCells(history)
     claim = next((claim for claim in promised if column in claim.hide), None)
     if claim is None:
@@ -177,7 +177,7 @@ Belief = dict[str, float]
 
 
 def join_block_releases(history: History, column: str) -> dict[str, Any]:
-    """Labels left and labels guessed, from the first release of everybody alone and from all of them."""
+    """Labels left and labels guessed, from the first release of all people alone and from all of them."""
     alone: dict[str, Belief | None] = {}
     joined: dict[str, Belief | None] = {}
     truth: dict[str, str] = {}
@@ -196,7 +196,7 @@ def join_block_releases(history: History, column: str) -> dict[str, Any]:
 
 
 def _said(past: PastRelease, column: str) -> list[tuple[str, str, Belief | None]]:
-    """Key, true label and what the own block says, for everybody of a release."""
+    """Key, true label and what the own block says, for all people of a release."""
     block, shown = blocks_of_records(past)
     text = past.memory.values.text(column)
     labels = [text.labels[code] for code in text.codes.tolist()]
@@ -225,7 +225,7 @@ def _left(belief: Belief | None) -> float:
 
 
 def _figures(beliefs: dict[str, Belief | None], truth: dict[str, str]) -> dict[str, Any]:
-    """The fewest labels left to anybody, and how often the likeliest one is right, in the mean over draws among
+    """The fewest labels left to any person, and how often the likeliest one is right, in the mean over draws among
     equals."""
     told = {key: belief for key, belief in beliefs.items() if belief is not None}
     if not told:

@@ -1,6 +1,6 @@
 """Where files lie that a policy names, and a folder that none of them may lie outside of.
 
-The studio serves one project folder. A policy that it opens may come from anybody, so it sets `CONFINED_TO`: a file
+The studio serves one project folder. A policy that it opens may come from any person, so it sets `CONFINED_TO`: a file
 outside the folder is then refused, whichever key of the policy names it. Every reader of such a key asks
 `declared_path`.
 

@@ -45,7 +45,7 @@ def remove_abandoned_folders(place: Path, pattern: str) -> None:
 
 @contextlib.contextmanager
 def lock_folder(folder: Path) -> Iterator[None]:
-    """Hold the lock of a folder; raises `OSError` where somebody else holds it."""
+    """Hold the lock of a folder; raises `OSError` where another person holds it."""
     if fcntl is None:
         yield
         return

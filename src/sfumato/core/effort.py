@@ -93,7 +93,7 @@ def begin_search(limit: float) -> SearchCourse:
 
 
 def taking() -> bool:
-    """Whether somebody asked for the best result so far: searches end."""
+    """Whether a person asked for the best result so far: searches end."""
     return _TAKE.is_set()
 
 

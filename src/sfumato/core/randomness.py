@@ -3,7 +3,7 @@
 Everything that decides what is published (row order, new labels, noise, random choices) draws from here. Without a seed
 the bytes come from the operating system. With a seed they come from SHAKE-256 over the seed and a stream name, so a
 test can repeat a run; the seed then opens the release and belongs to the private provenance, never to the release
-folder. A seed that somebody could try out (below 2¹²⁷, that is with fewer than 128 bits) makes a release that says so:
+folder. A seed that a person could try out (below 2¹²⁷, that is with fewer than 128 bits) makes a release that says so:
 not for publication.
 
 Invariants

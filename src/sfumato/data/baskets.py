@@ -1,6 +1,6 @@
 """Set-valued records: what each person bought, was prescribed or looked for, and labels that must not be tied to them.
 
-Items are public knowledge about a record (an outsider may know the whole set); labels are the sensitive columns that
+Items are public knowledge about a record (an adversary may know the whole set); labels are the sensitive columns that
 travel beside it. The universe keeps the order in which the source shows its items, ascending when all are whole
 numbers, because the Gray order depends on the order of the columns.
 

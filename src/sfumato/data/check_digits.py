@@ -17,7 +17,7 @@ from typing import Any
 
 @cache
 def _phones() -> Any:
-    """The plans of all countries, read when somebody asks for a telephone number."""
+    """The plans of all countries, read when a person asks for a telephone number."""
     from sfumato.data import phone_numbers
 
     return phone_numbers

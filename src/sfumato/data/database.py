@@ -131,7 +131,7 @@ class TableFacts:
 
     @property
     def written(self) -> tuple[str, ...]:
-        """The columns that somebody writes: all but the computed ones."""
+        """The columns that a person writes: all but the computed ones."""
         return tuple(column.name for column in self.columns if not column.computed)
 
     @property

@@ -11,7 +11,7 @@ Invariants
         weight is Σ|Cᵢ| − |∪Cᵢ| (every column then occupies a connected part of the tree).
 
 Departures
-    The paper says every schema in Guardian Normal Form is triangulated. That is wrong for columns no rule speaks about
+    The paper says every schema in Guardian Normal Form is triangulated. That is wrong for columns no rule is about
     (three tables AB, BC, CA and no rule), so it is checked here and demanded by the decompositions.
 
 >>> join_tree([frozenset("ab"), frozenset("bc"), frozenset("d")])

@@ -1,9 +1,9 @@
-"""`Linkage`: for every person, how many published candidates an outsider is left with and how sensitive values spread
+"""`Linkage`: for every person, how many published candidates an adversary is left with and how sensitive values spread
 over them.
 
-> A release is safe when, for every person, the candidates an outsider is left with are many and varied enough.
+> A release is safe when, for every person, the candidates an adversary is left with are many and varied enough.
 
-People the outsider cannot tell apart are one *kind* with a count. A reading turns published parts into a `Linkage`; a
+People the adversary cannot tell apart are one *kind* with a count. A reading turns published parts into a `Linkage`; a
 model is a predicate on it.
 
 Notation
@@ -127,7 +127,7 @@ class ValueDistribution:
 
 @dataclass(frozen=True, slots=True)
 class Linkage:
-    """What an outsider is left with, for every kind of person."""
+    """What an adversary is left with, for every kind of person."""
 
     people: IntArray
     candidates: IntArray

@@ -20,10 +20,10 @@ Watch
 -----
 A watch over what a process holds while it works under a bound: it lets go of what can be had again.
 
-Two kinds of memory grow without anybody needing them: pages of mapped files, which the system would take back only when
-it runs out itself, and memory that was freed and that the C library keeps. Steps that look at a whole column cannot be
-asked to let go in the middle; a thread beside them can, because a page that is let go comes back from its file when it
-is looked at.
+Two kinds of memory grow without any person needing them: pages of mapped files, which the system would take back only
+when it runs out itself, and memory that was freed and that the C library keeps. Steps that look at a whole column
+cannot be asked to let go in the middle; a thread beside them can, because a page that is let go comes back from its
+file when it is looked at.
 
 >>> anonymous, mapped = resident()
 >>> anonymous >= 0 and mapped >= 0
@@ -318,7 +318,7 @@ _AMOUNT = re.compile(r"([0-9]{1,6}(?:\.[0-9]{1,3})?) ?([MGmg])[Bb]")
 
 
 def parse_memory_size(text: str) -> int:
-    """Bytes of an amount of memory as somebody writes it.
+    """Bytes of an amount of memory as a person writes it.
 
     >>> parse_memory_size("2 GB"), parse_memory_size("0.5gb"), parse_memory_size("800 MB")
     (2147483648, 536870912, 838860800)

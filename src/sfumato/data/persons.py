@@ -1,7 +1,7 @@
 """Rows of people: who each row belongs to, as one number per row.
 
-A person is named by one or more columns. A missing name is an error: a row of nobody in particular could be anybody's,
-and counting it as a person of its own would promise too much.
+A person is named by one or more columns. A missing name is an error: a row of nobody in particular could be any
+person's, and counting it as a person of its own would promise too much.
 
 >>> import pyarrow as pa
 >>> visits = Table(pa.table({"patient": ["7", "3", "7"], "age": ["30", "41", "31"]}))
@@ -15,7 +15,7 @@ Bags
 Bags of rows: what several rows of one person say together, whatever their order.
 
 Persons with equal multisets cannot be told apart, even by an adversary who knows all their rows. Values that people
-have are looked at row by row and as what somebody *ever* has, in whichever row.
+have are looked at row by row and as what a person *ever* has, in whichever row.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ from sfumato.data.linkage import ValueDistribution
 from sfumato.data.table import Table
 
 _PAIRS = 50_000_000
-"""Pairs of a person and a bucket that are looked at; beyond, as many rows as anybody has are taken to fit
+"""Pairs of a person and a bucket that are looked at; beyond, as many rows as any person has are taken to fit
 everywhere."""
 STAYS = 0.95
 """From this share of the people with several rows on, a value that is the same in all of them is taken to stay with a
 person."""
 SINGLE = 0
-"""The number of everybody who has one row, in `persons_with_several_rows`."""
+"""The number of all people who has one row, in `persons_with_several_rows`."""
 
 
 def persons_of_rows(table: Table, columns: Sequence[str]) -> IntArray:
@@ -112,7 +112,7 @@ def most_rows_of_one_person(bucket: IntArray, alike: IntArray, person: IntArray,
 
 
 def buckets_disclosing_value(rows: IntArray, frequent: IntArray, most: IntArray, share: float) -> BoolArray:
-    """Per bucket: is somebody with `most` of its rows certain to have a value, or has one with more than a share?
+    """Per bucket: is a person with `most` of its rows certain to have a value, or has one with more than a share?
 
     None of M rows has a value that f of n rows have, with probability C(n−f, M) / C(n, M).
 

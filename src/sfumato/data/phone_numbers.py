@@ -2,7 +2,7 @@
 mobiles.
 
 Numbers have the international form without spaces (E.164). The plans are the metadata of phonenumberslite, as regular
-expressions. Such a number can be somebody's, as any well-formed one can: nothing here is reserved for fiction.
+expressions. Such a number can be a person's, as any well-formed one can: nothing here is reserved for fiction.
 
 >>> mobile_holds("+31622345678", "NL"), mobile_holds("+31222345678", "NL"), mobile_holds("0622345678", "NL")
 (True, False, False)

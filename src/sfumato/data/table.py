@@ -1,4 +1,4 @@
-"""A table of people: columns as they came, and each as text with a code per row when somebody needs it.
+"""A table of people: columns as they came, and each as text with a code per row when a person needs it.
 
 Values are text until a hierarchy or a domain says otherwise, and what was text stays the same text. A missing value
 (null or empty) is a value of its own.
@@ -8,7 +8,7 @@ Values are text until a hierarchy or a domain says otherwise, and what was text 
 >>> people.text("age").labels, people.text("age").codes.tolist(), people.text("n").labels
 (('30', ''), [0, 1, 0], ('1', '2'))
 
-Where rows lie elsewhere, a table holds their classes: different rows, each with how often it stands there.
+Where rows stay on a cluster, a table holds their classes: different rows, each with how often it stands there.
 
 >>> classes = Table(pa.table({"age": ["30", "40"]}), counts=np.array([3, 1]))
 >>> classes.rows, classes.records, classes.text("age").counts().tolist()
@@ -26,7 +26,7 @@ Related
 A table of people and a table of their rows, joined: what is said once of a person stands beside every row of theirs.
 
 A person without rows stands there once with nothing in the columns of rows; `absent` tells such a line from a row in
-which everything is missing. How many rows somebody has, none included, is thus kept.
+which everything is missing. How many rows a person has, none included, is thus kept.
 
 >>> import pyarrow as pa
 >>> people = Table(pa.table({"id": ["1", "2"], "sex": ["f", "m"]}))

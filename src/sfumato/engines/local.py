@@ -1,4 +1,4 @@
-"""The files of a part counted here, one after the other, so that anybody can verify a release that was made on a
+"""The files of a part counted here, one after the other, so that any person can verify a release that was made on a
 cluster.
 
 Memory grows with the different rows, not with the rows.

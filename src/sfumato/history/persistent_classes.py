@@ -1,28 +1,28 @@
-"""Joint classes: people who look alike in everything that was published with a hidden column may trade all those rows
-at once.
+"""Joint classes: people who look alike in everything that was published with a sensitive column may trade all those
+rows at once.
 
 Guarantee
-    Let B be the bundle of a claim: the tables that publish what it hides, and those reached from them through columns
-    that nobody is known by (sensitive and other ones). When two people have equal cells in every table of B, in the
-    columns that the claim's outsider knows and in those that tables outside B publish too, then the world in which they
-    trade all their rows of B agrees with everything published. So an adversary who joins all releases cannot tell the
-    members of a joint class apart: every permutation of their rows is possible. A model that holds in every joint class
-    holds over all releases, however many there are.
+    Let B be the bundle of a requirement: the tables that publish what it hides, and those reached from them through
+    columns that nobody is known by (sensitive and other ones). When two people have equal cells in every table of B, in
+    the columns that the requirement's adversary knows and in those that tables outside B publish too, then the world in
+    which they trade all their rows of B agrees with everything published. So an adversary who joins all releases cannot
+    tell the members of a joint class apart: every permutation of their rows is possible. A model that holds in every
+    joint class holds over all releases, however many there are.
 
     Proof. Take i and j of one class and a table q outside B with a column m that a table r of B has too. Then m is a
     known column, or q would be in B; so the cells of i and j in r are equal in m, and that cell contains the value of
     i, as does that of i in q. So the row of j in r agrees with the row of i in q, and the other way round. Inside B the
-    rows of one person stay together. The outsider's own knowledge of i and j agrees with both, because the cells in the
-    columns that the outsider knows are equal.
+    rows of one person stay together. The adversary's own knowledge of i and j agrees with both, because the cells in
+    the columns that the adversary knows are equal.
 
 Presence
-    With ``cohorts: known`` being absent from a table is one more value that its cells may have: outsiders may know in
-    which releases somebody is. See `united` for outsiders who do not.
+    With ``cohorts: known`` being absent from a table is one more value that its cells may have: adversaries may know in
+    which releases a person is. See `united` for adversaries who do not.
 
 Knowledge
     In an exchange a person keeps what the adversary knows and what tables outside B publish (`columns_kept_together`),
-    and takes all else from the other. A dependency that outsiders know (``knows:``) holds in the new world when all its
-    columns are kept, because they are as they were, and when all are taken, because they are as they were for the
+    and takes all else from the other. A dependency that adversaries know (``knows:``) holds in the new world when all
+    its columns are kept, because they are as they were, and when all are taken, because they are as they were for the
     other. One that ties both kinds is not judged.
 
 Changed values: a bundle moves as a whole, and a cell need only cover what is true at its time, so values may change
@@ -35,7 +35,7 @@ Cost: one sort of people for each table of the bundle.
 
 United
 ------
-Joint classes for outsiders who do not know who is in which release: people who came or left later may trade places,
+Joint classes for adversaries who do not know who is in which release: people who came or left later may trade places,
 too.
 
 Guarantee
@@ -48,7 +48,7 @@ Guarantee
     covered by the root (``*``). Each table is judged by the members of the union that are in it: an adversary may still
     know that a person is in one release.
 
-Paper: the unifying view of [sequential §6]; the outsider who knows more is the default.
+Paper: the unifying view of [sequential §6]; the adversary who knows more is the default.
 
 Notation
     hull   of a class in a column: the smallest interval of leaves around the values of its people; a cell that is an
@@ -65,14 +65,14 @@ Courses
 Trajectories: people with equal published rows and equal values in all releases, stored as one with a count.
 
 No judgement over several releases depends on identity: people with equal published rows, equal remembered values and
-equal current values can be exchanged. So where rows lie elsewhere, what comes to the driver are courses with counts,
-and everything that knows histories of people knows histories of courses (`release.past.Memory`).
+equal current values can be exchanged. So on a cluster, what comes to the driver are courses with counts, and everything
+that knows histories of people knows histories of courses (`release.past.Memory`).
 
 Notation
     line      one row of what a ledger keeps of a release made where its rows lie: what was published, what the original
               said, and of how many people. Which person is on which line stays there, in the people files beside the
               ledger
-    course    per release the line that somebody was on, −1 where absent; and the class in the table that is to be
+    course    per release the line that a person was on, −1 where absent; and the class in the table that is to be
               published
 
 Invariants
@@ -88,18 +88,18 @@ Trees
 Junction trees: possible values of people, proved by counting, when tables clustered together have an acyclic schema.
 
 Guarantee
-    Cluster the tables until their column sets, the hidden column included, are acyclic. Let somebody's label in a
+    Cluster the tables until their column sets, the sensitive column included, are acyclic. Let a person's label in a
     column be all cells that were ever published of it for that person. Take a person who is in all tables with one
     value. A value is possible for them if, in every cluster with the sensitive column, some person with equal labels in
     all columns of the cluster has it. Each value has a witness of its own, so values that different proofs show may be
     united.
 
     Proof. By induction over the join tree. Rows of a leaf cluster and cliques built so far carry a key: labels of
-    shared columns, and the hidden value where it is shared. Both sides have as many rows of a key as there are people
-    with it, so any bijection inside a key is a matching, and the wanted row can be put on the wanted clique. Every
-    column lies in a connected part of the tree, so agreement on shared columns is agreement everywhere; equal labels
-    have a true value in common, so all cells meet. Clusters without the hidden column keep everybody's own rows. People
-    who are not in all tables stay where they are. ∎
+    shared columns, and the sensitive value where it is shared. Both sides have as many rows of a key as there are
+    people with it, so any bijection inside a key is a matching, and the wanted row can be put on the wanted clique.
+    Every column lies in a connected part of the tree, so agreement on shared columns is agreement everywhere; equal
+    labels have a true value in common, so all cells meet. Clusters without the sensitive column keep each person's own
+    rows. People who are not in all tables stay where they are. ∎
 
     Only possibility is proved, so only models that count different values can rest on it, and only where the policy
     asks for the paper's measure (``by: join``, `k-linkability`). Equal labels, not covering ones, are asked for: rows
@@ -136,7 +136,7 @@ from sfumato.release.view import ReleaseView
 
 @dataclass(frozen=True)
 class PersistentClasses:
-    """The joint classes of a claim."""
+    """The joint classes of a requirement."""
 
     sheets: tuple[CellTable, ...]
     """The bundle."""
@@ -154,7 +154,7 @@ class PersistentClasses:
     """Releases with tables inside and outside of the bundle."""
 
     def linkages(self, hide: Collection[str], *, each: bool = False) -> Iterator[Linkage]:
-        """What the classes leave an outsider, in every table.
+        """What the classes leave an adversary, in every table.
 
         A value may change from release to release; it is judged in each of them. Where all people of a class are in the
         same tables and no value changed, what one table tells of a class all of them do, and they are judged at once;
@@ -195,7 +195,7 @@ def values_from_other_tables(
     """Per table without a column: who is in it and has a value that another table publishes, these values, and their
     labels.
 
-    Where somebody's value changed, each table that publishes the column counts by itself.
+    Where a person's value changed, each table that publishes the column counts by itself.
     """
     tables = [table for sheet in sheets for table in sheet.tables()]
     silent, telling = ([table for table in tables if (name in table.columns) == told] for told in (False, True))
@@ -209,7 +209,7 @@ def values_from_other_tables(
 
 
 def bundle_of(bundles: PublishedCells, hide: Collection[str], among: Iterable[CellTable] = ()) -> tuple[CellTable, ...]:
-    """The tables that publish a hidden column, those `among`, and whatever hangs on them by columns that nobody is
+    """The tables that publish a sensitive column, those `among`, and whatever hangs on them by columns that nobody is
     known by."""
     every = bundles.sheets
     wanted = [id(sheet) for sheet in among]
@@ -226,7 +226,7 @@ def bundle_of(bundles: PublishedCells, hide: Collection[str], among: Iterable[Ce
 def columns_kept_together(
     bundles: PublishedCells, given: Collection[str], hide: Collection[str], among: Iterable[CellTable] = ()
 ) -> frozenset[str]:
-    """Columns whose values everybody keeps who trades places: what the outsider knows, and what tables outside the
+    """Columns whose values everybody keeps who trades places: what the adversary knows, and what tables outside the
     bundle tell."""
     mine = {id(sheet) for sheet in bundle_of(bundles, hide, among)}
     return frozenset(given).union(*(sheet.columns for sheet in bundles.sheets if id(sheet) not in mine))
@@ -240,8 +240,8 @@ def find_persistent_classes(
     among: Iterable[CellTable] = (),
     without: CellTable | None = None,
 ) -> PersistentClasses:
-    """The joint classes of a claim: of tables that publish what it hides and those `among`, `without` one that is only
-    coming."""
+    """The joint classes of a requirement: of tables that publish what it hides and those `among`, `without` one that is
+    only coming."""
     sheets = bundle_of(bundles, hide, among)
     mine = {id(sheet) for sheet in sheets}
     others = [sheet for sheet in bundles.sheets if id(sheet) not in mine]
@@ -548,7 +548,7 @@ Masks = NDArray[np.uint64]
 
 @dataclass(frozen=True)
 class HiddenValues:
-    """Everybody's value of a hidden column, −1 where it is not told or not the same in all tables."""
+    """Everybody's value of a sensitive column, −1 where it is not told or not the same in all tables."""
 
     of: IntArray
     labels: tuple[str, ...]
@@ -567,7 +567,7 @@ class HiddenValues:
         return cls(np.where(changed, -1, of), tuple(number), changed)
 
     def masks(self, classes: IntArray) -> Masks:
-        """Per person the values of everybody of the same class; nobody's for class −1."""
+        """Per person the values of all people of the same class; nobody's for class −1."""
         words = 1 + max(len(self.labels) - 1, 0) // 64
         inside = (classes >= 0) & (self.of >= 0)
         seen = np.zeros((int(classes.max(initial=-1)) + 1, words), dtype=np.uint64)
@@ -625,7 +625,7 @@ def _outermost(sets: Sequence[frozenset[str]]) -> list[frozenset[str]]:
 
 
 def _labels(sheets: Sequence[CellTable], column: str, whole: BoolArray) -> dict[str, IntArray]:
-    """Per column everybody's label: what all tables ever said."""
+    """Per column each person's label: what all tables ever said."""
     found: dict[str, IntArray] = {}
     for name in {name for sheet in sheets for name in sheet.columns} - {column}:
         cells = [sheet.cells[name] + 1 for sheet in sheets if name in sheet.columns]

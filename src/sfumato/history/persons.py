@@ -1,7 +1,7 @@
 """People in several rows over several releases: how many rows of one person could stand behind a joint class.
 
 A record (a row of the original, known again by its key) has a *bundle*: its rows in all releases. Outsiders know
-everybody's rows, how many there are, and which of them are in the data of which release (``cohorts: known``), and may
+each person's rows, how many there are, and which of them are in the data of which release (``cohorts: known``), and may
 be told which rows of different releases are about the same record. They see *worlds*: ways to hand bundles out to
 records that fit them.
 
@@ -11,7 +11,7 @@ Notation
             the data of every release that shows it, and in that of another release only if that one left records out
 
 Guarantee
-    k       k·M ≤ n for everybody. Bundles of a joint class are written alike, so a world stays one when they trade
+    k       k·M ≤ n for all people. Bundles of a joint class are written alike, so a world stays one when they trade
             places, and they are equally likely to be a person's; in every world at most M of the n are. So each is with
             probability at most M/n ≤ 1/k, for an adversary who knows the rows of that person, or of all people.
     values  f + M ≤ n for every value: at least M bundles lack the value, so in some world all of the person's in this
@@ -39,29 +39,30 @@ People whose rows a pseudonym ties, over several releases: who shares everything
 
 A record (a row of the original, known again by its key) has a *bundle*: its rows in all releases, or its absence from
 some. All bundles of a person together are the person's *chain*: in every release one pseudonym, drawn anew each time.
-Outsiders know everybody's rows, how many there are, and which of them are in the data of which release (``cohorts:
+Outsiders know each person's rows, how many there are, and which of them are in the data of which release (``cohorts:
 known``), and may be told which pseudonyms of different releases are the same person. They see *worlds*: ways to hand
 chains out to people, and the bundles of a chain to different records of that person that fit them.
 
 Notation
-    look    what a bundle shows in the columns that the outsider knows, release by release, absence included
+    look    what a bundle shows in the columns that the adversary knows, release by release, absence included
     class   people whose chains have equally many bundles of every look: n of them
     slot    the bundles of a class that have one look
-    ever    the values of a hidden column that somebody has in whichever bundle
+    ever    the values of a sensitive column that a person has in whichever bundle
 
 Guarantee
     k       n ≥ k. Let a and b be chains of one class. A person whose records fit a also fits b, since fitting depends
             on published cells only. So a possible world stays possible if the people behind a and b exchange their
             chains. Every chain of the class is then equally likely a given person's, and each with at most 1/n ≤ 1/k,
             for an adversary who knows the rows of that person or of all people.
-    events  Bundles of one slot trade places in the same way, within a chain and between chains. So a record of somebody
+    events  Bundles of one slot trade places in the same way, within a chain and between chains. So a record of a person
             has a value with the share that the value has in a slot, and with no more than the largest such share.
     ever    Somebody has a value with the share of the people of a class who ever have it: it is certain only when all
             of them do.
 
     Equal bags of rows in every release are not enough: two visits that traded places between two releases tell, by
-    their hidden values, whose they are. The bundles must be alike, so rows that looked alike once look alike in every
-    later release, row by row. Changed cells, rows that come later and rows that leave are looks like others, and free.
+    their sensitive values, whose they are. The bundles must be alike, so rows that looked alike once look alike in
+    every later release, row by row. Changed cells, rows that come later and rows that leave are looks like others, and
+    free.
 
     A record that was left out of a release is absent from it like one that was not in its data: looks are all that a
     trade needs. An adversary who does *not* know which pseudonyms belong together averages over all ways to link them.
@@ -72,7 +73,7 @@ Guarantee
     together: nothing says so.
 
 Fail closed: releases that do not say whose rows they are, or say it otherwise, whose rows nothing ties, and values that
-change are not judged; nor are outsiders who do not know who is in which release.
+change are not judged; nor are adversaries who do not know who is in which release.
 
 Cost: one sort of records for each table, one of people.
 """
@@ -141,7 +142,7 @@ class PersonsOfHistory:
         return most
 
     def fitting(self, joint: PersistentClasses) -> tuple[IntArray, IntArray]:
-        """Pairs of a record, of somebody who has several, and a joint class of which it could have a bundle."""
+        """Pairs of a record, of a person who has several, and a joint class of which it could have a bundle."""
         records = np.flatnonzero(np.bincount(self.whose)[self.whose] > 1)
         names = sorted({name for some in joint.names for name in some})
         shown = self._shown(joint)

@@ -162,7 +162,7 @@ class PublishedCells:
 
     @cached_property
     def known(self) -> frozenset[str]:
-        """Columns that an outsider may know."""
+        """Columns that an adversary may know."""
         return known_columns(self.policies)
 
     def tables(self) -> list[CellTable]:
@@ -210,7 +210,7 @@ class PublishedCells:
         return max((release for sheet in self.sheets for release in sheet.releases), default=0)
 
     def is_known(self, column: str) -> bool:
-        """Whether people who trade places must look alike in a column: outsiders know it, or it links tables of one
+        """Whether people who trade places must look alike in a column: adversaries know it, or it links tables of one
         release."""
         return column in self.known or column.startswith(SEPARATOR)
 
@@ -268,12 +268,12 @@ def _numbers(values: pa.Array) -> IntArray:
 
 @dataclass(frozen=True)
 class CellTable:
-    """One published table, or several of the same columns, with everybody's cells."""
+    """One published table, or several of the same columns, with each person's cells."""
 
     releases: tuple[int, ...]
     """Places in the history, from 0."""
     cells: Mapping[str, IntArray]
-    """Per column the code of everybody's sequence of cells (I1, I2)."""
+    """Per column the code of each person's sequence of cells (I1, I2)."""
     labels: Mapping[str, tuple[str, ...]]
     """Per column the different labels."""
     here: BoolArray
@@ -291,7 +291,7 @@ class CellTable:
         return self.told[name] if name in self.told else np.arange(len(self.labels[name]), dtype=np.int64)[:, None]
 
     def standing(self, name: str, release: int) -> IntArray:
-        """The labels that somebody has in a column of one of its tables; others may be there that only its other tables
+        """The labels that a person has in a column of one of its tables; others may be there that only its other tables
         have."""
         said = self.said(name)
         used = np.zeros(len(said), dtype=np.bool_)
@@ -374,7 +374,7 @@ class CellTable:
         yield self.here, {name: found[self.cells[name]] for name, found in lasting.items() if found is not None}
 
     def lasting(self, name: str) -> IntArray | None:
-        """Per code of a column the one label that it has wherever it is present; nothing when somebody's changed."""
+        """Per code of a column the one label that it has wherever it is present; nothing when a person's changed."""
         said = self.said(name)
         last = said.max(axis=1, initial=-1)
         return last if bool(((said < 0) | (said == last[:, None])).all()) else None
@@ -405,7 +405,7 @@ def _rows(table: IntArray, codes: IntArray) -> IntArray:
 
 
 class RememberedValues:
-    """Per column the labels that were ever met, everybody's newest one, and those that each release met."""
+    """Per column the labels that were ever met, each person's newest one, and those that each release met."""
 
     def __init__(self) -> None:
         self.number: dict[str, dict[str, int]] = {}

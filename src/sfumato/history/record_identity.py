@@ -1,17 +1,17 @@
 """Recognize people, rows and columns of earlier releases: a renamed one would be judged as never published.
 
-A ledger knows people by their keys and hidden columns by their names. Keys that are written differently make every
+A ledger knows people by their keys and sensitive columns by their names. Keys that are written differently make every
 record a new one, and a renamed sensitive column has no past. Both look like a first release, although an adversary can
 still join the releases. Where people may have several rows, people are known by their names and rows by their keys:
-with other keys every row would be a new one of somebody who is known.
+with other keys every row would be a new one of a person who is known.
 
 Invariants
     I1  A table nobody of which was in an earlier release is refused: its keys are other ones, or it is about other
         people.
-    I2  A hidden column that says of everybody what a column of another name said is refused, unless something published
-        ties both.
+    I2  A sensitive column that says of all people what a column of another name said is refused, unless something
+        published ties both.
     I3  Rows under new keys that say of people what as many rows of theirs said that are gone are refused: they are the
-        same rows, or others in which a hidden value stays with a person, and then the policy has to say so.
+        same rows, or others in which a sensitive value stays with a person, and then the policy has to say so.
 
 Departures: very few people, who may agree accidentally, are accepted, and so is a column whose values are written
 differently. That two rows say what most rows say is no sign that they are one: only people who have something else
@@ -157,7 +157,8 @@ def repeated_rows_message(name: str) -> str:
 
 
 def other_rows(values: RememberedValues, names: Collection[str], new: IntArray, gone: IntArray) -> str | None:
-    """A hidden column in which `new` records say of people what as many records of theirs said that are `gone` (I3)."""
+    """A sensitive column in which `new` records say of people what as many records of theirs said that are `gone`
+    (I3)."""
     whose = values.newest[WHOSE]
     for name in names:
         told = values.newest[name]
@@ -194,7 +195,7 @@ def _weights(past: IntArray, person: IntArray, counts: IntArray) -> IntArray:
 def other_name(
     values: RememberedValues, hidden: Collection[str], tied: Collection[str], weights: IntArray | None = None
 ) -> tuple[str, str] | None:
-    """A hidden column and one of another name, none of those tied to it, that says the same of everybody (I2).
+    """A sensitive column and one of another name, none of those tied to it, that says the same of all people (I2).
 
     `weights` says for how many people each of them stands.
     """

@@ -3,16 +3,17 @@ several releases.
 
 Guarantee
     A series compares with one reference: the distribution of the sensitive values in the first release that makes such
-    a claim, or the one that its policy states. It never moves. So a class that satisfies the claim satisfies it in
-    every later release, whatever records join or leave; and the union of two classes that satisfy it does so as well.
+    a requirement, or the one that its policy states. It never moves. So a class that satisfies the requirement
+    satisfies it in every later release, whatever records join or leave; and the union of two classes that satisfy it
+    does so as well.
 
-The adversary of this claim takes the reference for what is known of everybody, in every release. An adversary who takes
-the newest release as reference has a weaker bound: for t-closeness the two distances add up, t and that of the two
-distributions.
+The adversary of this claim takes the reference for what is known of all people, in every release. An adversary who
+takes the newest release as reference has a weaker bound: for t-closeness the two distances add up, t and that of the
+two distributions.
 
 Invariants
-    I1  The reference of a claim follows from the releases of the ledger alone; the policy in a release folder states
-        it, so that its recipients can count the claim without the ledger.
+    I1  The reference of a requirement follows from the releases of the ledger alone; the policy in a release folder
+        states it, so that its recipients can count the requirement without the ledger.
     I2  A policy that states another reference than the series has is refused; the audit refuses a release that compares
         with anything else.
 """
@@ -34,8 +35,8 @@ Reference = dict[str, dict[str, float]]
 
 
 def reference_of_series(claim: PrivacyRequirement, bundles: PublishedCells, releases: int | None = None) -> Reference:
-    """Return per hidden column the counts that a claim compares with, by the first of so many releases that makes it
-    (I1).
+    """Return per sensitive column the counts that a requirement compares with, by the first of so many releases that
+    makes it (I1).
 
     Nothing when none of them does: then the release that makes it first is its own reference.
     """
@@ -67,7 +68,7 @@ def _published_counts(bundles: PublishedCells, release: int, name: str) -> dict[
 
 
 def with_reference(claim: PrivacyRequirement, bundles: PublishedCells) -> PrivacyRequirement:
-    """Return a claim of an earlier release with the reference of its series."""
+    """Return a requirement of an earlier release with the reference of its series."""
     stated = reference_of_series(claim, bundles)
     level = claim.model.model_dump(exclude_none=True) | {"reference": stated}
     return replace(claim, model=type(claim.model)(**level)) if stated else claim
@@ -98,7 +99,7 @@ def policy_of_series(policy: Policy, history: History | None) -> Policy:
 
 
 def _entry(claim: PrivacyRequirement, written: Any, stated: Reference) -> dict[str, Any]:
-    """The claim as it is written, with its reference."""
+    """The requirement as it is written, with its reference."""
     level = {**claim.model.required(), "reference": stated}
     if isinstance(written, str):
         return {"given": list(claim.given), "hide": list(claim.hide), "by": {claim.model.name: level}}

@@ -7,7 +7,8 @@ Notation
     box         one interval per attribute; an attribute that a release does not publish is the whole domain in it
     link        a group of records that are in the same class of every release: the true matching, known to the data
                 holder alone
-    known       the quasi-identifier tuples that occur in the table: what an outsider may know about a person (Def. 4.2)
+    known       the quasi-identifier tuples that occur in the table: what an adversary may know about a person (Def.
+    4.2)
     node        classes of one release that agree on every attribute that some other release publishes too
 
 Invariants
@@ -37,7 +38,7 @@ Invariants
     I1  Who is judged are the people of the newest release. A person absent from a table gets a row of roots there,
         except for the sensitive value if the table publishes it: an adversary sees in the next release which values are
         new.
-    I2  With cohorts a further column says when people joined: a row of release r belongs to somebody who joined by
+    I2  With cohorts a further column says when people joined: a row of release r belongs to a person who joined by
         then.
     I3  Where one stands for several people (`courses`) it counts as many in every table. They are in the same boxes
         everywhere, because a box is made of what a course says: so the sequence is that of the same people one by one,
@@ -66,7 +67,7 @@ Role = Literal["quasi-identifier", "sensitive", "other"]
 
 @dataclass(frozen=True, slots=True)
 class Attribute:
-    """A column as the sequence sees it: how many leaves it has and what an outsider may do with it."""
+    """A column as the sequence sees it: how many leaves it has and what an adversary may do with it."""
 
     name: str
     size: int
@@ -104,7 +105,7 @@ def _equal_boxes(lo: IntArray, hi: IntArray, weights: IntArray | None) -> Equiva
 
 @dataclass(frozen=True)
 class ReleaseSequence:
-    """Releases T₁ … T_R of one table, the true matching between them, and what an outsider may know."""
+    """Releases T₁ … T_R of one table, the true matching between them, and what an adversary may know."""
 
     attributes: tuple[Attribute, ...]
     releases: tuple[Boxes, ...]
@@ -123,7 +124,8 @@ class ReleaseSequence:
         known: tuple[IntArray, IntArray],
         weights: tuple[IntArray, IntArray] | None = None,
     ) -> ReleaseSequence:
-        """From (lo, hi) arrays, records × attributes, per release; `known` has a row for everybody who is to be judged.
+        """From (lo, hi) arrays, records × attributes, per release; `known` has a row for all people who is to be
+        judged.
 
         Where a record stands for several that are in the same boxes of every release, `weights` says for how many each
         record does, and how many people each row of `known` is: classes, links and what is known come out as those of
@@ -194,7 +196,7 @@ class ReleaseSequence:
         return tuple(boxes.restricted(self.decisive) for boxes in self.releases)
 
     def people(self) -> Boxes:
-        """What an outsider may know, on the quasi-identifiers that were published at all."""
+        """What an adversary may know, on the quasi-identifiers that were published at all."""
         return self.known.restricted(self.quasi)[0]
 
     def check(self) -> None:
@@ -220,7 +222,7 @@ Box = tuple[IntArray, IntArray]
 
 
 def require_joinable(boxes: Sequence[Box]) -> None:
-    """Refuse records whose rows have nothing in common: a full match join begins with everybody's own rows."""
+    """Refuse records whose rows have nothing in common: a full match join begins with each person's own rows."""
     lo, hi = (
         (np.max([low for low, _ in boxes], axis=0), np.min([high for _, high in boxes], axis=0)) if boxes else (0, 1)
     )
@@ -233,7 +235,7 @@ def require_joinable(boxes: Sequence[Box]) -> None:
 
 
 def sequence_of(history: History, sensitive: str, *, cohorts: bool = True) -> ReleaseSequence | None:
-    """All tables of a history as one sequence; nothing when the hidden column was never published."""
+    """All tables of a history as one sequence; nothing when the sensitive column was never published."""
     bundles = PublishedCells(history)
     if not any(sensitive in sheet.columns for sheet in bundles.sheets):
         return None
@@ -306,7 +308,7 @@ class _JoinedTables:
         return "quasi-identifier" if quasi else "other"
 
     def _boxes(self, sheet: CellTable) -> Box:
-        """The boxes that a table gives to the people; stand-ins for the absent ones (I1)."""
+        """The boxes that a table gives to the people; counterfeits for the absent ones (I1)."""
         here = sheet.here[self.people]
         lo, hi = np.zeros_like(self.leaves), np.tile(self.sizes, (len(here), 1))
         for m, name in enumerate(self.names):
@@ -332,7 +334,7 @@ class _JoinedTables:
         return code, code + 1
 
     def _known(self) -> Box:
-        """What an outsider may know of everybody whose sensitive value was ever published."""
+        """What an adversary may know of all people whose sensitive value was ever published."""
         lo = np.where(self.leaves >= 0, self.leaves, 0)
         hi = np.where(self.leaves >= 0, self.leaves + 1, self.sizes)
         if self.cohorts:

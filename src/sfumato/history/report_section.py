@@ -108,7 +108,7 @@ def _searched(exhibit: ReleaseView) -> bool:
 
 
 def _in_classes(bundles: PublishedCells, claim: PrivacyRequirement, cohorts: bool, word: str) -> list[Markup]:
-    """The level of a claim in joint classes after each release; of very large histories only the newest."""
+    """The level of a requirement in joint classes after each release; of very large histories only the newest."""
     size = bundles.people * len(bundles.history)
     steps = levels_after_each_release(bundles, claim, cohorts) if size <= _LARGE else _newest(bundles, claim, cohorts)
     about = f" of {', '.join(claim.hide)}" if claim.hide else ""
@@ -140,7 +140,7 @@ def _row(past: PastRelease, columns: Sequence[str], records: int) -> tuple[str, 
 
 
 def _levels(history: History, column: str) -> list[Markup]:
-    """Levels of one hidden column after each release that an outsider could join."""
+    """Levels of one sensitive column after each release that an adversary could join."""
     steps = timeline(history, column)
     if not steps:
         return [paragraph(f"'{column}' was never published: there is nothing to link to.")]

@@ -1,13 +1,13 @@
-"""What was promised with all releases so far: the claims of a policy, and those of earlier releases that it does not
-make anew.
+"""What was promised with all releases so far: the requirements of a policy, and those of earlier releases that it does
+not make anew.
 
 Invariants
-    I1  A claim whose outsider knows all quasi-identifiers of its policy is about an outsider who knows those of every
+    I1  A claim whose adversary knows all quasi-identifiers of its policy is about an adversary who knows those of every
         release.
-    I2  A promise is replaced only by one of the same model and kind about the same hidden columns, to an outsider who
-        knows as much; everything else still stands. A promise about noise, which every further publication wears down,
-        is replaced only by one that is as strict.
-    I3  An outsider who was once taken to know who is in which release knows it from then on.
+    I2  A promise is replaced only by one of the same model and kind about the same sensitive columns, to an adversary
+        who knows as much; everything else still stands. A promise about noise, which every further publication wears
+        down, is replaced only by one that is as strict.
+    I3  An adversary who was once taken to know who is in which release knows it from then on.
     I4  A promise that hides no column is about the rows of its own release: whose they are, later ones may tell by
         columns that nobody is known by and that tie them to it, through others if need be. Where nothing does, they
         leave it as it is.
@@ -25,7 +25,7 @@ from sfumato.release.past_releases import History
 
 
 def standing_requirements(policy: Policy, history: History) -> list[PrivacyRequirement]:
-    """All claims that a release under `policy` must keep together with what came before."""
+    """All requirements that a release under `policy` must keep together with what came before."""
     policies = [policy, *(past.cover.policy for past in reversed(history.releases))]
     return [
         *(widen_requirement(claim, policy, policies) for claim in policy.claims),
@@ -45,8 +45,8 @@ def earlier_requirements(policy: Policy, history: History) -> list[PrivacyRequir
 
 
 def is_membership_known(policy: Policy, history: History | None = None) -> bool:
-    """Whether outsiders are taken to know who is in which release, by this policy or one before it: they do not forget
-    (I3)."""
+    """Whether adversaries are taken to know who is in which release, by this policy or one before it: they do not
+    forget (I3)."""
     every = [policy, *(past.cover.policy for past in (history.releases if history is not None else ()))]
     said = [
         (one.method.parameters.get("cohorts") if one.method is not None else None) or one.series.cohorts
@@ -66,7 +66,7 @@ def tied_to_first(policies: Sequence[Policy]) -> list[bool]:
 
 
 def known_columns(policies: Iterable[Policy]) -> frozenset[str]:
-    """Columns that an outsider may know people by: quasi-identifiers, and what some claim gives, by the word of any of
+    """Columns that an adversary may know people by: quasi-identifiers, and what some claim gives, by the word of any of
     them."""
     different = list({id(policy): policy for policy in policies}.values())
     roles = {
@@ -76,8 +76,8 @@ def known_columns(policies: Iterable[Policy]) -> frozenset[str]:
 
 
 def release_of_requirement(claim: PrivacyRequirement, policies: Sequence[Policy]) -> int:
-    """Which release a claim that hides nothing is about, by its place among policies, the newest first (I4): the newest
-    that makes it and hangs together with the first; the first itself where none does."""
+    """Which release a requirement that hides nothing is about, by its place among policies, the newest first (I4): the
+    newest that makes it and hangs together with the first; the first itself where none does."""
     tied = tied_to_first(policies)
     for place, policy in enumerate(policies):
         if tied[place] and any(
@@ -88,8 +88,8 @@ def release_of_requirement(claim: PrivacyRequirement, policies: Sequence[Policy]
 
 
 def _replaces(new: PrivacyRequirement, old: PrivacyRequirement) -> bool:
-    """Whether a claim makes an earlier one anew: nobody who was counted on then knows more than who is counted on now
-    (I2)."""
+    """Whether a requirement makes an earlier one anew: nobody who was counted on then knows more than who is counted on
+    now (I2)."""
     return _about(new) == _about(old) and set(new.given) >= set(old.given)
 
 
@@ -106,8 +106,8 @@ def _about(claim: PrivacyRequirement) -> tuple[str, object]:
 
 
 def widen_requirement(claim: PrivacyRequirement, own: Policy, policies: Sequence[Policy]) -> PrivacyRequirement:
-    """The claim for an outsider who knows the quasi-identifiers of every release, when it is about all of its own
-    (I1)."""
+    """The requirement for an adversary who knows the quasi-identifiers of every release, when it is about all of its
+    own (I1)."""
     if not claim.model.joint and not set(claim.given) >= set(own.quasi_identifiers):
         return claim
     known = {

@@ -1,4 +1,4 @@
-"""Quotes and lines of a CSV file, looked at before anybody believes the records: strict as RFC 4180, and fast.
+"""Quotes and lines of a CSV file, looked at before any person believes the records: strict as RFC 4180, and fast.
 
 A parser that forgives a missing quote makes one value of everything up to the next one, other people's records
 included. So a quote may open a value, close it, or stand doubled inside a quoted one, and nowhere else; a quote that is

@@ -178,7 +178,7 @@ class DatabaseSource(Source):
 
 
 def given_url(text: str, base: Path = Path(".")) -> str:
-    """A URL as somebody typed it; relative files start from `base`."""
+    """A URL as a person typed it; relative files start from `base`."""
     url = expanded(text)
     prefix, found, path = url.partition(":///")
     if found and prefix.startswith(("sqlite", "duckdb")) and path and path != ":memory:":

@@ -19,7 +19,7 @@ b'a,b'
 
 Json text
 ---------
-JSON from files that anybody may have written: strict, and refused as a `ValueError` whatever is wrong with it.
+JSON from files that any person may have written: strict, and refused as a `ValueError` whatever is wrong with it.
 
 >>> parse_json('{"a": [1, 2]}')
 {'a': [1, 2]}

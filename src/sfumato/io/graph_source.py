@@ -22,7 +22,7 @@ Two kinds
 ---------
 Whether the nodes of a graph are of two kinds: people and what they have, with ties from one kind to the other only.
 
-Ties inside a kind cannot be, so an outsider sees through flips there, and what is promised for one kind of nodes does
+Ties inside a kind cannot be, so an adversary sees through flips there, and what is promised for one kind of nodes does
 not hold.
 
 A graph of people has two halves without an edge inside only by accident. Every edge beyond those of a spanning forest

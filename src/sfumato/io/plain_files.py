@@ -1,8 +1,8 @@
 """Plain files: what a release folder may hold, opened without following links and written without touching what was
 there.
 
-A folder may come from anybody. A link in it would let its maker choose which file of the reader is read or overwritten,
-a pipe would make the reader wait for ever.
+A folder may come from any person. A link in it would let its maker choose which file of the reader is read or
+overwritten, a pipe would make the reader wait for ever.
 
 Guarantee
     Nothing behind a link, a pipe or a device is opened, and writing creates a new file: another hard link to the old

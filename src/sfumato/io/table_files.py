@@ -1,7 +1,7 @@
 """Tables in files: ``.csv``, ``.csv.gz``, ``.tsv``, ``.parquet``; strict, and without values in error messages.
 
-Every value of a CSV file is text. A file that cannot be read as what it claims to be is refused with the line number,
-never with the content of the line.
+Every value of a CSV file is text. A file that cannot be read as what it requirements to be is refused with the line
+number, never with the content of the line.
 
 Invariants
     I1  A CSV file has one record for every line, unless line breaks inside values are allowed; then for every line

@@ -7,7 +7,7 @@
 
 Words may stand together, and beside one rule that makes coded values coarser, ``{bottom: 18, top: 90, round: 5,
 intervals: [10]}``. A table comes first, ends before rounding; a value that the table does not name stays itself. The
-rule speaks of coded values.
+rule is about coded values.
 
 A coded value is a leaf of the hierarchy that several values of the data share (`Hierarchy.coded`). What turns values
 into leaves (methods, audit, metrics) sees the coded one, and a cell that shows a value of the data has no such label:

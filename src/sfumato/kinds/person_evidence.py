@@ -1,7 +1,7 @@
 """People in several rows: what a release of rows that nothing ties together says about them, counted with the original.
 
-An outsider who knows the quasi-identifiers of one row of a person, of all rows of the person (how many there are
-included), or of all rows of everybody, sees *worlds*: ways to hand the published rows out to records that fit them.
+An adversary who knows the quasi-identifiers of one row of a person, of all rows of the person (how many there are
+included), or of all rows of all people, sees *worlds*: ways to hand the published rows out to records that fit them.
 Rows of one class are written alike, so a world stays one when they trade places.
 
 Notation
@@ -10,13 +10,13 @@ Notation
             in it
 
 Guarantee
-    k       k·M ≤ n for everybody. The rows of a class are equally likely to be a person's, by trading places, and in
+    k       k·M ≤ n for all people. The rows of a class are equally likely to be a person's, by trading places, and in
             every world at most M of the n are: each with probability at most M/n ≤ 1/k.
     values  f + M ≤ n for every value. At least M rows of the class lack the value, so in some world all rows that the
             person has there do: nobody is certain to have it.
     share   besides the rows', at most that share of the people of a class has a value, in whichever of their rows.
-    persistent values  may be intersected over classes. Where a hidden column is persistent, people with equal bags of
-    classes are
+    persistent values  may be intersected over classes. Where a sensitive column is persistent, people with equal bags
+    of classes are
             counted instead: at least k of them, no value with all of them, no value above the share.
 
 If a requirement limits the number of known columns (subset anonymity), every choice of so many columns or fewer makes
@@ -30,7 +30,7 @@ judged*.
 
 Listed values
 -------------
-The hidden values that a table of buckets lists: which bucket, which value, how often.
+The sensitive values that a table of buckets lists: which bucket, which value, how often.
 
 
 People
@@ -141,7 +141,7 @@ class PersonCount:
     def most(self, classes: EquivalenceClasses, given: Sequence[str]) -> IntArray:
         """Return M of each class; at least 1, since every row has a person."""
         rows = np.bincount(self.person)
-        if not given:  # nothing is known: everybody's rows fit
+        if not given:  # nothing is known: each person's rows fit
             return np.full(len(classes), int(rows.max(initial=1)), dtype=np.int64)
         records = np.flatnonzero(rows[self.person] > 1)
         record, j = self.fitting(records, classes, given)
@@ -151,7 +151,8 @@ class PersonCount:
         return most
 
     def judged(self, claim: PrivacyRequirement) -> ViolationCount:
-        """One claim, for people; of one that says how many columns are known, for every choice of so many or fewer."""
+        """One requirement, for people; of one that says how many columns are known, for every choice of so many or
+        fewer."""
         if claim.model.joint or not claim.model.demand().sufficient:
             return ViolationCount(0, complete=False)
         most = claim.model.known_columns
@@ -243,8 +244,8 @@ def person_of(exhibit: ReleaseView) -> Person:
 
 
 def judge_persons_in_buckets(exhibit: ReleaseView, claim: PrivacyRequirement) -> ViolationCount:
-    """One claim on an anatomy, for people: rows stand there exactly, so a person fits rows with the given values of an
-    own record.
+    """One requirement on an anatomy, for people: rows stand there exactly, so a person fits rows with the given values
+    of an own record.
 
     M is then counted by kinds of rows; where a share is asked for, one of M rows has a value with no more than that.
     """
@@ -275,8 +276,8 @@ def judge_persons_in_buckets(exhibit: ReleaseView, claim: PrivacyRequirement) ->
 
 
 def judge_persons_in_averages(exhibit: ReleaseView, claim: PrivacyRequirement) -> ViolationCount:
-    """One claim on averages, for people: these cover nobody's values, so all rows that anybody has count against every
-    class."""
+    """One requirement on averages, for people: these cover nobody's values, so all rows that any person has count
+    against every class."""
     demand, table = claim.model.demand(), exhibit.data
     lasting = any(exhibit.policy.columns[name].persistent for name in claim.hide)
     if claim.model.joint or not demand.sufficient or lasting:
@@ -359,7 +360,7 @@ def varied(bag: IntArray, person: IntArray, value: IntArray, demand: Demand) -> 
 
 
 def listed_values(counts: Table, number: dict[str, int]) -> tuple[IntArray, IntArray, IntArray]:
-    """Bucket, code of the value and count of every entry of a table of hidden values."""
+    """Bucket, code of the value and count of every entry of a table of sensitive values."""
     text = counts.text("bucket")
     if any(label not in number for label in text.labels):
         raise DataError("the sensitive table lists buckets that no row belongs to")
@@ -455,7 +456,7 @@ def _open(reason: str) -> Finding:
 
 
 def judge_persons_over_releases(exhibit: ReleaseView) -> list[ViolationCount]:
-    """All that was promised, the newest release's claims and those of earlier ones, each for people."""
+    """All that was promised, the newest release's requirements and those of earlier ones, each for people."""
     history = exhibit.history
     assert history is not None
     require_same_persons(exhibit.policy, history)

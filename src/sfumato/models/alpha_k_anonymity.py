@@ -1,4 +1,4 @@
-"""(α, k)-anonymity: at least k candidates for everybody, and no sensitive value has more than a share α of them.
+"""(α, k)-anonymity: at least k candidates for all people, and no sensitive value has more than a share α of them.
 
 Guarantee: a record is found with probability at most 1/k, a sensitive value guessed with probability at most α.
 Paper: Wong, Li, Fu, Wang (2006), as cited in [boundaries §1].

@@ -4,12 +4,11 @@ Guarantee: the mean over all people of 1 / candidates is at most `risk` (the mar
 candidates than that, whatever the mean is (*strict* average risk). With an `attacker` candidates are people of the population:
 
     marketer     the mean over all rows of 1 / candidates: the share of rows that an adversary links correctly
-    journalist   the larger of that and of classes / candidates of a class: the adversary picks a person instead of a
-    row
+    journalist   the larger of that and of classes / candidates of a class: the adversary picks a person, not a row
 
 Paper: El Emam and Dankar (2008) for the three attackers; thresholds as in ARX's average and strict-average risk.
-Departures: a mean is no property of single groups. Methods that look at one group at a time keep ⌈1/risk⌉ candidates for everybody,
-which implies the mean and is more than is asked (`by_group`).
+Departures: a mean is no property of single groups. Methods that look at one group at a time keep ⌈1/risk⌉ candidates
+for all people, which implies the mean and is more than is asked (`by_group`).
 Invariants
     I1  Joining groups lowers the mean: the sum of people / candidates is the number of groups.
 

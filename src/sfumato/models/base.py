@@ -1,4 +1,4 @@
-"""A model of privacy: a predicate on what an outsider is left with, declared with its parameters and with what it
+"""A model of privacy: a predicate on what an adversary is left with, declared with its parameters and with what it
 needs.
 
 A new model is one file in this folder with one class. The class docstring's first line is its entry in the catalogue;
@@ -6,7 +6,7 @@ its parameters are declared fields, from which the YAML vocabulary, the error me
 What differs between models is asked of the model: nobody outside this folder looks at its class.
 
 Kinds of model
-    on `Linkage`     most: everybody's candidates, and how sensitive values spread over them (tables, baskets, degrees
+    on `Linkage`     most: each person's candidates, and how sensitive values spread over them (tables, baskets, degrees
     of a graph) on a channel     those that promise something of the noise alone, whatever the data are
     (`models.channel_model`) `judges` says which; a reading hands over an object of that type.
 
@@ -18,9 +18,9 @@ What a model declares
     `examples`   parameters, with something that holds and something that fails
 
 Invariants
-    I1  A demand is necessary: whatever satisfies the model has as many candidates and, in every hidden column, as many
-        different values, and no value with a larger share. When it is `sufficient`, whatever has these satisfies the
-        model; when it is `complete`, whatever also has the entropy and the distance.
+    I1  A demand is necessary: whatever satisfies the model has as many candidates and, in every sensitive column, as
+        many different values, and no value with a larger share. When it is `sufficient`, whatever has these satisfies
+        the model; when it is `complete`, whatever also has the entropy and the distance.
     I2  `reaches` fails closed: a level that is missing, is no number, or is of another kind of promise is not reached.
     I3  A model with `hides_combinations` proves in its class docstring that it survives splitting values. The test over
         all small tables (`tests/versatile/test_combinations.py`) holds every registered model to what it declares.
@@ -81,7 +81,7 @@ class Demand(NamedTuple):
 
     @property
     def of_values(self) -> bool:
-        """Whether something is asked of the hidden values themselves."""
+        """Whether something is asked of the sensitive values themselves."""
         return self.distinct > 0 or self.largest_share < 1
 
     @property
@@ -114,26 +114,26 @@ class Example(NamedTuple):
 
 
 class Model(BaseModel, Worded):
-    """What must be true of everybody's candidates."""
+    """What must be true of each person's candidates."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
     name: ClassVar[str]
     sentence: ClassVar[str] = ""
-    """What somebody who knows the given columns must or may not get, with the parameters (and `hide`) in braces."""
+    """What a person who knows the given columns must or may not get, with the parameters (and `hide`) in braces."""
     paper: ClassVar[str] = ""
     judges: ClassVar[type] = Linkage
     """What the model is a predicate on."""
     levels: ClassVar[Mapping[str, Safer]] = {}
     """The parameters that measure protection, each with the direction that is safer."""
     short: ClassVar[Short | None] = None
-    """How claims in one line name the model; models without one are written out."""
+    """How requirements in one line name the model; models without one are written out."""
     examples: ClassVar[tuple[Example, ...]] = ()
     """Each with levels that a few hundred ordinary records can reach."""
     monotone: ClassVar[bool] = True
     """Whether joining two groups that satisfy the model gives a group that satisfies it."""
     needs_sensitive: ClassVar[bool] = True
-    """Whether the model speaks about sensitive values (else only about the number of candidates)."""
+    """Whether the model is about sensitive values (else only about the number of candidates)."""
     bounds_candidates: ClassVar[bool] = False
     """Whether the model asks for a number of candidates, which no form that publishes quasi-identifiers exactly can
     give."""
@@ -143,13 +143,13 @@ class Model(BaseModel, Worded):
     Every value of a column is split into the values of the combination. Without this property a combination is judged
     by its joint distribution. """
     compares: ClassVar[bool] = False
-    """Whether it compares everybody's candidates with the whole release."""
+    """Whether it compares each person's candidates with the whole release."""
     joint: ClassVar[bool] = False
-    """Whether the model speaks about all releases of a table together, when a ledger remembers earlier ones."""
+    """Whether the model is about all releases of a table together, when a ledger remembers earlier ones."""
     kinds: ClassVar[tuple[str, ...]] = ("table", "baskets")
-    """The kinds of data the model speaks about."""
+    """The kinds of data the model is about."""
     needs_everybody: ClassVar[bool] = False
-    """Whether it speaks of everybody in the population, also of those who are not in the table: then these must be
+    """Whether it speaks of all people in the population, also of those who are not in the table: then these must be
     given."""
 
     @abstractmethod
@@ -203,7 +203,7 @@ class Model(BaseModel, Worded):
         return {}
 
     def excluded(self, column: str, labels: Sequence[str]) -> BoolArray:
-        """Per label whether no group in which somebody has it satisfies the model."""
+        """Per label whether no group in which a person has it satisfies the model."""
         return np.zeros(len(labels), dtype=np.bool_)
 
     @property
@@ -234,12 +234,12 @@ class Model(BaseModel, Worded):
 
     @property
     def known_items(self) -> int | None:
-        """Most items that the outsider knows of a set-valued record; none: all of them."""
+        """Most items that the adversary knows of a set-valued record; none: all of them."""
         return None
 
     @property
     def known_columns(self) -> int | None:
-        """Most of the given columns that the outsider knows of a person, whichever they are; none: all of them."""
+        """Most of the given columns that the adversary knows of a person, whichever they are; none: all of them."""
         return None
 
     def required(self) -> dict[str, Any]:
@@ -276,7 +276,7 @@ class Model(BaseModel, Worded):
 
 
 class ComparingModel(Model):
-    """A model that compares the values among everybody's candidates with a reference distribution.
+    """A model that compares the values among each person's candidates with a reference distribution.
 
     The reference is that of the release itself. Over several releases it would move with everybody who comes or leaves,
     and take back what was promised to who stays; so a series compares with one `reference` that stays
@@ -370,7 +370,7 @@ def example_classes(*groups: str) -> Linkage:
 
 
 def all_hold(linkage: Linkage, verdicts: list[BoolArray]) -> BoolArray:
-    """All verdicts together; true for everybody when there is nothing to judge."""
+    """All verdicts together; true for all people when there is nothing to judge."""
     together = np.ones(len(linkage.candidates), dtype=np.bool_)
     for verdict in verdicts:
         together &= verdict

@@ -1,10 +1,10 @@
-"""β-likeness: no sensitive value is much more frequent among anybody's candidates than in the whole release.
+"""β-likeness: no sensitive value is much more frequent among any person's candidates than in the whole release.
 
 Guarantee: the posterior probability of a value, after linking a person, is at most (1 + β) times its frequency in the
 whole release.
 
 Notation
-    p, q      the share of a value in the whole release, and among somebody's candidates
+    p, q      the share of a value in the whole release, and among a person's candidates
     gain      (q − p) / p, for values with q > p
 
 Kinds

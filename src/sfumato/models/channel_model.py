@@ -1,4 +1,5 @@
-"""Models of the noise alone: what an outsider can achieve at most, whatever the data are, given how pairs were flipped.
+"""Models of the noise alone: what an adversary can achieve at most, whatever the data are, given how pairs were
+flipped.
 
 Such a promise is no predicate on candidates: nothing about single people is counted. It is judged on a
 `PublishedChannel`, which is what the manifest of a graph declares, and is a bound by nature.
@@ -9,7 +10,7 @@ Telling apart
 Two people behind two published nodes: how often the best guess of who is who is right.
 
 Guarantee
-    An outsider who knows less than all, or who must find one person among many, guesses no better: being shown the two
+    An adversary who knows less than all, or who must find one person among many, guesses no better: being shown the two
     nodes that stand for the person and for one other is help. So a bound here bounds every search, as long as there is
     such an other person.
 

@@ -2,7 +2,7 @@
 same degree.
 
 Guarantee
-    Somebody has at most `apart` ties more or fewer than the person. An outsider who knows both numbers, looks at the
+    Somebody has at most `apart` ties more or fewer than the person. An adversary who knows both numbers, looks at the
     published numbers of ties of the two nodes and at the tie between them, and says which node is whose, is right with
     at most `success_at_most` (one half is a coin). Who must find the person among more people is right no more often.
     It does not cover a node without a neighbour in degree, such as a hub with `apart` + 1 edges more than any other

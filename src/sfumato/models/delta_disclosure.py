@@ -1,7 +1,8 @@
-"""δ-disclosure privacy: every sensitive value is about as frequent among anybody's candidates as in the whole release.
+"""δ-disclosure privacy: every sensitive value is about as frequent among any person's candidates as in the whole
+release.
 
-Guarantee: the share of a value among somebody's candidates differs from its share in the release by a factor below exp δ, in both
-directions; so every value of the release occurs among everybody's candidates.
+Guarantee: the share of a value among a person's candidates differs from its share in the release by a factor below exp
+δ, in both directions; so every value of the release occurs among each person's candidates.
 
 Paper: Brickell and Shmatikov (2008), Definition 2.
 Departures: candidates who lack a value of the release, or have one that a stated reference lacks, are said to have the level

@@ -36,7 +36,7 @@ from sfumato.data.linkage import Linkage, ValueDistribution
 from sfumato.models.base import Example, Model, Safer, all_hold, example_classes, round_significant
 
 IN = "1"
-"""The value of somebody of the population who is in the table."""
+"""The value of a person of the population who is in the table."""
 
 
 class DeltaPresence(Model):  # I1

@@ -1,10 +1,11 @@
-"""Entropy diversity: the values among everybody's candidates have at least the entropy of l equally frequent ones, by an estimator.
+"""Entropy diversity: the values among each person's candidates have at least the entropy of l equally frequent ones, by
+an estimator.
 
 Guarantee, by estimator
-    shannon       the entropy of the candidates' own values, −Σ p ln p: what an outsider who draws one of them is missing. The
-                  same as l-diversity of the kind `entropy`
+    shannon       the entropy of the candidates' own values, −Σ p ln p: what an adversary who draws one of them is
+                  missing. The same as l-diversity of the kind `entropy`
     grassberger   the entropy of the law that the candidates' values were drawn from, of which a few candidates show too little,
-                  and never more than as many values as they have: one value is never diverse. It speaks about people like
+                  and never more than as many values as they have: one value is never diverse. It is about people like
                   these, not about these: a, a and b count as 1.95 values, 1.89 by shannon
 
 Notation

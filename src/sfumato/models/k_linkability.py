@@ -1,7 +1,7 @@
 """k-linkability: every person has at least k possible sensitive values for an adversary who joins all releases.
 
-Guarantee: with every release published so far, an outsider who knows a person's quasi-identifiers is left with at least
-k different sensitive values. It does not bound how likely each of them is. Paper: [sequential Def. 4.2]
+Guarantee: with every release published so far, an adversary who knows a person's quasi-identifiers is left with at
+least k different sensitive values. It does not bound how likely each of them is. Paper: [sequential Def. 4.2]
 
 >>> import numpy as np
 >>> link = Linkage.of_groups(np.array([0, 0, 0, 1, 1]), {"illness": (np.array([0, 1, 1, 2, 2]), ("flu", "gout",

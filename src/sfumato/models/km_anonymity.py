@@ -1,8 +1,8 @@
 """k^m-anonymity: an adversary who knows up to m items of a person has at least k candidate records.
 
 Guarantee
-    Any set of at most m items that somebody has fits at least k published records. Nothing is said about outsiders who
-    know more than m items, and nothing about labels.
+    Any set of at most m items that a person has fits at least k published records. Nothing is said about adversaries
+    who know more than m items, and nothing about labels.
 Paper
     Terrovitis, Mamoulis, Kalnis, "Privacy-preserving anonymization of set-valued data" (2008), as cited in [multitype
     2].

@@ -1,4 +1,4 @@
-"""l-diversity: the sensitive values among everybody's candidates are at least l well represented.
+"""l-diversity: the sensitive values among each person's candidates are at least l well represented.
 
 Guarantee, by kind
     distinct    at least l different values

@@ -2,8 +2,8 @@
 than this.
 
 Guarantee
-    An outsider knows for certain which published nodes stand for `known` people, and who is tied to which of these.
-    Shown the nodes of the person and of anybody else, they say which is whose and are right with at most
+    An adversary knows for certain which published nodes stand for `known` people, and who is tied to which of these.
+    Shown the nodes of the person and of any person else, they say which is whose and are right with at most
     `success_at_most` (one half is a coin), whatever the ties are. Who must find the person among more people is right
     no more often. Friends of friends and numbers of ties to others are not looked at; see `degree-attack` and
     `structural-attack`.

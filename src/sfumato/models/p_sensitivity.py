@@ -1,8 +1,8 @@
-"""p-sensitivity: among everybody's candidates every sensitive column shows at least p different values.
+"""p-sensitivity: among each person's candidates every sensitive column shows at least p different values.
 
-Guarantee: no sensitive value is certain for anybody (p ≥ 2); p possibilities remain in each sensitive column.
+Guarantee: no sensitive value is certain for any person (p ≥ 2); p possibilities remain in each sensitive column.
 Paper: [boundaries Def. 3]
-Departures: the paper's Properties 2 and 5 speak of distinct quasi-identifier values; sensitive ones are meant.
+Departures: the paper's Properties 2 and 5 name distinct quasi-identifier values; sensitive ones are meant.
 
 >>> import numpy as np
 >>> link = Linkage.of_groups(np.array([0, 0, 1]), {"illness": (np.array([0, 1, 1]), ("flu", "gout"))})

@@ -5,8 +5,8 @@ A game of two. An attack on a record succeeds with probability 1 / candidates; i
 `cost`, so it is made when gain / candidates > cost. A published record brings the publisher `benefit`; a successful
 attack costs the publisher `loss`.
 
-Guarantee: for everybody benefit ≥ loss / candidates, or the attack is not worth its cost. What is found is the smallest
-benefit with which publishing would pay.
+Guarantee: for all people benefit ≥ loss / candidates, or the attack is not worth its cost. What is found is the
+smallest benefit with which publishing would pay.
 
 Paper: Wan, Vorobeychik, Xia, Clayton, Kantarcioglu, Ganta, Heatherly, Malin (2015), the prosecutor's and the
 journalist's game: in the second, candidates are people of the population (``population:``), because the attacker does

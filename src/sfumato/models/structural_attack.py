@@ -38,7 +38,7 @@ Why `success_bound` holds
     depend on which nodes were planted.
 
 Several publications of the same graph
-    Every one flips anew and renames anew, and the outsider has them all (`beside`). A path is found if each of its
+    Every one flips anew and renames anew, and the adversary has them all (`beside`). A path is found if each of its
     edges survives in some release: (1 − q₁q₂…)^(k − 1), even if the adversary can match the nodes of all releases.
     `success_bound` keeps its proof: the law with planting and Q differ in M pairs of each release, so f is the power of
     the best test between all of them tied and none, and names are drawn anew, so each release has its own P places and
@@ -46,7 +46,7 @@ Several publications of the same graph
     independent: the exact law is a product of binomials.
 
 What neither covers
-    Ties from planted accounts to others. An account with a degree unlike anybody's can be recognized by its degree
+    Ties from planted accounts to others. An account with a degree unlike any person's can be recognized by its degree
     alone; `sfumato attack structural` plays that adversary.
 
 Paper

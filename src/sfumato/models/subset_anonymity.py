@@ -5,7 +5,7 @@ else. Exchanging any two of them contradicts nothing that the adversary knows ab
 given person with probability at most 1/k.
 
 Guarantee: any m known columns, whichever they are, leave everybody among at least k rows that look alike in them.
-Nothing is said about outsiders who know more columns, and nothing about hidden values. Departures: sdcMicro lets a
+Nothing is said about adversaries who know more columns, and nothing about sensitive values. Departures: sdcMicro lets a
 suppressed cell fit every value, so k wholly suppressed rows would make everybody safe. They do not: a person whose
 published values are unique is found by an adversary who knows them, however many rows are suppressed.
 

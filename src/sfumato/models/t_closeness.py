@@ -1,6 +1,6 @@
-"""t-closeness: the sensitive values among everybody's candidates are distributed almost as in the whole release.
+"""t-closeness: the sensitive values among each person's candidates are distributed almost as in the whole release.
 
-Guarantee: an outsider who links a person learns at most a distribution at distance t from the one everybody reads off
+Guarantee: an adversary who links a person learns at most a distribution at distance t from the one everybody reads off
 the release.
 
 Distance of distributions (earth mover's), by kind

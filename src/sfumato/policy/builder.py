@@ -72,7 +72,7 @@ class PolicyDraft:
         boundary: Any = None,
         at_most: int | str | None = None,
     ) -> PolicyDraft:
-        """Columns that outsiders may know; the last argument may be their hierarchy."""
+        """Columns that adversaries may know; the last argument may be their hierarchy."""
         if names and not isinstance(names[-1], str):
             names, hierarchy = names[:-1], names[-1]
         limits = (("hierarchy", hierarchy), ("boundary", boundary), ("at_most", at_most))
@@ -80,7 +80,7 @@ class PolicyDraft:
         return self._with(tuple(map(str, names)), "quasi-identifier", more)
 
     def sensitive(self, *names: str) -> PolicyDraft:
-        """Columns that nobody must learn about anybody."""
+        """Columns that nobody must learn about any person."""
         return self._with(names, "sensitive")
 
     def other(self, *names: str) -> PolicyDraft:

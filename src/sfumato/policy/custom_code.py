@@ -3,7 +3,7 @@ record.
 
 Guarantee
     Code runs only from files that the environment names (`SFUMATO_PLUGINS`), and only when a file is, byte for byte,
-    the one whose SHA-256 the policy states. A policy alone, or a release folder that somebody sends, makes nothing run.
+    the one whose SHA-256 the policy states. A policy alone, or a release folder that a person sends, makes nothing run.
     What the code makes is judged by the audit on the published values, like everything else; the certificate says that
     it was used.
 

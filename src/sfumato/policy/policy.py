@@ -60,7 +60,7 @@ UNPROTECTED = "unprotected:"
 """Begins the identifier of a warning about a sensitive column that no privacy requirement names."""
 Role = Literal["identifier", "quasi-identifier", "sensitive", "other", "replaced"]
 WrittenRole = Literal["identifier", "quasi-identifier", "sensitive", "other", "replaced", "drop", "review"]
-"""Roles as a policy file has them: a dropped column is left out, and one under review is decided by somebody before
+"""Roles as a policy file has them: a dropped column is left out, and one under review is decided by a person before
 publishing."""
 MOST_IMPORTANT = 1000
 """The largest weight of a column."""
@@ -419,7 +419,7 @@ class Policy:
 
     @property
     def of_population(self) -> bool:
-        """Whether a claim speaks of the population."""
+        """Whether a requirement is about the population."""
         return any(claim.model.of_population for claim in self.claims)
 
     @property
@@ -428,7 +428,7 @@ class Policy:
         return self.population.weight if self.population is not None and self.population.calibrate else None
 
     def everybody(self) -> Table | None:
-        """The table of the population, read once, where a claim asks for it."""
+        """The table of the population, read once, where a requirement asks for it."""
         if self.population is None or self.population.file is None or not self.of_population:
             return None
         return self.once("everybody", partial(self.population.read, self.data, self.base))

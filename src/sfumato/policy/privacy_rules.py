@@ -27,7 +27,7 @@ Departures
 
 Dependencies
 ------------
-What the outsider knows beforehand: functional dependencies, and how they widen the rules.
+What the adversary knows beforehand: functional dependencies, and how they widen the rules.
 
 Guarantee
     The expanded set implies the original one. A rule that the knowledge alone breaks (it is itself a dependency) is
@@ -46,7 +46,7 @@ Invariants
 
 Departures
     The theorem is a necessary condition only. Closing left sides (I1) is ours, and so is `dependency_units`: columns
-    that a known dependency ties together are published together, because an outsider would join their tables through
+    that a known dependency ties together are published together, because an adversary would join their tables through
     the dependency. A right side already on the left is left out (Q gives it away for free), so Q → X ∖ Q is demanded.
     Forms other than sub-tables promise candidates who may trade places; for them `partly_known_dependency` says which
     knowledge breaks that.
@@ -81,7 +81,7 @@ from sfumato.core.errors import Infeasible, PolicyError
 
 
 class Guarantee(Protocol):
-    """What a rule demands of everybody's candidates; the models of the catalogue are guarantees."""
+    """What a rule demands of each person's candidates; the models of the catalogue are guarantees."""
 
     def covers(self, other: Any) -> bool:
         """Whether everything that satisfies this also satisfies `other`."""
@@ -111,7 +111,7 @@ class PrivacyRule:
 
     @property
     def hidden(self) -> str:
-        """The one hidden column of a rule with a single right side."""
+        """The one sensitive column of a rule with a single right side."""
         (column,) = self.hide
         return column
 
@@ -221,7 +221,7 @@ def join_names(names: Iterable[str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Dependency:
-    """The columns `given` determine the columns `determines`, and the outsider knows how."""
+    """The columns `given` determine the columns `determines`, and the adversary knows how."""
 
     given: frozenset[str]
     determines: frozenset[str]

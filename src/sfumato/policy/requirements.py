@@ -34,16 +34,18 @@ class PrivacyRequirement:
     hide: tuple[str, ...] = ()
     where: str = ""
     composite: bool = False
-    """Whether only the combination of the hidden columns is protected (written as one right side), not each of them."""
+    """Whether only the combination of the sensitive columns is protected (written as one right side), not each of
+    them."""
 
     @property
     def needs_joint(self) -> bool:
-        """Whether the combination of the hidden columns must be judged by its joint distribution
+        """Whether the combination of the sensitive columns must be judged by its joint distribution
         (`Model.hides_combinations`)."""
         return self.composite and self.model.needs_sensitive and not self.model.hides_combinations
 
     def hidden_columns(self, shown: Collection[str]) -> dict[str, tuple[str, ...]]:
-        """Return what must be hidden, each with its columns: one by one, or all together where the claim `needs_joint`.
+        """Return what must be hidden, each with its columns: one by one, or all together where the requirement
+        `needs_joint`.
 
         A column of a combination that is not among the `shown` ones tells nothing, and is left out.
         """
@@ -73,10 +75,10 @@ def read_requirements(
     secret: Sequence[str] = (),
     errors: PolicyErrors | None = None,
 ) -> tuple[PrivacyRequirement, ...]:
-    """All claims under ``protect:``; `given` and `hide` are what a claim means when it does not say.
+    """All requirements under ``protect:``; `given` and `hide` are what a requirement means when it does not say.
 
-    A claim about all releases together hides every sensitive column (`secret`), also those this release leaves out.
-    What is wrong is added to `errors`, or raised where there are none."""
+    A requirement about all releases together hides every sensitive column (`secret`), also those this release leaves
+    out. What is wrong is added to `errors`, or raised where there are none."""
     if entries is None:
         return ()
     if not isinstance(entries, list):
@@ -152,7 +154,7 @@ def _short(text: str, document: Document, where: str, i: int) -> PrivacyRequirem
 
 
 def short_forms() -> dict[str, tuple[type[Model], Short]]:
-    """The words that claims in one line may use, from the models' own declarations."""
+    """The words that requirements in one line may use, from the models' own declarations."""
     words: dict[str, tuple[type[Model], Short]] = {}
     for cls in catalogue("models", Model).values():
         if cls.short is not None:

@@ -1,4 +1,5 @@
-"""The rules of a policy: its claims as Q → S, widened by what outsiders know, reduced to what does not follow anyway.
+"""The rules of a policy: its requirements as Q → S, widened by what adversaries know, reduced to what does not follow
+anyway.
 
 Guarantee
     A release that satisfies the rules in `wanted` satisfies every requirement, also against adversaries who know the
@@ -37,7 +38,7 @@ class RuleSet:
     wanted: tuple[PrivacyRule, ...]
     """Irreducible, over columns."""
     added: tuple[PrivacyRule, ...]
-    """Demanded by what outsiders know."""
+    """Demanded by what adversaries know."""
     implied: tuple[tuple[PrivacyRule, PrivacyRule], ...]
     """Rules that need no keeping, each with the one it follows from."""
     knows: tuple[Dependency, ...]
@@ -88,7 +89,8 @@ class RuleSet:
 
 
 def rules_of_claim(claim: PrivacyRequirement) -> list[PrivacyRule]:
-    """A claim as rules: one for each hidden column, or one for the combination when the claim was written so."""
+    """A requirement as rules: one for each sensitive column, or one for the combination when the requirement was
+    written so."""
     sides = [claim.hide] if claim.composite else [(name,) for name in claim.hide]
     try:
         return [PrivacyRule(frozenset(claim.given), frozenset(hide), claim.model) for hide in sides]
@@ -121,8 +123,8 @@ def identifying_columns(policy: Policy) -> frozenset[str]:
 
 
 def revealing_dependency(policy: Policy, claim: PrivacyRequirement) -> str:
-    """Why a dependency that outsiders know may tell candidates apart who trade what a claim does not give; empty when
-    none does."""
+    """Why a dependency that adversaries know may tell candidates apart who trade what a requirement does not give;
+    empty when none does."""
     tie = partly_known_dependency(
         {*claim.given, *identifying_columns(policy)}, policy.published, dependencies_of(policy)
     )
@@ -134,7 +136,7 @@ def revealing_dependency(policy: Policy, claim: PrivacyRequirement) -> str:
 
 
 def privacy_rules(policy: Policy) -> RuleSet:
-    """All rules of a policy; raises `Infeasible` when what outsiders know breaks one by itself."""
+    """All rules of a policy; raises `Infeasible` when what adversaries know breaks one by itself."""
     knows = dependencies_of(policy)
     stated = [each for claim in policy.claims for each in rules_of_claim(claim)]
     expanded, added = expand_rules(stated, knows)

@@ -12,11 +12,12 @@ person gets a pseudonym, drawn anew for every release.
 
 Population
 ----------
-``population:`` in the policy of a table: whom the people in it are a sample of, so that claims can speak of everybody.
+``population:`` in the policy of a table: whom the people in it are a sample of, so that requirements can speak of all
+people.
 
 ::
 
-    population: {file: residents.csv}              # a table with the quasi-identifiers of everybody, the people of the
+    population: {file: residents.csv}              # a table with the quasi-identifiers of all people, the people of the
     table
                                                    # included
     population: {fraction: 0.05}                   # the share of the population that is in the table, a random sample
@@ -28,7 +29,7 @@ The file is private: a release states that there was one, but neither its path n
 
 Series
 ------
-What a policy says about several releases: what outsiders know of them, and what happens to people and values in
+What a policy says about several releases: what adversaries know of them, and what happens to people and values in
 between.
 
 >>> share_of("0.5%"), share_of(0.02)
@@ -223,7 +224,7 @@ def share_of(value: Any) -> float:
 
 
 class Series(BaseModel):
-    """What outsiders may know who see several releases, and what happens to people and values between them."""
+    """What adversaries may know who see several releases, and what happens to people and values between them."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 

@@ -273,7 +273,7 @@ class CheckedNumbers(ValueDomain):
             return super().contains(texts)
         from sfumato.data.phone_numbers import (
             mobile_pattern,
-        )  # plans of all countries, read when somebody asks for them
+        )  # plans of all countries, read when a person asks for them
 
         return matches_pattern(mobile_pattern(self.country), texts)
 

@@ -11,7 +11,7 @@ What a certificate names
 
 Attacks
 -------
-Named adversaries: what an outsider gets out of a release. One per file.
+Named adversaries: what an adversary gets out of a release. One per file.
 """
 
 from __future__ import annotations

@@ -87,7 +87,7 @@ MEASURED = "measured"
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One claim, judged."""
+    """One requirement, judged."""
 
     model: str
     holds: bool
@@ -494,7 +494,7 @@ def _read(entry: Mapping[str, Any]) -> Finding:
 
 
 NOTHING_PUBLISHED = {"published": 0}
-"""Achieved by a release that does not contain the hidden columns at all (I2)."""
+"""Achieved by a release that does not contain the sensitive columns at all (I2)."""
 _SLACK = 1e-9
 
 

@@ -32,8 +32,8 @@ from sfumato.release.view import Applicable, ReleaseView
 
 @dataclass(frozen=True, slots=True)
 class ViolationCount:
-    """What was found about people: classes (or groups of people) that break a claim, and whether everything could be
-    judged."""
+    """What was found about people: classes (or groups of people) that break a requirement, and whether everything could
+    be judged."""
 
     broken: int
     complete: bool = True
@@ -42,27 +42,27 @@ class ViolationCount:
 
 
 class Evidence(ABC):
-    """What an outsider makes of a form of release."""
+    """What an adversary makes of a form of release."""
 
     name: ClassVar[str]
     form: ClassVar[type[Form]]
     """The form it reads."""
     grade: ClassVar[str] = "exact"
     steady: ClassVar[bool] = True
-    """Whether it comes to the same finding with and without the original, the trace and the history."""
+    """Whether it comes to the same finding with and without the original, the provenance and the history."""
     on_classes: ClassVar[bool] = False
-    """Whether it reads parts that are different rows with counts; a claim is not judged where it does not."""
+    """Whether it reads parts that are different rows with counts; a requirement is not judged where it does not."""
 
     in_population: ClassVar[bool] = False
-    """Whether it counts people of a population; a claim about them is not judged where it does not."""
+    """Whether it counts people of a population; a requirement about them is not judged where it does not."""
 
     reads_combinations: ClassVar[bool] = False
-    """Whether it reads the joint distribution of several hidden columns; a claim that needs it is not judged where it
-    does not."""
+    """Whether it reads the joint distribution of several sensitive columns; a requirement that needs it is not judged
+    where it does not."""
 
     joins_itself: ClassVar[bool] = False
-    """Whether it judges claims over several releases by itself (`judge_all`), where there are no tables that could be
-    joined."""
+    """Whether it judges requirements over several releases by itself (`judge_all`), where there are no tables that
+    could be joined."""
 
     rows_are_records: ClassVar[bool] = False
     """Whether every published row, of one table or of several, is one record: people are counted by names beside the
@@ -70,10 +70,10 @@ class Evidence(ABC):
 
     @abstractmethod
     def read(self, exhibit: ReleaseView, claim: PrivacyRequirement) -> Linkage:
-        """Everybody's candidates for an outsider who knows the claim's given columns."""
+        """Everybody's candidates for an adversary who knows the requirement's given columns."""
 
     def judge(self, exhibit: ReleaseView, claim: PrivacyRequirement) -> Finding:
-        """The claim's finding: the model applied to what was read."""
+        """The requirement's finding: the model applied to what was read."""
         linkage = self.read(exhibit, claim)
         return evaluate_requirement(claim, linkage, self.grade, linkage.note, exhibit.policy.record_word)
 
@@ -100,8 +100,8 @@ class Evidence(ABC):
 def evaluate_requirement(
     claim: PrivacyRequirement, linkage: Linkage, grade: str, note: str, word: str = "people"
 ) -> Finding:
-    """What the claim's model makes of everybody's candidates; `note` is the reason where it holds, `word` what was
-    counted."""
+    """What the requirement's model makes of each person's candidates; `note` is the reason where it holds, `word` what
+    was counted."""
     verdict = claim.model.satisfied(linkage)
     below = int(linkage.people[~verdict].sum())
     return Finding(
@@ -141,7 +141,7 @@ def evidence_for(form: Form) -> Evidence:
 
 
 class Check(Applicable, Worded):
-    """Something that must be true of a release besides its claims."""
+    """Something that must be true of a release besides its requirements."""
 
     steady: ClassVar[bool] = True
     """Whether its figures are the same whatever is at hand, so that a certificate can be compared with them."""

@@ -6,7 +6,7 @@
       manifest.json     form, version, files with sha256 and row counts, public parameters
       certificate.json  what was found
       policy.yaml       the policy as used, without anything private
-      hierarchies/…     the hierarchies the policy names, so that anybody can verify
+      hierarchies/…     the hierarchies the policy names, so that any person can verify
       <part>.csv        the published parts
       <part>/part-00000.parquet …  the same as a folder, of releases made where the data lies
       report.html       the public report
@@ -27,8 +27,8 @@ Trace file
 The private provenance on disk, for releases whose later audits need it: beside the folder, never in it, readable by its
 owner only.
 
-A replaced table whose rows are shuffled can be compared with its original record by record only by somebody who has the
-trace. ``DIR.private.trace`` holds the row order and the method's notes for the audit; it can undo the shuffling.
+A replaced table whose rows are shuffled can be compared with its original record by record only by a person who has the
+provenance. ``DIR.private.trace`` holds the row order and the method's notes for the audit; it can undo the shuffling.
 
 Invariants
     I1  Written with mode 0600 from the first byte on, outside the release folder, and never through a link.
@@ -224,7 +224,7 @@ def write_manifest(
 
 
 def read_folder(path: Path, *, draft: bool = False, engine: FileEngine | None = None) -> ReleaseView:
-    """A release folder as an outsider sees it; damage is listed, not raised, so that the audit can name it.
+    """A release folder as an adversary sees it; damage is listed, not raised, so that the audit can name it.
 
     A draft has no certificate yet. Parts that are folders are counted by the engine; who names none does not understand
     counts, and such a release is refused."""
@@ -454,7 +454,7 @@ def provenance_path(folder: Path) -> Path:
 
 
 def save_provenance(trace: Provenance, folder: Path) -> Path:
-    """Write the rows of the trace, what its form adds to them, and for which release they are (I3), beside the
+    """Write the rows of the provenance, what its form adds to them, and for which release they are (I3), beside the
     folder."""
     packed = io.BytesIO()
     np.savez_compressed(
@@ -470,15 +470,15 @@ def _identity(folder: Path) -> dict[str, str]:
 
 
 def _extra(trace: Provenance) -> dict[str, Any]:
-    """What the trace of a form has beyond rows; what is not known is left out."""
+    """What the provenance of a form has beyond rows; what is not known is left out."""
     own = {field.name: getattr(trace, field.name) for field in fields(trace) if field.name not in _COMMON}
     plain = {name: value.model_dump() if isinstance(value, BaseModel) else value for name, value in own.items()}
     return {name: value for name, value in plain.items() if value is not None}
 
 
 def read_provenance(folder: Path, form: Form) -> Provenance:
-    """Return the trace beside a folder of this form: an empty one when there is none, or when it is another release's
-    (I3)."""
+    """Return the provenance beside a folder of this form: an empty one when there is none, or when it is another
+    release's (I3)."""
     path, tree = provenance_path(folder), dict[str, Any]({"rows": {}, "extra": {}})
     try:
         with open_plain(path) as file, np.load(file, allow_pickle=False) as stored:  # I2

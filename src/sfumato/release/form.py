@@ -1,7 +1,7 @@
 """A form: a kind of thing that can be published. A new form is one file with one class in the folder ``kinds``.
 
 A form says what its parts are and how their files are read, which columns it brings along itself, how many records it
-speaks of, what the private provenance holds, what a ledger keeps of it and whether it is loaded into a target. Its
+is about, what the private provenance holds, what a ledger keeps of it and whether it is loaded into a target. Its
 declared fields are its *public parameters*: disclosed on purpose, listed in the manifest, typed and strict. An audit
 that meets a parameter no form declares refuses the folder.
 """
@@ -57,7 +57,7 @@ class Form(BaseModel):
     hides_size: ClassVar[bool] = False
     """Whether how many records the original had is not told: then a certificate counts what is published."""
     reads_knowledge: ClassVar[bool] = False
-    """Whether its reading judges any dependency that outsiders know; else those between given and other columns are
+    """Whether its reading judges any dependency that adversaries know; else those between given and other columns are
     refused."""
     has_target: ClassVar[bool] = False
     """Whether it is loaded into a target, which can be verified, too."""
@@ -117,8 +117,7 @@ class Form(BaseModel):
         return Provenance
 
     def uncounted(self, policy: Policy) -> tuple[str, ...]:
-        """Columns of its parts that are not counted where rows lie elsewhere, because nothing judged on counts needs
-        them."""
+        """Columns of its parts that are not counted on a cluster, because nothing judged on counts needs them."""
         return policy.with_role("other")
 
     def misfits(self, exhibit: ReleaseView) -> Iterator[str]:
@@ -133,7 +132,7 @@ class Form(BaseModel):
         return exhibit.tables["data"]
 
     def records(self, exhibit: ReleaseView) -> int:
-        """How many records the release speaks about."""
+        """How many records the release is about."""
         return exhibit.data.records
 
     def memory(self, policy: Policy, parts: Mapping[str, Part], trace: Provenance, original: Any) -> Memory:

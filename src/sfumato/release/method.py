@@ -92,7 +92,7 @@ class Method(BaseModel):
     them."""
 
     hides_combinations: ClassVar[bool] = False
-    """Whether it keeps claims on the joint distribution of several hidden columns
+    """Whether it keeps requirements on the joint distribution of several sensitive columns
     (`PrivacyRequirement.needs_joint`)."""
 
     codes: ClassVar[bool] = False
@@ -143,8 +143,7 @@ class Method(BaseModel):
         return self.reads
 
     def rows_for(self, policy: Policy) -> str:
-        """Why it must have rows, where rows lie elsewhere and only classes with counts come here; empty when classes
-        will do."""
+        """Why it must have rows, on a cluster and only classes with counts come here; empty when classes will do."""
         return "" if self.on_classes else f"{self.name} needs rows, not classes with counts"
 
     @abstractmethod
@@ -182,8 +181,8 @@ class Method(BaseModel):
         return []
 
     def finds_out(self) -> bool:
-        """Whether claims are not made true but found to be true, or not, of what it made: one that fails is then no
-        defect."""
+        """Whether requirements are not made true but found to be true, or not, of what it made: one that fails is then
+        no defect."""
         return False
 
     def doubts(self, policy: Policy, data: Any) -> list[str]:

@@ -1,7 +1,7 @@
 """A metric: how useful a release is, measured on what was published.
 
 A new metric is one file in this folder with one class. A figure that needs the original is private: only the private
-report and `measure` show it. Into a release folder go only the figures that anybody can compute from the folder.
+report and `measure` show it. Into a release folder go only the figures that any person can compute from the folder.
 
 
 Metrics

@@ -59,7 +59,7 @@ class Memory:
     lineage: IntArray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     """The number of each record's lineage, where the method formed lineages; else empty."""
     counts: IntArray | None = None
-    """For how many people each remembered record stands, where rows lie elsewhere; one without."""
+    """For how many people each remembered record stands, on a cluster; one without."""
 
     @cached_property
     def place(self) -> dict[str, int]:
@@ -177,7 +177,7 @@ class PastRelease:
 
 
 class StoredRelease(PastRelease):
-    """A publication that is read when somebody looks inside it."""
+    """A publication that is read when a person looks inside it."""
 
     _opened: Callable[[], PastRelease]
     _covered: Callable[[], ReleaseView]
@@ -229,8 +229,7 @@ class History:
 
     @property
     def counted(self) -> bool:
-        """Whether all that is remembered are people with a count, as where rows lie elsewhere
-        (`history.persistent_classes`)."""
+        """Whether all that is remembered are people with a count, as on a cluster (`history.persistent_classes`)."""
         return bool(self.releases) and all(past.memory.counts is not None for past in self.releases)
 
     def column(self, name: str) -> list[str]:

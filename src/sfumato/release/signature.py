@@ -29,7 +29,8 @@ The signed statement of a release: an in-toto Statement about every file of the 
      "head": "…"}}}
 
 Who has the public key of the data holder can tell a folder from a forgery without the original, and without believing
-anything in the folder. A claim is a finding of the certificate: model, given, hide, required, achieved, holds, grade.
+anything in the folder. A requirement is a finding of the certificate: model, given, hide, required, achieved, holds,
+grade.
 
 Invariants
     I1  The subjects are all files of the folder: manifest, certificate and report included, only the statement itself
@@ -261,8 +262,8 @@ def sign_folder(folder: Path, key: SigningKey) -> None:
 def examine_signature(folder: Path, signer: VerifyingKey | None) -> tuple[str, tuple[Finding, ...]]:
     """Whether a folder is signed in one sentence, and the finding about it when there is one.
 
-    Without a signer a statement that fits the folder is *signed, not checked*: anybody could have signed it. One that
-    does not fit is a violation all the same."""
+    Without a signer a statement that fits the folder is *signed, not checked*: any person could have signed it. One
+    that does not fit is a violation all the same."""
     if STATEMENT not in files_of(folder):
         if signer is None:
             return UNSIGNED, ()

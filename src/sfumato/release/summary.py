@@ -5,7 +5,7 @@ the headline. A headline *holds* only where a requirement about people is stated
 nothing is violated or left to decide.
 
 Invariants
-    I1  The summary of an outsider's view uses the published files and the certificate alone.
+    I1  The summary of an adversary's view uses the published files and the certificate alone.
     I2  What was not assessed is an open point, never a success.
 
 
@@ -163,7 +163,7 @@ def decide_headline(findings: Sequence[Finding], policy: Policy, form: Form, ope
     policy, form
         Whom the requirements are about, and what is known where they name no column.
     open_points
-        How many points beside the findings somebody has to decide.
+        How many points beside the findings a person has to decide.
     """
     promised = [finding for finding in findings if is_requirement(finding)]
     violated = causes(findings)
@@ -316,7 +316,7 @@ class Effects(Applicable):
         return ()
 
     def exposed(self, exhibit: ReleaseView) -> Iterable[OpenPoint]:
-        """What somebody can still find or guess, beyond the findings."""
+        """What a person can still find or guess, beyond the findings."""
         return ()
 
 

@@ -54,14 +54,15 @@ _OF_PARTS: set[Any] = set()
 
 
 def of_parts(make: Callable[[ReleaseView], T]) -> Callable[[ReleaseView], T]:
-    """Marks what looks at the published parts and the form alone, and so is the same for everybody who looks."""
+    """Marks what looks at the published parts and the form alone, and so is the same for all people who looks."""
     _OF_PARTS.add(make)
     return make
 
 
 @dataclass(frozen=True)
 class ReleaseView:
-    """Published parts and the public policy; on the data holder's side also the original, the trace and the history."""
+    """Published parts and the public policy; on the data holder's side also the original, the provenance and the
+    history."""
 
     form: Form
     parts: Mapping[str, Part]
@@ -88,9 +89,10 @@ class ReleaseView:
     repeats: Callable[[Sequence[Path], Sequence[str]], int] | None = field(default=None, repr=False, compare=False)
     """How rows that say the same in some columns are counted over all files of a part."""
     strangers: int | None = None
-    """Of a part whose rows lie elsewhere: how many of them, compared there with the source, no record stands behind."""
+    """Of a part whose rows stay on a cluster: how many of them, compared there with the source, no record stands
+    behind."""
     misplaced: int | None = None
-    """Of buckets whose rows lie elsewhere: how many listed values, compared there with the source, nobody in their
+    """Of buckets whose rows stay on a cluster: how many listed values, compared there with the source, nobody in their
     bucket has."""
     told: Callable[[float, str], None] | None = field(default=None, repr=False, compare=False)
     """Who hears how far the audit is, as a share and a word."""
@@ -114,7 +116,8 @@ class ReleaseView:
         return self.trace if isinstance(self.trace, trace) else trace()
 
     def as_published(self) -> ReleaseView:
-        """The same release as an outsider sees it, made once; what was made of the published parts alone goes along."""
+        """The same release as an adversary sees it, made once; what was made of the published parts alone goes
+        along."""
         return self.once(_outside)
 
     def certified(self, certificate: Certificate) -> ReleaseView:
@@ -129,7 +132,7 @@ class ReleaseView:
         return remembered
 
     def _with_certificate(self, certificate: Certificate) -> ReleaseView:
-        """Nothing that was made depends on the certificate, except how an outsider sees it."""
+        """Nothing that was made depends on the certificate, except how an adversary sees it."""
         exhibit = replace(self, certificate=certificate, folder=None)
         exhibit._kept.update(self._kept)
         if _outside in self._kept:

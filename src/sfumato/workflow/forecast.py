@@ -53,7 +53,7 @@ class PublishForecast:
     reasons: tuple[str, ...]
     """Why this method, and what it would do."""
     promises: tuple[str, ...]
-    """The claims in words."""
+    """The requirements in words."""
     history: tuple[str, ...] = ()
     """What earlier releases mean for this one."""
     findings: tuple[Finding, ...] = ()

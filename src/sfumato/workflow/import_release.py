@@ -7,8 +7,8 @@ Invariants
     I1  Every published row gets exactly one record of the original. A key in the published table says which; without
         one, rows and records are matched by what cells cover and by equal values elsewhere; an answer that is not the
         only one is refused.
-    I2  It is entered whether its claims hold or not: it is published already. What does not hold, the next release
-        inherits.
+    I2  It is entered whether its requirements hold or not: it is published already. What does not hold, the next
+        release inherits.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def import_release(
     Parameters
     ----------
     policy
-        What the table is about: columns, hierarchies, claims and the key.
+        What the table is about: columns, hierarchies, requirements and the key.
     published
         The table as it was published; it may have the key beside the published columns.
     original

@@ -44,7 +44,7 @@ def plan(policy: Policy, *, records: int | None = None, remembering: bool = Fals
     """Choose and bind the method; `records` is the size of the data when it is known, `remembering` says that there is
     a ledger.
 
-    A policy with columns under review is refused: somebody decides first.
+    A policy with columns under review is refused: a person decides first.
     """
     policy.require_decided()
     _require_different_requirements(policy)
@@ -165,8 +165,8 @@ def _unfit(method: Method, policy: Policy, remembering: bool) -> str:
 
 
 def _unjoined(method: Method, policy: Policy, remembering: bool) -> str:
-    """Why a claim on the joint distribution of several hidden columns cannot be kept; empty when there is none, or it
-    can."""
+    """Why a requirement on the joint distribution of several sensitive columns cannot be kept; empty when there is
+    none, or it can."""
     claim = next((claim for claim in policy.claims if claim.needs_joint), None)
     if claim is None:
         return ""

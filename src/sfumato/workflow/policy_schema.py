@@ -1,7 +1,7 @@
 """The JSON schema of a policy, from the same declarations that read it, so that editors complete and check policies.
 
-A schema knows keys, names, types and ranges; what depends on the data or on several entries together (a claim without a
-column to hide) only `sfumato check` knows. Numbers may stand as text, as everywhere in a policy.
+A schema knows keys, names, types and ranges; what depends on the data or on several entries together (a requirement
+without a column to hide) only `sfumato check` knows. Numbers may stand as text, as everywhere in a policy.
 
 >>> document = policy_schema()
 >>> sorted(document["properties"])[:3], document["additionalProperties"]

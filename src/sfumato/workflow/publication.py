@@ -18,7 +18,7 @@ Disclose: which of the data holder's findings a release folder may contain.
 
 Everything is judged with the original at hand, and a release is refused when anything is broken. But a figure that was
 found with the original says something about it that the published files do not say. So the folder gets the findings
-that an outsider comes to with the folder alone; of the others only that they hold at the level that was asked for.
+that an adversary comes to with the folder alone; of the others only that they hold at the level that was asked for.
 Their figures are in the private report.
 
 Invariants
@@ -300,7 +300,7 @@ def _certificate(exhibit: ReleaseView, chosen: Plan, release: Release) -> Certif
 
 
 def _continued(earlier: History | None, policy: Policy, release: Release, exhibit: ReleaseView) -> History | None:
-    """The history with this release as its last; also without a ledger, when a claim is about all releases."""
+    """The history with this release as its last; also without a ledger, when a requirement is about all releases."""
     if earlier is None and not (release.form.remembered and any(claim.model.joint for claim in policy.claims)):
         return None
     so_far = earlier if earlier is not None else History()
@@ -405,7 +405,7 @@ def _stuck(policy: Policy, dataset: Any) -> str:
 
 
 def public_findings(exhibit: ReleaseView, found: tuple[Finding, ...]) -> tuple[Finding, ...]:
-    """The findings for the folder, from those of the data holder; what does not hold is shown as an outsider sees
+    """The findings for the folder, from those of the data holder; what does not hold is shown as an adversary sees
     it."""
     outside = certify(exhibit.as_published(), recount=False)  # the recount has read the same files already
     seen = {
@@ -453,7 +453,8 @@ def list_assumptions(exhibit: ReleaseView) -> tuple[str, ...]:
 
 
 def _of_releases(exhibit: ReleaseView) -> tuple[str, ...]:
-    """How the adversary of claims over several releases links rows: certificates of earlier versions do not say it."""
+    """How the adversary of requirements over several releases links rows: certificates of earlier versions do not say
+    it."""
     if not _several(exhibit) or not any(claim.hide for claim in exhibit.policy.claims):
         return ()
     known = is_membership_known(exhibit.policy, exhibit.history)

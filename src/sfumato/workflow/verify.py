@@ -169,7 +169,8 @@ def _verified(
 
 
 def _history(book: Ledger, folder: Path, exhibit: ReleaseView, engine: Any) -> History:
-    """The releases until this one: of everybody, or, where people lie beside the ledger, of how many went which way."""
+    """The releases until this one: of all people, or, where people lie beside the ledger, of how many went which
+    way."""
     if not book.distant:
         return book.history_until(folder)
     from sfumato.engines.spark.workflow.history import history_until
@@ -229,7 +230,7 @@ def _in_target(exhibit: ReleaseView, url: str) -> tuple[Finding, ...]:
 
 
 def audit_of(exhibit: ReleaseView) -> Audit:
-    """The audit of a folder that is open: every claim and check, the certificate, and whether the method fits the
+    """The audit of a folder that is open: every requirement and check, the certificate, and whether the method fits the
     form."""
     found = certify(exhibit)
     stated = (_stated(exhibit, found), made_by(exhibit))

@@ -86,7 +86,7 @@ class DraftFolder:
         return draft
 
     def read(self) -> ReleaseView:
-        """The draft as an outsider would see it (I1)."""
+        """The draft as an adversary would see it (I1)."""
         return read_folder(self.folder, draft=True, engine=self.engine)
 
     def seal(self, certificate: Certificate, folder: Path | None = None) -> None:

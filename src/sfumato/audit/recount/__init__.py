@@ -48,7 +48,8 @@ Rules of every file in this folder
     -   What should be countable and is not (a part is missing, a bucket does not add up) does not reach anything.
     -   Sentences carry counts, codes and column names, never a value of a person.
 
-Cost: linear in the size of the folder and the number of claims; a million rows of five columns take a few seconds.
+Cost: linear in the size of the folder and the number of requirements; a million rows of five columns take a few
+seconds.
 
 >>> import json, tempfile
 >>> from pathlib import Path

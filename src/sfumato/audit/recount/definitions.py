@@ -1,11 +1,11 @@
 """The models, from their definitions: what a level means, what a group of people has, and which way is better.
 
 Notation
-    group     people whom an outsider cannot tell apart, with the weight of every hidden value among their candidates
+    group     people whom an adversary cannot tell apart, with the weight of every sensitive value among their candidates
     r₁ ≥ r₂ … the weights of a group from frequent to rare, T their sum
     p, q      the shares of a value in a group and in the whole release
 
-Definitions, per group and hidden column; the release has the level of its worst group
+Definitions, per group and sensitive column; the release has the level of its worst group
     k-anonymity        the number of candidates                                             Samarati, Sweeney 1998
     p-sensitivity      different values                                                     Truta, Vinay 2006
     l-diversity        distinct: different values; frequency: T / r₁; entropy: exp(−Σ p ln p);
@@ -15,7 +15,7 @@ Definitions, per group and hidden column; the release has the level of its worst
     t-closeness        the earth mover's distance of p from q                               Li et al. 2007
     β-likeness         (q − p) / p where q > p; enhanced: also at most −ln p                Cao, Karras 2012
     δ-disclosure       |ln q/p| for every value of the release                              Brickell, Shmatikov 2008
-    average risk       the mean of one over the size of everybody's group                   El Emam, Dankar 2008
+    average risk       the mean of one over the size of each person's group                   El Emam, Dankar 2008
     profitability      loss over candidates where gain over candidates exceeds the cost     Wan et al. 2015
     k-map              people of the population behind a group's rows                       Sweeney 2002
     δ-presence         rows over people of the population who fit them                      Nergiz et al. 2007
@@ -25,7 +25,7 @@ Definitions, per group and hidden column; the release has the level of its worst
 
 Invariants
     I1  Weights are whole numbers; shares are compared by cross multiplication wherever the definition is strict.
-    I2  A parameter that stands here under another name, or not at all, is not guessed: the claim is not counted.
+    I2  A parameter that stands here under another name, or not at all, is not guessed: the requirement is not counted.
 
 Cost: linear in the values of all groups, with a logarithm for the order of numbers.
 
@@ -37,7 +37,7 @@ Cost: linear in the values of all groups, with a logarithm for the order of numb
 
 Distances
 ---------
-How far apart the hidden values of a group and those of the whole release are, from the definitions of t-closeness.
+How far apart the sensitive values of a group and those of the whole release are, from the definitions of t-closeness.
 
 *Equal*: half of the sum of |p − q| over all values.
 
@@ -223,14 +223,15 @@ class NotRecounted(Exception):
 
 @dataclass(frozen=True, slots=True)
 class RecountedClasses:
-    """A release as an outsider sees it: groups of people, and how hidden values spread over the candidates of each."""
+    """A release as an adversary sees it: groups of people, and how sensitive values spread over the candidates of
+    each."""
 
     fewest: int
     """Candidates of the smallest group."""
     spreads: Mapping[str, Sequence[Weights]] = field(default_factory=dict)
-    """Per hidden column the weights of every group; groups with the same shares may stand here once."""
+    """Per sensitive column the weights of every group; groups with the same shares may stand here once."""
     overall: Mapping[str, Weights] = field(default_factory=dict)
-    """Per hidden column the weights in the whole release."""
+    """Per sensitive column the weights in the whole release."""
     sizes: Sequence[int] = ()
     """Candidates of every group, where that is known."""
     rows: Sequence[int] = ()
@@ -251,16 +252,16 @@ class Definition:
     at_most: frozenset[str] = frozenset()
     """Parameters of which less is more private."""
     hides: bool = True
-    """Whether it speaks of hidden values."""
+    """Whether it is about sensitive values."""
     joint: bool = False
-    """Whether it speaks of all releases together."""
+    """Whether it is about all releases together."""
     split: bool = False
-    """Whether it still holds when values are split into several, so that one hidden column hides every combination with
-    it: more different values, smaller shares, more entropy. A distance from the whole table may grow."""
+    """Whether it still holds when values are split into several, so that one sensitive column hides every combination
+    with it: more different values, smaller shares, more entropy. A distance from the whole table may grow."""
 
 
 def level_of(model: str, written: Mapping[str, Any]) -> Level:
-    """The level that a claim asks for, under the names and in the form of a certificate."""
+    """The level that a requirement asks for, under the names and in the form of a certificate."""
     known = DEFINITIONS[model].parameters
     if not written.keys() <= known.keys():
         raise NotRecounted("the claim has a parameter that the definition does not have")  # I2
@@ -460,7 +461,7 @@ def _shares(groups: RecountedClasses, *, lacking: bool = False) -> Iterable[tupl
 
 
 def _mean_risk(groups: RecountedClasses, level: Level) -> Level:
-    """Groups over people: the mean of one over the size of everybody's group; of rows, when candidates are of a
+    """Groups over people: the mean of one over the size of each person's group; of rows, when candidates are of a
     population."""
     if not groups.sizes:
         raise NotRecounted("the number of groups is not known here")

@@ -1,7 +1,7 @@
-"""A form of release as groups: people whom an outsider who knows the given columns cannot tell apart.
+"""A form of release as groups: people whom an adversary who knows the given columns cannot tell apart.
 
 By form
-    recoded table    rows with the same given cells; each hidden column by itself
+    recoded table    rows with the same given cells; each sensitive column by itself
     replaced table   the same with the columns that were not replaced: new values tell nothing of a person
     anatomy          rows with the same given cells are the mixture of their buckets, each with the listed counts over
                      its rows
@@ -14,7 +14,7 @@ Invariants
     I1  A mixture is counted in whole numbers: shares of buckets are brought to one denominator.
     I2  The counts of a bucket add up to its rows, or nothing is counted.
 
-Cost: one pass over different rows per claim; groups inside one bucket stand for all groups inside it.
+Cost: one pass over different rows per requirement; groups inside one bucket stand for all groups inside it.
 
 >>> rows = Counter({("30-39", "flu"): 2, ("30-39", "gout"): 1, ("*", "flu"): 2})
 >>> seen = looking_alike(RowMultiset(("age", "illness"), rows), ["age"], ["illness"])
@@ -24,17 +24,17 @@ Cost: one pass over different rows per claim; groups inside one bucket stand for
 
 Subtables
 ---------
-Several tables of the same people: what an outsider who knows Q believes about S through all of them.
+Several tables of the same people: what an adversary who knows Q believes about S through all of them.
 
 Definitions
     reach(Q)   Q and every column that a chain of tables, each sharing a column with what is reached, connects with it
                [versatile Def. 3]
     guardian   a table with S that alone connects S with Q, and by itself keeps W → S, where W are its columns, S
                excepted, that are in Q or reachable through the other tables [versatile Def. 4]
-    rule       Q → S, one for each hidden column; of a combination one column kept is enough where values may be split
-               (`Definition.split`), else the joint weight of the combination over all tables counts
-    known      a dependency X → Y that outsiders know counts as a further table; Q is closed under it, and hiding S with
-               Y ∩ S ≠ ∅ demands hiding (S ∖ Y) ∪ X as well [versatile Thm 3.2]
+    rule       Q → S, one for each sensitive column; of a combination one column kept is enough where values may be
+               split (`Definition.split`), else the joint weight of the combination over all tables counts
+    known      a dependency X → Y that adversaries know counts as a further table; Q is closed under it, and hiding S
+               with Y ∩ S ≠ ∅ demands hiding (S ∖ Y) ∪ X as well [versatile Thm 3.2]
     a table    joint weight of its columns: the rows themselves, or inside each bucket rows and listed values
     independently;
                rows of the bucket ``*`` are read as everybody together
@@ -135,7 +135,7 @@ def classes_of_recoded(folder: Folder, policy: WrittenPolicy, asked: WrittenRequ
 
 
 def needs_joint(asked: WrittenRequirement) -> bool:
-    """Whether a combination of hidden columns must be counted as one column."""
+    """Whether a combination of sensitive columns must be counted as one column."""
     definition = DEFINITIONS[asked.model]
     return asked.composite and definition.hides and not definition.split
 
@@ -266,7 +266,7 @@ def classes_of_anatomy(folder: Folder, policy: WrittenPolicy, asked: WrittenRequ
 
 
 def values_in_buckets(folder: Folder, policy: WrittenPolicy, column: str, rows: Weights) -> dict[str, dict[str, int]]:
-    """Per bucket the counts of one hidden column."""
+    """Per bucket the counts of one sensitive column."""
     name = f"sensitive-{column}"
     if name not in folder.listed:
         hidden = [each for each, entry in policy.columns.items() if entry.role == "sensitive" and entry.published]
@@ -473,7 +473,8 @@ def _table(folder: Folder, name: str) -> CountedTable:
 
 
 def read_entries(part: RowMultiset) -> tuple[tuple[str, ...], dict[str, Counter[Row]]]:
-    """The hidden columns, and per bucket their cells with counts; one hidden column is named in a column of its own."""
+    """The sensitive columns, and per bucket their cells with counts; one sensitive column is named in a column of its
+    own."""
     if "value" in part.columns:
         named = {row[part.place("column")] for row in part.rows}
         if len(named) != 1:
@@ -493,7 +494,7 @@ def read_entries(part: RowMultiset) -> tuple[tuple[str, ...], dict[str, Counter[
 
 
 def level_over_tables(folder: Folder, policy: WrittenPolicy, asked: WrittenRequirement, level: Level) -> Level:
-    """The level of a claim over all tables: the worst of its rules; empty when one of them is not kept."""
+    """The level of a requirement over all tables: the worst of its rules; empty when one of them is not kept."""
     if not asked.hide:
         raise NotRecounted("sub-tables hide columns, and the claim hides none")
     tables = read_tables(folder)
@@ -510,7 +511,8 @@ def level_over_tables(folder: Folder, policy: WrittenPolicy, asked: WrittenRequi
 
 
 def demanded(rules: Sequence[Rule], knows: Sequence[Rule], split: bool) -> list[Rule] | None:
-    """The rules and those that known dependencies add; None when a dependency gives a hidden column away by itself."""
+    """The rules and those that known dependencies add; None when a dependency gives a sensitive column away by
+    itself."""
     found: list[Rule] = []
     pending = list(rules)
     while pending:
@@ -573,7 +575,7 @@ def _ways(
 def _column(
     tables: Sequence[CountedTable], known: Sequence[Columns], given: Columns, column: str, model: str, level: Level
 ) -> Level | None:
-    """The level of one hidden column: empty when it is in no table; None when no table guards it."""
+    """The level of one sensitive column: empty when it is in no table; None when no table guards it."""
     holders = [table for table in tables if column in table.columns]
     if column not in reachable_columns(given, [*(table.columns for table in tables), *known]):
         return count_level(model, holders[0].believed((), column), level) if holders else {}
@@ -594,7 +596,7 @@ def _combination(
     model: str,
     level: Level,
 ) -> Level | None:
-    """The level of the joint weight of several hidden columns; empty when none is in a table."""
+    """The level of the joint weight of several sensitive columns; empty when none is in a table."""
     columns = [table.columns for table in tables]
     shown = [name for name in hide if any(name in each for each in columns)]
     if not shown:

@@ -62,7 +62,7 @@ class RowMultiset:
     columns: tuple[str, ...]
     known: Counter[Row] | None = None
     file: Path | None = None
-    """Where the rows stand, when they are not known; they are read when somebody asks for them."""
+    """Where the rows stand, when they are not known; they are read when a person asks for them."""
     seen: dict[tuple[str, ...], Any] = field(default_factory=dict, repr=False, compare=False)
     """What was counted on these rows before, by the columns it was counted for."""
 
@@ -295,7 +295,7 @@ def read_rows(file: Path) -> tuple[Row, list[Row]]:
 
 
 def read_people(everybody: Everybody, wanted: Sequence[str]) -> Counter[Row]:
-    """Some columns of everybody in a population, with how many have the same cells in them."""
+    """Some columns of all people in a population, with how many have the same cells in them."""
     if isinstance(everybody, Path):
         return _people_in(everybody, wanted)
     if not {*wanted} <= everybody.keys():

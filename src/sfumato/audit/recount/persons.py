@@ -1,6 +1,6 @@
 """People in several rows, counted a second time: rows as they are written, and a name behind each of them.
 
-`classes_violated_for_persons` counts with dictionaries and whole numbers: in classes where somebody's rows *are*, in
+`classes_violated_for_persons` counts with dictionaries and whole numbers: in classes where a person's rows *are*, in
 buckets where they could be by what the table shows (`rows_that_fit`). The audit, which knows the original, never counts
 less; so whatever is broken here must be broken there.
 
@@ -32,8 +32,8 @@ times
     f + m ≤ n
     1 − C(n−f, m) / C(n, m) ≤ the share that is asked for
 A column that no chain of tables connects with what is given is one class of all rows, f counting what is shown or
-listed; where it is shown, people who have the value ≤ share × people. Of a claim that hides several columns together
-one has to be kept.
+listed; where it is shown, people who have the value ≤ share × people. Of a requirement that hides several columns
+together one has to be kept.
 
 The audit knows people who were left out, too, so that it never counts fewer; whatever is broken here is broken there.
 
@@ -46,7 +46,7 @@ Rows that fit
 -------------
 How many rows of a bucket could be one person's, by what the table itself shows: plain counters, a name behind each row.
 
-A row could be somebody's when its known cells are those of one of their rows, wherever that one stands. So for every
+A row could be a person's when its known cells are those of one of their rows, wherever that one stands. So for every
 combination of known cells a bucket can hold as many rows of a person as it has such rows, and as the person has. People
 with equal combinations are counted once.
 
@@ -81,18 +81,18 @@ from sfumato.core.errors import ReleaseError
 
 @dataclass(frozen=True, slots=True)
 class PersonRequirement:
-    """What a claim comes to for people."""
+    """What a requirement comes to for people."""
 
     k: int = 1
     values: bool = False
     share: Fraction = Fraction(1)
     known: int | None = None
-    """The most columns that an outsider knows; all that are given when it is not said."""
+    """The most columns that an adversary knows; all that are given when it is not said."""
 
 
 def classes_violated_for_persons(folder: Path, whose: Mapping[str, Sequence[str]]) -> int:
-    """Classes of the published rows that break a claim for somebody; `whose` names a person for every row of a table,
-    in order."""
+    """Classes of the published rows that break a requirement for a person; `whose` names a person for every row of a
+    table, in order."""
     opened = open_folder(folder)
     return {"sub-tables": _broken_in_subtables, "anatomy": _broken_buckets}.get(opened.form, _broken_classes)(
         opened, whose
@@ -117,7 +117,7 @@ def _broken_classes(folder: Folder, whose: Mapping[str, Sequence[str]]) -> int:
 
 
 def _broken_in_subtables(folder: Folder, whose: Mapping[str, Sequence[str]]) -> int:
-    """Buckets of all tables, and columns that stand apart, that break a claim for somebody."""
+    """Buckets of all tables, and columns that stand apart, that break a requirement for a person."""
     policy, tables, broken = read_policy(folder.path / "policy.yaml"), list(tables_with_persons(folder, whose)), 0
     for asked in policy.asked:
         wanted = person_requirement(asked)
@@ -129,7 +129,7 @@ def _broken_in_subtables(folder: Folder, whose: Mapping[str, Sequence[str]]) -> 
 
 
 def _broken_buckets(folder: Folder, whose: Mapping[str, Sequence[str]]) -> int:
-    """Buckets that break a claim for somebody who has rows there."""
+    """Buckets that break a requirement for a person who has rows there."""
     (header, rows), names = read_rows(folder.listed["data"][0][0]), whose["data"]
     if len(rows) != len(names):
         return len(rows)
@@ -149,7 +149,8 @@ def _broken_buckets(folder: Folder, whose: Mapping[str, Sequence[str]]) -> int:
 
 
 def person_requirement(asked: WrittenRequirement) -> PersonRequirement:
-    """A claim in numbers of people; what is not about numbers, different values and shares cannot be counted so."""
+    """A requirement in numbers of people; what is not about numbers, different values and shares cannot be counted
+    so."""
     level = level_of(asked.model, asked.level)
     if asked.model == "k-anonymity":
         return PersonRequirement(k=int(level["k"]))
@@ -184,7 +185,7 @@ class RowClasses:
         return Counter(kind for kind, _ in set(zip(self.of, self.whose, strict=True)))
 
     def broken(self, wanted: PersonRequirement, hide: Sequence[int]) -> int:
-        """The classes in which somebody has too many rows, or a value is had too surely."""
+        """The classes in which a person has too many rows, or a value is had too surely."""
         broken = {kind for kind, many in self.size.items() if wanted.k * self.most[kind] > many}
         for column in hide if wanted.values else ():
             value = [row[column] for row in self.rows]
@@ -220,7 +221,7 @@ def numbered(rows: Sequence[Row], given: Sequence[int]) -> list[int]:
 
 
 def discloses_value(n: int, f: int, m: int, share: Fraction) -> bool:
-    """Whether somebody with m of n rows certainly has a value that f of them have, or has it with more than a share."""
+    """Whether a person with m of n rows certainly has a value that f of them have, or has it with more than a share."""
     return f + m > n or 1 - Fraction(comb(n - f, m), comb(n, m)) > share
 
 
@@ -244,7 +245,7 @@ class TableWithPersons:
         return self.shown | frozenset(self.hidden)
 
     def broken_buckets(self, column: str, given: Columns, share: Fraction) -> int:
-        """Buckets in which somebody could have too large a part."""
+        """Buckets in which a person could have too large a part."""
         bucket = [row[self.header.index("bucket")] for row in self.rows]
         known = [place for place, name in enumerate(self.header) if name in given & self.shown]
         size, most = (
@@ -255,7 +256,7 @@ class TableWithPersons:
         return sum(discloses_value(size[place], f, most[place], share) for place, f in frequent.items())
 
     def broken_as_one(self, column: str, share: Fraction) -> bool:
-        """Whether somebody is too sure of a value when all rows are one class."""
+        """Whether a person is too sure of a value when all rows are one class."""
         n, m = len(self.rows), max(Counter(self.whose).values(), default=0)
         if column in self.hidden:  # who has which value is not written, and so not how many people have it
             return discloses_value(n, max(sum_weights(self._listed(column).values()).values(), default=0), m, share)
@@ -268,7 +269,7 @@ class TableWithPersons:
         )
 
     def _listed(self, column: str) -> dict[str, Counter[str]]:
-        """Per bucket how often each value of a hidden column is listed."""
+        """Per bucket how often each value of a sensitive column is listed."""
         at, found = self.hidden.index(column), {place: Counter[str]() for place in self.entries}
         for place, entries in self.entries.items():
             for values, count in entries.items():
@@ -289,8 +290,8 @@ def tables_with_persons(folder: Folder, whose: Mapping[str, Sequence[str]]) -> I
 def violated_columns(
     tables: Sequence[TableWithPersons], given: Columns, hide: Sequence[str], together: bool, share: Fraction
 ) -> int:
-    """Buckets that break a claim for somebody, over all its hidden columns; where they are hidden together, of the best
-    of them."""
+    """Buckets that break a requirement for a person, over all its sensitive columns; where they are hidden together, of
+    the best of them."""
     found = [_broken(tables, given, column, share) for column in hide]
     return min(found) if together else sum(found)
 

@@ -1,6 +1,6 @@
-"""What ``policy.yaml`` asks for, read a second time: columns, claims, and what outsiders know.
+"""What ``policy.yaml`` asks for, read a second time: columns, requirements, and what adversaries know.
 
-Three ways to write a claim::
+Three ways to write a requirement::
 
     - k-anonymity: {k: 5}                                  # given all quasi-identifiers, hiding all sensitive columns
     - {given: [hospital], hide: zip, by: {l-diversity: {l: 2}}}
@@ -59,14 +59,14 @@ class WrittenColumn:
 
 @dataclass(frozen=True, slots=True)
 class WrittenRequirement:
-    """One claim as the policy asks for it."""
+    """One requirement as the policy asks for it."""
 
     model: str
     given: tuple[str, ...]
     hide: tuple[str, ...]
     level: Mapping[str, Any]
     composite: bool = False
-    """Whether only the combination of the hidden columns is protected."""
+    """Whether only the combination of the sensitive columns is protected."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,7 @@ class WrittenPolicy:
     population: Mapping[str, str] = field(default_factory=dict)
     """What is said of the population, as it is written."""
     knows: tuple[tuple[frozenset[str], frozenset[str]], ...] = ()
-    """What outsiders know: (given, determined) columns."""
+    """What adversaries know: (given, determined) columns."""
 
 
 _Reader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)

@@ -1,4 +1,4 @@
-"""Claims about a population, counted a second time: from a fraction, published weights, or a table of everybody.
+"""Claims about a population, counted a second time: from a fraction, published weights, or a table of all people.
 
 Fraction  A class of f rows stands for at least F people at confidence c when every smaller number is refuted: had there
           been F − 1, then f rows or more of those that chance puts into the table, one at least, would have had a
@@ -90,7 +90,8 @@ def in_population(
     return replace(groups, fewest=min(sums, default=0), sizes=sums, rows=list(rows.values()))
 
 
-# -- a table of everybody ----------------------------------------------------------------------------------------------
+# -- a table of all people
+# ----------------------------------------------------------------------------------------------
 
 
 def _among_everybody(

@@ -1,11 +1,11 @@
-"""`recount`: for every claim of ``policy.yaml`` what the published files give, counted here.
+"""`recount`: for every requirement of ``policy.yaml`` what the published files give, counted here.
 
 Invariants
-    I1  One entry per claim, in the order of the policy.
-    I2  An entry is counted, or it says why not; a claim that ought to be countable and is not (files are missing or do
-        not add up) is counted as reaching nothing.
+    I1  One entry per requirement, in the order of the policy.
+    I2  An entry is counted, or it says why not; a requirement that ought to be countable and is not (files are missing
+        or do not add up) is counted as reaching nothing.
 
-Cost: linear in the folder for each claim.
+Cost: linear in the folder for each requirement.
 
 
 Comparing
@@ -14,8 +14,8 @@ Comparing
 `disagreements` is what differs.
 
 Invariants
-    I1  Findings of claims stand first, in the order of the policy, one for each claim; what follows are checks, and no
-        model.
+    I1  Findings of claims stand first, in the order of the policy, one for each requirement; what follows are checks,
+        and no model.
     I2  A count is a whole number and must be the same. Other figures are written with six digits in a certificate, and
         may differ by half a unit of the last one.
     I3  A file that the recount cannot read is a disagreement, never a crash.
@@ -60,12 +60,12 @@ from sfumato.audit.recount.population import in_population, speaks_of_population
 from sfumato.core.errors import ReleaseError
 
 NOTHING_PUBLISHED: Level = {"published": 0}
-"""What a release achieves that does not contain the hidden columns at all."""
+"""What a release achieves that does not contain the sensitive columns at all."""
 
 
 @dataclass(frozen=True, slots=True)
 class Recount:
-    """One claim, counted or not."""
+    """One requirement, counted or not."""
 
     model: str
     given: tuple[str, ...]
@@ -93,7 +93,7 @@ class Recount:
 
 
 def recount(folder: Path) -> tuple[Recount, ...]:
-    """Every claim of the policy in a release folder, counted again (I1).
+    """Every requirement of the policy in a release folder, counted again (I1).
 
     Parameters
         folder   a release folder, finished or not: ``policy.yaml``, ``manifest.json`` and the parts are read, nothing
@@ -141,11 +141,11 @@ def _achieved(release: Folder, policy: WrittenPolicy, asked: WrittenRequirement,
 
 
 Counter = Callable[[Folder, WrittenPolicy, WrittenRequirement, Level], Level]
-"""How a claim is counted on a release of one form."""
+"""How a requirement is counted on a release of one form."""
 
 
 def _by_groups(of_form: Callable[[Folder, WrittenPolicy, WrittenRequirement], RecountedClasses]) -> Counter:
-    """Count the claim on the groups that such a release falls into."""
+    """Count the requirement on the groups that such a release falls into."""
 
     def count(release: Folder, policy: WrittenPolicy, asked: WrittenRequirement, level: Level) -> Level:
         groups = of_form(release, policy, asked)
@@ -157,7 +157,7 @@ def _by_groups(of_form: Callable[[Folder, WrittenPolicy, WrittenRequirement], Re
 
 
 def _recoded(release: Folder, policy: WrittenPolicy, asked: WrittenRequirement, level: Level) -> Level:
-    """A claim over all releases is counted on this one alone."""
+    """A requirement over all releases is counted on this one alone."""
     if not DEFINITIONS[asked.model].joint:
         return _by_groups(classes_of_recoded)(release, policy, asked, level)
     groups = classes_of_release_alone(release, policy, asked)
@@ -179,7 +179,7 @@ COUNTERS: dict[str, Counter] = {
 
 
 JOINTLY = frozenset({"recoded table", "sub-tables"})
-"""Forms in which combinations of hidden columns are counted."""
+"""Forms in which combinations of sensitive columns are counted."""
 
 
 # Comparing
@@ -222,7 +222,8 @@ def compare_with_findings(
                    else.
         findings   as in ``certificate.json``: mappings with model, given, hide, required, achieved, holds.
         over_files how files of a part that is a folder are counted: here one after the other, or where they lie.
-        everybody  the table of the population, where the data holder has one: then claims about it are counted, too.
+        everybody  the table of the population, where the data holder has one: then requirements about it are counted,
+                   too.
     """
     try:
         release, policy = open_folder(folder, over_files), read_policy(folder / "policy.yaml")

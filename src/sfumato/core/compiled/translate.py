@@ -147,7 +147,7 @@ def load(context: Any, words: Any, arguments: Any) -> Any:
 
 
 def _load_array(context: Any, builder: Any, form: Any, words: list[Any]) -> Any:
-    """Return an array that somebody else owns, in one stretch of memory, from its address and shape (I1)."""
+    """Return an array that another person owns, in one stretch of memory, from its address and shape (I1)."""
     element = context.get_data_type(form.dtype)
     size = context.get_constant(types.intp, context.get_abi_sizeof(element))
     address, *shape = words

@@ -1,4 +1,4 @@
-"""What to do about every column of a database: replace it, ask somebody, or keep it, each with the reason.
+"""What to do about every column of a database: replace it, ask a person, or keep it, each with the reason.
 
 A table is about people by its name, by a column that points at a person, or because it refers to such a table. A column
 of text, bytes, json, xml, hstore, array or another open type there is never kept because nothing was recognized.

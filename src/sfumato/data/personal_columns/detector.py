@@ -66,7 +66,7 @@ _OF_NUMBERS = frozenset(
 )
 _OF_NUMBERS |= {"postcode", "latitude", "longitude"}
 _UNSPOKEN = frozenset(("text", "body", "content", "raw", "instruction", "description person", "subject", "statement"))
-"""Words for texts that are somebody's own only in a table about people or of what they write."""
+"""Words for texts that are a person's own only in a table about people or of what they write."""
 _POINTING = frozenset(
     (
         "name",
@@ -135,7 +135,7 @@ def detect(
 
 
 def _plausible(column: str, table: str, values: Sequence[str], dated: bool) -> NamedKind | None:
-    """Return the likeliest kind by name that values can be: yes and no are neither a number of somebody nor a date."""
+    """Return the likeliest kind by name that values can be: yes and no are neither a number of a person nor a date."""
     flags = are_flags(values)
     for named in kinds_by_name(column, table):
         known = KINDS[named.kind]
@@ -273,7 +273,7 @@ def decide(column: DatabaseColumn, people: bool, pointing: bool = False) -> Colu
 
 
 def _are_labels(column: DatabaseColumn) -> bool:
-    """Return whether values are short labels, as those of a city or an occupation are, and no texts that somebody
+    """Return whether values are short labels, as those of a city or an occupation are, and no texts that a person
     wrote."""
     return all(len(value) <= _SHORT and len(value.split()) <= 4 for value in column.values)
 
@@ -404,7 +404,7 @@ def _can_hold(column: DatabaseColumn, named: NamedKind) -> bool:
 
 
 def _is_spoken(column: DatabaseColumn) -> bool:
-    """Return whether long text is somebody's own: where people write or are written about; the description of a film is
+    """Return whether long text is a person's own: where people write or are written about; the description of a film is
     not."""
     groups = vocabulary()
     named = any(one.kind == "free text" and one.matched not in _UNSPOKEN for one in kinds_by_name(column.name))

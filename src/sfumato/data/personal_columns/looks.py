@@ -387,7 +387,7 @@ def _people(sample: list[str]) -> Look | None:
 
 
 def is_free_text(sample: Sequence[str], distinct: int, rows: int) -> bool:
-    """Return whether values are texts that somebody wrote: several words each, many different ones, seldom repeated.
+    """Return whether values are texts that a person wrote: several words each, many different ones, seldom repeated.
 
     Long labels of a list are repeated often; then they are none.
     """

@@ -206,7 +206,7 @@ def mentions_persons(table: str) -> bool:
 
 
 def kinds_by_name(column: str, table: str = "") -> list[NamedKind]:
-    """Return the kinds that a name speaks of, the likeliest first.
+    """Return the kinds that a name is about, the likeliest first.
 
     >>> kinds_by_name("phonenumber")[0].kind, kinds_by_name("email_verified_at")
     ('phone', [])
@@ -249,7 +249,7 @@ def _rank(phrase: Phrase, own: list[str]) -> tuple[int, int, int, int, int]:
 
 
 def _speaks(phrase: Phrase, own: list[str], table: str) -> bool:
-    """Return whether the phrase speaks of the value: the number or type of a telephone, or the name of a thing, is
+    """Return whether the phrase is about the value: the number or type of a telephone, or the name of a thing, is
     none."""
     kind, groups = KINDS[phrase.kind], vocabulary()
     if kind.role not in ("identifier", "drop") and kind.treatment != "replace":

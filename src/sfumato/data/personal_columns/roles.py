@@ -67,7 +67,7 @@ class InferredColumn:
 
     @property
     def decided(self) -> bool:
-        """Whether something speaks for the role; else somebody must decide."""
+        """Whether something speaks for the role; else a person must decide."""
         return self.certainty != "low"
 
 

@@ -15,7 +15,7 @@ Invariants
     I3  The order of published rows comes from another key than the assignment, so that it reveals nothing about it.
     I4  A bucket that does not have as many rows as it lists values is of no kind with one that has.
 
-Cost: two exchanges of all rows per assignment. The driver gets the number of rows for each hidden value and each
+Cost: two exchanges of all rows per assignment. The driver gets the number of rows for each sensitive value and each
 beginning of a key, one number for some hundred thousand rows."""
 
 from __future__ import annotations
@@ -138,7 +138,7 @@ class RecordCache:
         return cls(session, made.persist(), layout, records)
 
     def dealt(self, by: str, values: Sequence[str], buckets: int, secret: RunSecret, attempt: int) -> BucketedRows:
-        """Rows in the order of the values of a hidden column, each in turn to the next bucket (I2)."""
+        """Rows in the order of the values of a sensitive column, each in turn to the next bucket (I2)."""
         from pyspark.sql import functions as F
 
         kept = [_named(name) for name in self.frame.columns if name != _DEAL]

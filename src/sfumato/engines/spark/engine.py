@@ -263,7 +263,7 @@ class SparkEngine(PeopleVerbs):
             return deck.dealt(by, values, buckets, secret, attempt)
 
     def kinds(self, dealt: BucketedRows) -> dict[str, tuple[pa.Table, IntArray]]:
-        """What buckets list of each hidden column, buckets that list the same as one."""
+        """What buckets list of each sensitive column, buckets that list the same as one."""
         with plain_cluster_errors("count the buckets"), self.watched("counting buckets"):
             return dict(
                 bucket_kinds(

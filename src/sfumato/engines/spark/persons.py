@@ -2,7 +2,7 @@
 way.
 
 Invariants
-    I1  Who somebody is stays here: on the driver there are lines of releases and counts.
+    I1  Who a person is stays here: on the driver there are lines of releases and counts.
     I2  Who of a class is on which line is decided by a keyed order of their keys, so that a task that runs twice
         decides alike.
 """

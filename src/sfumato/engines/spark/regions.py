@@ -2,7 +2,7 @@
 where it lies.
 
 What comes to the driver are the values of each column and, per open region and column, how often each leaf occurs with
-which hidden value. Shares of classes (who is published as what) stay on the cluster, too; rows find theirs by an
+which sensitive value. Shares of classes (who is published as what) stay on the cluster, too; rows find theirs by an
 exchange.
 
 Invariants
@@ -65,7 +65,7 @@ class RemoteClasses:
     def histogram(
         self, leaves: Sequence[Leaves], route: Route, open_: Sequence[int], hidden: Sequence[str]
     ) -> pa.Table:
-        """Per open region, column and leaf: records and classes (hidden −1), and records per value of each hidden
+        """Per open region, column and leaf: records and classes (hidden −1), and records per value of each sensitive
         column."""
         from pyspark.sql import functions as F
 

@@ -198,7 +198,7 @@ def _ranks(column: pa.ChunkedArray) -> Any:
 SMALL_SOURCE = 1 << 23
 """Bytes of a source that is counted without being kept, for to read it again costs less."""
 FEW = 100_000
-"""Classes that one task sends before anybody knows how many there are."""
+"""Classes that one task sends before any person knows how many there are."""
 
 
 def collect_classes(rows: RemoteRows, names: Sequence[str], salt: int, most: int) -> pa.Table | RemoteClasses | None:

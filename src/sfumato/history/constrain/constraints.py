@@ -1,16 +1,16 @@
 """Continuing a history: who may stand with whom in the next release, so that all releases together keep every promise.
 
 Guarantee
-    Groups of the next release that lie within one *history class* and satisfy every claim make joint classes that
+    Groups of the next release that lie within one *persistent class* and satisfy every claim make joint classes that
     satisfy every claim (`history.persistent_classes`), whichever method formed them. People who left are looked after
     before the method is asked: `leaving`.
 
 Notation
-    history class   people who were published alike wherever the new release can be joined with what claims hide;
-    everybody who was
-                    never there is one class. Its number is one more column that outsiders know and that nobody
+    persistent class   people who were published alike wherever the new release can be joined with what requirements
+    hide; everybody who was
+                    never there is one class. Its number is one more column that adversaries know and that nobody
                     generalizes
-    standing        claims of earlier releases: what was promised then is still promised
+    standing        requirements of earlier releases: what was promised then is still promised
 
 Invariants
     I1  The classes are those of every claim at once, the standing ones included: the common refinement.
@@ -20,10 +20,11 @@ Invariants
 
 Other classes
 -------------
-Records of people in several rows that could be of another history class than their own, as far as outsiders can tell.
+Records of people in several rows that could be of another persistent class than their own, as far as adversaries can
+tell.
 
-Cells overlap, so a record may lie in all cells that another history class was published with. The count of a person's
-rows that may be behind a class (`history.persons`) includes them, too."""
+Cells overlap, so a record may lie in all cells that another persistent class was published with. The count of a
+person's rows that may be behind a class (`history.persons`) includes them, too."""
 
 from __future__ import annotations
 
@@ -64,41 +65,41 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class HistoryConstraint:
-    """The records that the next release speaks about, and their history classes."""
+    """The records that the next release is about, and their persistent classes."""
 
     table: Table
     """Records of the task's table that may be published, then counterfeit records for people who left."""
     some: IntArray | None
-    """The record of the task's table behind each of them, −1 for stand-ins; none where each is its own."""
+    """The record of the task's table behind each of them, −1 for counterfeits; none where each is its own."""
     apart: IntArray
-    """The history class of each of them, numbered from 0."""
+    """The persistent class of each of them, numbered from 0."""
     withheld: int = 0
     """Records of the table that are left out."""
     stand_ins: tuple[tuple[str, ...], pa.Table] = field(default_factory=lambda: ((), pa.table({})))
     """Keys and last known values of the people whom counterfeit records represent."""
     lineages: RecordPlacement | None = None
-    """Where outsiders do not know who is in which release: what becomes of everybody; the method is asked about the
+    """Where adversaries do not know who is in which release: what becomes of all people; the method is asked about the
     rest."""
     as_before: IntArray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
-    """History classes with the same people as in the newest release, which had the same columns and claims: it was
-    looked for a better way to publish them then, and there is no other now."""
+    """History classes with the same people as in the newest release, which had the same columns and requirements: it
+    was looked for a better way to publish them then, and there is no other now."""
     divisible: frozenset[int] = frozenset()
-    """History classes of which some may be left out without anybody being known by it: those who were never
+    """History classes of which some may be left out without any person being known by it: those who were never
     published."""
     waiting: int = 0
-    """How many more of those who were never published (the history class 0) may be left for a later release."""
+    """How many more of those who were never published (the persistent class 0) may be left for a later release."""
     tied: HistoryLinks | None = None
     """How people in several records hang on the past, where a person may have several."""
 
     @classmethod
     def first(cls, table: Table, waiting: int = 0) -> HistoryConstraint:
-        """Nothing was published before: everybody is of the history class 0, and so many may be left for a later
+        """Nothing was published before: everybody is of the persistent class 0, and so many may be left for a later
         release."""
         return cls(table, None, np.broadcast_to(np.int64(0), (table.rows,)), divisible=frozenset({0}), waiting=waiting)
 
     @property
     def behind(self) -> IntArray:
-        """The record of the task's table behind each of them, −1 for stand-ins."""
+        """The record of the task's table behind each of them, −1 for counterfeits."""
         return np.arange(self.table.rows) if self.some is None else self.some
 
 
@@ -110,12 +111,12 @@ class HistoryLinks:
     person: IntArray
     """The person behind each record of the table; new people follow those of the past."""
     classes: tuple[tuple[PrivacyRequirement, PersistentClasses], ...]
-    """Per claim that the release is bound by, the joint classes of the past."""
+    """Per requirement that the release is bound by, the joint classes of the past."""
     people: PersonsOfHistory | None = None
     """Whose records they are, where people may have several and nothing ties them."""
 
     def history_class(self) -> IntArray:
-        """The history class of everybody of the past, −1 for who was never published where it counts (I1)."""
+        """The persistent class of all people of the past, −1 for who was never published where it counts (I1)."""
         ids = [joint.of + 1 for _, joint in self.classes]
         if not ids:
             return np.full(self.bundles.people, -1, dtype=np.int64)
@@ -140,7 +141,7 @@ def ties(policy: Policy, history: History, keys: Iterable[str]) -> HistoryLinks:
 def classes_of_requirement(
     bundles: PublishedCells, policy: Policy, claim: PrivacyRequirement
 ) -> list[PersistentClasses]:
-    """The joint classes of a claim over the past, when the release would be part of its bundle (I2)."""
+    """The joint classes of a requirement over the past, when the release would be part of its bundle (I2)."""
     absent = np.zeros(bundles.people, dtype=np.bool_)
     coming = CellTable((len(bundles.history),), dict.fromkeys(policy.published, absent.astype(np.int64)), {}, absent)
     beyond = bundles.with_sheet(coming)
@@ -167,7 +168,7 @@ def link_to_history(task: Task, history: History, keys: tuple[str, ...]) -> Hist
 
 
 def constrain_task(task: Task, *, may_stand_in: bool = True) -> HistoryConstraint:
-    """The records of a task with their history classes; people who left are looked after."""
+    """The records of a task with their persistent classes; people who left are looked after."""
     if task.history is None:
         return _first(task, 0)
     if not task.history:
@@ -200,7 +201,7 @@ def _first(task: Task, waiting: int) -> HistoryConstraint:
 
 
 def excluded_records(task: Task, claims: Iterable[PrivacyRequirement]) -> BoolArray:
-    """Per record of a task's table whether no group with it satisfies every claim: its sensitive value lacks in a
+    """Per record of a task's table whether no group with it satisfies every requirement: its sensitive value lacks in a
     reference."""
     out = np.zeros(task.data.rows, dtype=np.bool_)
     for claim in claims:
@@ -265,8 +266,8 @@ def counterfeit_limit(policy: Policy, records: int) -> float:
 
 
 def classes_over_counterfeit_limit(stand_ins: IntArray, stay: IntArray, most: float) -> IntArray:
-    """Classes without stand-ins, so that there are no more than `most` in all: first those that need most for each who
-    stays.
+    """Classes without counterfeits, so that there are no more than `most` in all: first those that need most for each
+    who stays.
 
     >>> classes_over_counterfeit_limit(np.array([1, 2, 0, 1]), np.array([2, 1, 5, 3]), 2).tolist()
     [1]
@@ -317,8 +318,8 @@ def counterfeits_of(
 def buckets_per_class(
     apart: IntArray, deal: Callable[[IntArray, int], IntArray | None], chance: Randomness
 ) -> IntArray:
-    """Buckets that `deal` forms within every history class (rows, its number), −1 where it cannot; their numbers tell
-    nothing."""
+    """Buckets that `deal` forms within every persistent class (rows, its number), −1 where it cannot; their numbers
+    tell nothing."""
     order = np.argsort(apart, kind="stable")
     bucket, used = np.full(len(apart), -1, dtype=np.int64), 0
     for place, rows in enumerate(np.split(order, np.flatnonzero(np.diff(apart[order])) + 1)):
@@ -331,7 +332,7 @@ def buckets_per_class(
 
 
 def without_records(continuation: HistoryConstraint, dropped: BoolArray) -> HistoryConstraint:
-    """The same without some of the records; stand-ins among them are given up, too."""
+    """The same without some of the records; counterfeits among them are given up, too."""
     rows, first = np.flatnonzero(~dropped), len(continuation.behind) - len(continuation.stand_ins[0])
     mine = rows[rows >= first] - first
     keys, values = continuation.stand_ins
@@ -349,7 +350,7 @@ def without_records(continuation: HistoryConstraint, dropped: BoolArray) -> Hist
 
 
 def _stood_in_for(continuation: HistoryConstraint, tied: HistoryLinks, out: BoolArray) -> IntArray:
-    """The people whose stand-ins are published."""
+    """The people whose counterfeits are published."""
     keys = continuation.stand_ins[0]
     there = pa.array(
         [key for key, left_out in zip(keys, out[len(out) - len(keys) :], strict=True) if not left_out], pa.string()
@@ -359,7 +360,7 @@ def _stood_in_for(continuation: HistoryConstraint, tied: HistoryLinks, out: Bool
 
 
 def unsafe_to_split(task: Task, continuation: HistoryConstraint, out: BoolArray) -> BoolArray:
-    """Per history class: would suppressing only some of it leave a part that the past does not protect?"""
+    """Per persistent class: would suppressing only some of it leave a part that the past does not protect?"""
     count = int(continuation.apart.max(initial=-1)) + 1
     if not task.history:
         return np.zeros(count, dtype=np.bool_)
@@ -397,7 +398,7 @@ def unsafe_to_split(task: Task, continuation: HistoryConstraint, out: BoolArray)
 
 @dataclass(frozen=True, eq=False)
 class PersonCandidateClasses:
-    """Pairs of a record that may be published and a history class, not its own, that it could be of."""
+    """Pairs of a record that may be published and a persistent class, not its own, that it could be of."""
 
     record: IntArray
     history: IntArray
@@ -443,13 +444,14 @@ def person_candidate_classes(going: HistoryConstraint, person: IntArray) -> Pers
 
 
 def _could_be_of(tied: HistoryLinks, people: PersonsOfHistory, hist: IntArray) -> tuple[IntArray, IntArray]:
-    """Pairs of a record of the past and a history class, −1 where nobody was published before, that it could be of."""
+    """Pairs of a record of the past and a persistent class, −1 where nobody was published before, that it could be
+    of."""
     one = np.flatnonzero(hist >= 0)
     first = one[np.unique(hist[one], return_index=True)[1]]
     found = []
     for _, joint in tied.classes:
         record, of = people.fitting(joint)
-        mine = joint.of[first]  # per history class the joint class that it lies in
+        mine = joint.of[first]  # per persistent class the joint class that it lies in
         order = np.argsort(mine, kind="stable")
         start, stop = np.searchsorted(mine[order], of, "left"), np.searchsorted(mine[order], of, "right")
         width = stop - start

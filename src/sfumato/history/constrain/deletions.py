@@ -1,26 +1,26 @@
 """People who leave: the remaining and the missing members of a class must both satisfy the requirements.
 
-An outsider who knows who is in which release sees a history class fall into those who left and those who stay. Both
+An adversary who knows who is in which release sees a persistent class fall into those who left and those who stay. Both
 parts must keep every promise by what was published before. If both do, the people who left are simply absent from now
 on. Where they do not,
 
     counterfeits   every person who left gets a counterfeit record, until enough members (or the whole class) have left;
-                   then all counterfeits of the class end at once. It has what claims hide of the person, and stands
-                   beside those who stay. If a published value is not remembered for a member, or the counterfeit limit
-                   is reached, companions are suppressed instead
-    withhold       companions are suppressed, as few as keep both parts safe, if necessary the whole class
+                   then all counterfeits of the class end at once. It has what requirements hide of the person, and
+                   stands beside those who stay. If a published value is not remembered for a member, or the counterfeit
+                   limit is reached, companions are suppressed instead
+    suppress       companions are suppressed, as few as keep both parts safe, if necessary the whole class
     refuse         nothing is published
 
 Paper: counterfeits are those of Xiao and Tao's m-invariance, to which [sequential §6] points for deletions.
 
 Invariants
-    I1  Every part of a history class that the next release makes, present or absent, satisfies all promises over the
+    I1  Every part of a persistent class that the next release makes, present or absent, satisfies all promises over the
         past.
-    I2  A stand-in has the hidden values that were remembered of its person; what outsiders know people by is that of
-        somebody of its class who stays. A person who left is not in the release, so no cell must cover their values. In
-        an exchange the remaining person takes the row of the counterfeit, whose cells cover the remaining people, and
-        the own row becomes the counterfeit. With values that claims hide permuted in a class, the same rows would have
-        been published.
+    I2  A counterfeit has the sensitive values that were remembered of its person; what adversaries know people by is
+        that of a person of its class who stays. A person who left is not in the release, so no cell must cover their
+        values. In an exchange the remaining person takes the row of the counterfeit, whose cells cover the remaining
+        people, and the own row becomes the counterfeit. With values that requirements hide permuted in a class, the
+        same rows would have been published.
     I3  Where people have several records (`history.persons`) each part is safe for them as well: k of them for all
         records of a person that could be in its class, because whether a record left or was left out is not told apart
         here.
@@ -96,7 +96,7 @@ class ClassParts:
     do either."""
 
     hist: IntArray
-    """The history class of everybody of the past, −1 outside."""
+    """The persistent class of all people of the past, −1 outside."""
     many: IntArray
     """For how many people everybody stands."""
     missing: IntArray
@@ -143,7 +143,8 @@ class ClassParts:
 
 
 def unsafe_splits(tied: HistoryLinks, parts: ClassParts) -> BoolArray:
-    """Per history class: do some stay and some leave, and one of the two parts breaks a promise over the past? (I1)"""
+    """Per persistent class: do some stay and some leave, and one of the two parts breaks a promise over the past?
+    (I1)"""
     stay = np.bincount(parts.hist[parts.stay], minlength=parts.classes) > 0
     gone = np.bincount(parts.hist[parts.gone], minlength=parts.classes) > 0
     mixed = stay & gone
@@ -154,7 +155,7 @@ def unsafe_splits(tied: HistoryLinks, parts: ClassParts) -> BoolArray:
 
 
 def safe_classes(tied: HistoryLinks, parts: ClassParts) -> BoolArray:
-    """Per part of a history class: does every promise hold in it, in every table that binds the next release?"""
+    """Per part of a persistent class: does every promise hold in it, in every table that binds the next release?"""
     who, of, many = parts.entries()
     fine = np.ones(2 * parts.classes, dtype=np.bool_)
     for claim, joint in tied.classes:
@@ -209,7 +210,7 @@ def companions(tied: HistoryLinks, left: ClassParts, split: BoolArray) -> IntArr
 
 
 def _one_more(tied: HistoryLinks, parts: ClassParts, open_classes: BoolArray) -> IntArray:
-    """One more companion for each class: somebody whose value the ones who left do not have yet, where there is one."""
+    """One more companion for each class: a person whose value the ones who left do not have yet, where there is one."""
     hist = parts.hist
     stay, gone = np.flatnonzero(parts.stay & open_classes[np.maximum(hist, 0)]), np.flatnonzero(parts.gone)
     if not len(stay):
@@ -324,8 +325,8 @@ def _remembered(tied: HistoryLinks, carried: IntArray, beside: pa.Table) -> pa.T
 
 
 def _in_place(tied: HistoryLinks, remembered: pa.Table, beside: pa.Table) -> pa.Table:
-    """What is published of stand-ins: what outsiders know people by is that of who stays, everything else is remembered
-    (I2)."""
+    """What is published of counterfeits: what adversaries know people by is that of who stays, everything else is
+    remembered (I2)."""
     hidden = {name for claim, _ in tied.classes for name in claim.hide}
     lent = [name for name in beside.column_names if tied.bundles.is_known(name) and name not in hidden]
     return pa.table({name: (beside if name in lent else remembered).column(name) for name in beside.column_names})

@@ -30,20 +30,20 @@ from sfumato.data.generalization import Generalization
 from sfumato.models.base import Demand
 
 UNCOVERED = 0.3
-"""What somebody whom no lineage covers is taken to lose elsewhere, as a share of the most that can be lost."""
+"""What a person whom no lineage covers is taken to lose elsewhere, as a share of the most that can be lost."""
 _TRIED = 2
 """Groups that are tried around each of them, by who joins first."""
 _PARTING = 4_000
 """Largest number of new records that search for a new class: the costliest ones."""
 WORTH = 0.1
-"""What somebody who waits must save in every later release, as a share of the most that can be lost: who waits is
+"""What a person who waits must save in every later release, as a share of the most that can be lost: who waits is
 missing once, and a place lasts."""
 
 
 @dataclass(frozen=True)
 class ClassRequirements:
-    """What claims ask of a group, as far as it can be counted: records, different values and the largest share of each
-    column."""
+    """What requirements ask of a group, as far as it can be counted: records, different values and the largest share of
+    each column."""
 
     size: int
     distinct: tuple[int, ...]
@@ -86,7 +86,7 @@ class NewRecordKinds:
     codes: IntArray
     """kinds × columns: leaves."""
     values: list[IntArray]
-    """Per hidden column the value of each kind."""
+    """Per sensitive column the value of each kind."""
     left: IntArray
     """How many new records of each kind have no place yet."""
     price: FloatArray
@@ -231,7 +231,7 @@ class _Group:
         return found
 
     def nearest(self, many: int) -> list[int]:
-        """The kinds that add least, of those that help as long as claims are not met."""
+        """The kinds that add least, of those that help as long as requirements are not met."""
         left = self.kinds.left.copy()
         np.subtract.at(left, self.members, 1)
         fine = left > 0

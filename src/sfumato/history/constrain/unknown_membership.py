@@ -1,6 +1,6 @@
 """Persistent classes when the adversary does not know who is in which release; new records may join them.
 
-A lineage is a union of history classes that only presence tells apart (`history.persistent_classes`). As long as its
+A lineage is a union of persistent classes that only presence tells apart (`history.persistent_classes`). As long as its
 members are published alike, an adversary who joins all releases cannot tell them apart, including those who left and
 those who joined. So a new record whose values are covered by all cells of a class may join it. The remaining members
 cover a member who leaves, as long as they satisfy the requirements.
@@ -76,7 +76,7 @@ class FixedClassRows:
     carried: IntArray
     """Past people with a counterfeit record."""
     labels: dict[str, list[str]]
-    """Per known column the label of each record, then of each stand-in."""
+    """Per known column the label of each record, then of each counterfeit."""
     lineage: IntArray
     """The number of the lineage of each of these rows (I3)."""
 
@@ -158,12 +158,13 @@ class _LineageBoard:
         self.mixed = (sizes != stay) | self._several()
 
     def _published(self) -> list[str]:
-        """Columns that outsiders know people by, by the word of earlier policies or of this one for the first time."""
+        """Columns that adversaries know people by, by the word of earlier policies or of this one for the first
+        time."""
         known = known_columns([self.policy])
         return [name for name in self.policy.published if name in known or self.tied.bundles.is_known(name)]
 
     def _several(self) -> BoolArray:
-        """Lineages of more than one history class: their people were not always present together."""
+        """Lineages of more than one persistent class: their people were not always present together."""
         pairs = equivalence_classes_of([self.union[self.union >= 0], self.joint.of[self.union >= 0]])
         found: BoolArray = np.bincount(self.union[self.union >= 0][pairs.first], minlength=self.count) > 1
         return found
@@ -337,7 +338,7 @@ class _LineageBoard:
     def _from_other_tables(
         self, joint: PersistentClasses, name: str, extra: IntArray
     ) -> Iterator[tuple[IntArray, IntArray, tuple[str, ...]]]:
-        """Per table without a hidden column, this release included: lineages of people whose value another one
+        """Per table without a sensitive column, this release included: lineages of people whose value another one
         publishes."""
         told = name in self.policy.published
         if told and all(name in sheet.columns for sheet in joint.sheets):
@@ -364,7 +365,8 @@ class _LineageBoard:
         return codes[inside], tuple(known)
 
     def _labels_of_records(self, name: str) -> list[str]:
-        """Per record its value in a hidden column, as it is published now or was remembered; empty where nothing is."""
+        """Per record its value in a sensitive column, as it is published now or was remembered; empty where nothing
+        is."""
         if name in self.policy.published:
             text = self.task.data.text(name)
             return [text.labels[code] for code in text.codes.tolist()]
@@ -384,7 +386,7 @@ class _LineageBoard:
         gone = gone[~cannot_be_counterfeited(self.tied, self.policy)[gone]]
         for (
             name
-        ) in self._published():  # a memory says what is true of somebody, or later cells would be taken to cover them
+        ) in self._published():  # a memory says what is true of a person, or later cells would be taken to cover them
             gone = gone[self._remembered_codes(name)[gone] >= 0]
         carried = np.zeros(0, dtype=np.int64)
         left = thin & (np.bincount(self.of_record[self.of_record >= 0], minlength=self.count) > 0)
@@ -429,7 +431,7 @@ class _LineageBoard:
     # -- how they are written ------------------------------------------------------------------------------------------
 
     def labels(self, records: IntArray, carried: IntArray) -> dict[str, list[str]]:
-        """Per published known column the cell of each record and stand-in: as it was, or around everybody of the
+        """Per published known column the cell of each record and counterfeit: as it was, or around everybody of the
         lineage."""
         of = np.concatenate([self.of_record[records], self.union[carried]])
         written = {}
@@ -488,7 +490,7 @@ class _LineageBoard:
         code = np.concatenate([self.codes[name][here], self._remembered_codes(name)[gone]])
         np.minimum.at(lo, of, code)
         np.maximum.at(hi, of, code + 1)
-        unknown = (lo >= hi) | (lo < 0)  # nobody is there, or somebody may have any value (I2)
+        unknown = (lo >= hi) | (lo < 0)  # nobody is there, or a person may have any value (I2)
         return self.domains[name].close(np.where(unknown, 0, lo), np.where(unknown, self.domains[name].size, hi))
 
     def _gone(self) -> IntArray:
@@ -504,7 +506,7 @@ class _LineageBoard:
 
 
 def _combined(tied: HistoryLinks) -> PersistentClasses:
-    """The history classes of all claims at once, with what they look like in every table of every bundle."""
+    """The persistent classes of all claims at once, with what they look like in every table of every bundle."""
     of = tied.history_class()
     count = int(of.max(initial=-1)) + 1
     people = np.zeros(count, dtype=np.int64)

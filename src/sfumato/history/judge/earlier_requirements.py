@@ -71,7 +71,8 @@ def require_compatible_forms(history: History | None, form: type[Form]) -> None:
 
 
 def require_no_background_link(history: History | None, policy: Policy) -> None:
-    """Refuse a release where what outsiders know, by the word of any policy, ties what a promise gives to the rest."""
+    """Refuse a release where what adversaries know, by the word of any policy, ties what a promise gives to the
+    rest."""
     past = (history or History()).releases
     policies = [policy, *(one.cover.policy for one in reversed(past))]
     knows = [each for one in policies for each in dependencies_of(one)]
@@ -90,7 +91,7 @@ def require_no_background_link(history: History | None, policy: Policy) -> None:
 
 
 def require_no_weaker_adversary(history: History | None, policy: Policy) -> None:
-    """Refuse a release whose outsiders know less of who is in which release than those of an earlier one."""
+    """Refuse a release whose adversaries know less of who is in which release than those of an earlier one."""
     careful = next((past for past in (history or History()).releases if is_membership_known(past.cover.policy)), None)
     if careful is not None and not is_membership_known(policy):
         raise LedgerError(
@@ -104,8 +105,8 @@ def require_no_weaker_adversary(history: History | None, policy: Policy) -> None
 
 
 def already_disclosed(history: History, policy: Policy) -> Iterator[str]:
-    """Why no release under a policy can keep its claims, whatever the method does: what earlier releases say stays
-    said."""
+    """Why no release under a policy can keep its requirements, whatever the method does: what earlier releases say
+    stays said."""
     for past in history.releases:
         before = past.cover.policy
         for name in (name for name in policy.published if name in before.published):
@@ -129,7 +130,7 @@ def describe_sensitive_columns(hide: Sequence[str]) -> str:
 
 
 def _so_far(bundles: PublishedCells, claim: PrivacyRequirement, policy: Policy) -> Iterator[str]:
-    """How a claim stands after the releases so far."""
+    """How a requirement stands after the releases so far."""
     about = describe_sensitive_columns(claim.hide)
     if claim.hide and not any(name in sheet.columns for sheet in bundles.sheets for name in claim.hide):
         yield f"{', '.join(claim.hide)} was never published, so earlier releases do not bind this one there"
@@ -146,7 +147,7 @@ def _so_far(bundles: PublishedCells, claim: PrivacyRequirement, policy: Policy) 
 
 
 class EarlierPromises(Check):
-    """Every claim of an earlier release holds over everything published, this release included."""
+    """Every requirement of an earlier release holds over everything published, this release included."""
 
     name: ClassVar[str] = "earlier promises"
     words: ClassVar[Wording] = Wording(
@@ -177,7 +178,8 @@ class EarlierPromises(Check):
 
 
 def records_to_leave_out(exhibit: ReleaseView) -> frozenset[str]:
-    """Return the keys of records without which the claims of all releases may hold; nothing where that is not known."""
+    """Return the keys of records without which the requirements of all releases may hold; nothing where that is not
+    known."""
     with suppress(SfumatoError):
         return records_below(exhibit, [*exhibit.policy.claims, *_standing(exhibit)])
     return frozenset()

@@ -1,15 +1,15 @@
-"""Judging all releases together: what an outsider learns who joins everything that was ever published about a table.
+"""Judging all releases together: what an adversary learns who joins everything that was ever published about a table.
 
 Guarantee
-    With the history at hand a claim holds only if it holds on proven links (see `exact`). The grade is *exact* when the
-    level is decided, *bound (from below)* when more than the proven links may exist and the claim holds without them,
-    and *bound (at best this)* with the number of undecided links when it could not be proven; then the claim does not
-    hold. Without a history and an original nobody knows which tuples occur; then nothing is judged.
+    With the history at hand a requirement holds only if it holds on proven links (see `exact`). The grade is *exact*
+    when the level is decided, *bound (from below)* when more than the proven links may exist and the requirement holds
+    without them, and *bound (at best this)* with the number of undecided links when it could not be proven; then the
+    requirement does not hold. Without a history and an original nobody knows which tuples occur; then nothing is
+    judged.
 
-The outsider
-    knows everybody's quasi-identifiers and joins all releases. With ``cohorts: known`` the outsider also knows when
-    people joined; ``growth: separative`` adds a second one, who can tell which rows of a release are new. A claim holds
-    for both.
+The adversary knows each person's quasi-identifiers and joins all releases. With ``cohorts: known`` the adversary also
+    knows when people joined; ``growth: separative`` adds a second one, who can tell which rows of a release are new. A
+    requirement holds for both.
 
 Invariants
     I1  A person who fits no row of a release was suppressed there, and nothing can be linked to them. Suppressed people
@@ -80,7 +80,7 @@ class SequenceLinks:
 
 
 def judge_all_releases(exhibit: ReleaseView, claim: PrivacyRequirement) -> Finding:
-    """The finding for a claim about all releases."""
+    """The finding for a requirement about all releases."""
     if exhibit.history is not None:
         return _of_history(exhibit.history, claim, exhibit)
     findings = [_alone(exhibit, claim, column) for column in claim.hide if column in exhibit.data.names]
@@ -114,7 +114,7 @@ def _of_history(history: History, claim: PrivacyRequirement, exhibit: ReleaseVie
 
 
 def _outsiders(history: History, claim: PrivacyRequirement) -> list[History]:
-    """What the outsiders of separate growth join: who can tell old rows from new ones joins each cohort, who cannot
+    """What the adversaries of separate growth join: who can tell old rows from new ones joins each cohort, who cannot
     joins all rows.
 
     Rows of other cohorts only add values to a person's links, but they may add the same value again and again: a count
@@ -124,7 +124,7 @@ def _outsiders(history: History, claim: PrivacyRequirement) -> list[History]:
 
 
 def growth_of(exhibit: ReleaseView) -> tuple[bool, bool]:
-    """(outsiders know when people joined, some can tell old rows from new ones) as the policy's method says."""
+    """(adversaries know when people joined, some can tell old rows from new ones) as the policy's method says."""
     method = exhibit.policy.method
     parameters = method.parameters if method is not None else {}
     return is_membership_known(exhibit.policy, exhibit.history), parameters.get("growth", "unifying") == "separative"
@@ -133,7 +133,7 @@ def growth_of(exhibit: ReleaseView) -> tuple[bool, bool]:
 def judge_sequence(
     sequence: ReleaseSequence, claim: PrivacyRequirement, labels: tuple[str, ...], budget: float = BUDGET
 ) -> SequenceLinks:
-    """Links on proven cliques alone; for linkability it is enough to prove as many as the claim needs."""
+    """Links on proven cliques alone; for linkability it is enough to prove as many as the requirement needs."""
     cliques = kernel_join(sequence)
     demand = claim.model.demand()
     linkability = demand.counts_values
@@ -181,7 +181,7 @@ def _nothing(claim: PrivacyRequirement) -> Finding:
 
 
 def _labels(history: History, column: str) -> tuple[str, ...]:
-    """The values of a hidden column over all releases; the last one stands for a value nobody published."""
+    """The values of a sensitive column over all releases; the last one stands for a value nobody published."""
     return (*sorted(history.column(column)), "")
 
 
@@ -310,7 +310,7 @@ def timeline(
 ) -> list[ReleaseLevels]:
     """After each release (or one of them) the links by the match, the kernel and the full join.
 
-    The full join is decided as far as anybody's number of values depends on it, up to `level` or the kernel's own
+    The full join is decided as far as any person's number of values depends on it, up to `level` or the kernel's own
     level."""
     found = []
     for r in [only] if only else range(1, len(history) + 1):
@@ -348,7 +348,8 @@ _SAFE = 1 << 62
 def linkage_of(
     sequence: ReleaseSequence, cliques: IntArray, labels: tuple[str, ...], *, suppressed: bool = False
 ) -> Linkage:
-    """Everybody's candidates when an outsider joins all releases by `cliques`; who fits no row must be `suppressed`."""
+    """Everybody's candidates when an adversary joins all releases by `cliques`; who fits no row must be
+    `suppressed`."""
     people = sequence.people()  # I1
     entries = [_spread(sequence, part, cliques) for part in _parts(sequence, people, cliques)]
     kind = np.concatenate([first + part[0] for first, part in zip(_offsets(entries), entries, strict=True)])
@@ -454,7 +455,7 @@ def _summed(who: IntArray, value: IntArray, weight: np.ndarray) -> tuple[IntArra
 def cliques_below_level(
     sequence: ReleaseSequence, cliques: IntArray, k: float
 ) -> Callable[[BoolArray, BoolArray], BoolArray]:
-    """For `decide`: cliques that would give a new sensitive value to somebody who has fewer than k proven ones."""
+    """For `decide`: cliques that would give a new sensitive value to a person who has fewer than k proven ones."""
     people = sequence.people()
     holds = [_holders(sequence, r, people) for r in range(sequence.count)]
     who, clique, _ = _meet(holds[0], cliques[:, 0])
@@ -477,12 +478,12 @@ def cliques_below_level(
 
 
 def linkability(linkage: Linkage) -> int:
-    """γ: the fewest distinct sensitive values that somebody can be linked to."""
+    """γ: the fewest distinct sensitive values that a person can be linked to."""
     (spread,) = linkage.spread.values()
     return int(spread.distinct().min())
 
 
 def diversity(linkage: Linkage) -> float:
-    """δ: the inverse of the largest share that one sensitive value has among somebody's cliques."""
+    """δ: the inverse of the largest share that one sensitive value has among a person's cliques."""
     (spread,) = linkage.spread.values()
     return min(int(t) / int(m) for t, m in zip(spread.total(), spread.largest(), strict=True))

@@ -1,24 +1,25 @@
-"""Judging a claim over everything that was ever published: with a history no release is judged alone.
+"""Judging a requirement over everything that was ever published: with a history no release is judged alone.
 
 Guarantee
-    A claim holds over a history only when its model holds in every joint class (`history.persistent_classes`): people
-    whose published cells are equal wherever the hidden columns stand. For an adversary who joins all releases every
-    permutation of the members of such a class is possible. So the count in a class is a lower bound on what that
+    A requirement holds over a history only when its model holds in every joint class (`history.persistent_classes`):
+    people whose published cells are equal wherever the sensitive columns stand. For an adversary who joins all releases
+    every permutation of the members of such a class is possible. So the count in a class is a lower bound on what that
     adversary cannot distinguish. This is stronger than [sequential Def. 4.2], which counts every row that covers a
     person, so that a few suppressed rows satisfy it for all people (*covering rows*). Claims under the paper's own
-    names (`k-linkability`, `k-diversity`) that joint classes do not show, and every claim of counted values under ``by:
-    join``, are decided by the full match join of all releases (`sequence_claims`). Where that takes too long, values
-    that joint classes and junction trees (`history.persistent_classes`) prove possible are united for everybody.
+    names (`k-linkability`, `k-diversity`) that joint classes do not show, and every requirement of counted values under
+    ``by: join``, are decided by the full match join of all releases (`sequence_claims`). Where that takes too long,
+    values that joint classes and junction trees (`history.persistent_classes`) prove possible are united for all
+    people.
 
 Fail closed
-    What the memory of a release does not account for, what cannot be joined, and what outsiders know by ``knows:`` of
+    What the memory of a release does not account for, what cannot be joined, and what adversaries know by ``knows:`` of
     columns that people keep and columns that they trade (`history.persistent_classes`) does not hold.
 
 Invariants
-    I1  A claim whose outsider knows all quasi-identifiers of its policy is judged for one who knows those of every
+    I1  A claim whose adversary knows all quasi-identifiers of its policy is judged for one who knows those of every
         release.
-    I2  Every table that tells a hidden column is judged, the ones of earlier releases too: what was promised then must
-        still hold.
+    I2  Every table that tells a sensitive column is judged, the ones of earlier releases too: what was promised then
+        must still hold.
 
 
 Linked over releases
@@ -27,7 +28,7 @@ Linked rows over everything that was ever published: people are counted, and val
 have.
 
 `history.persons` explains why people with equal multisets of rows protect each other. Here they are counted for one
-claim."""
+requirement."""
 
 from __future__ import annotations
 
@@ -81,7 +82,7 @@ AT_LEAST = "bound (at least this much)"
 
 @dataclass(frozen=True)
 class ClassVerdict:
-    """What the joint classes say about a claim."""
+    """What the joint classes say about a requirement."""
 
     achieved: dict[str, object]
     below: int
@@ -91,7 +92,7 @@ class ClassVerdict:
 
 
 def is_series(exhibit: ReleaseView) -> bool:
-    """Whether a claim about this release is one about several."""
+    """Whether a requirement about this release is one about several."""
     return exhibit.history is not None and len(exhibit.history) > 1
 
 
@@ -134,7 +135,7 @@ def judge_series(exhibit: ReleaseView, claim: PrivacyRequirement, alone: Finding
 
 
 def _require_untold(bundles: PublishedCells, claim: PrivacyRequirement) -> None:
-    """Refuse what outsiders know, by the word of any release, when it ties columns that people keep to columns that
+    """Refuse what adversaries know, by the word of any release, when it ties columns that people keep to columns that
     they trade."""
     knows = [each for policy in bundles.policies for each in dependencies_of(policy)]
     bundles, among = (bundles, []) if claim.hide else _apart(bundles, claim)
@@ -146,7 +147,8 @@ def _require_untold(bundles: PublishedCells, claim: PrivacyRequirement) -> None:
 
 
 def _require_one_name(bundles: PublishedCells, claim: PrivacyRequirement) -> None:
-    """Refuse a hidden column whose values were published under another name, where nothing published ties the two."""
+    """Refuse a sensitive column whose values were published under another name, where nothing published ties the
+    two."""
     tied = {name for sheet in bundle_of(bundles, claim.hide) for name in sheet.columns} if claim.hide else set()
     found = other_name(bundles.values, claim.hide, {*tied, *bundles.known}, bundles.weights)
     if found is not None:
@@ -174,7 +176,7 @@ def _require_nothing_invented(bundles: PublishedCells, claim: PrivacyRequirement
     counterfeit.
 
     Where cells must be `covering` who is absent, not even what people are known by may be invented: a later cell would
-    be taken to cover somebody by it."""
+    be taken to cover a person by it."""
     for r, past in enumerate(bundles.history.releases[bundles.kept :], start=bundles.kept):
         if not past.memory.counterfeit.any():
             continue
@@ -190,8 +192,8 @@ def _require_nothing_invented(bundles: PublishedCells, claim: PrivacyRequirement
 
 
 def _by_join(exhibit: ReleaseView, claim: PrivacyRequirement) -> bool:
-    """Whether the full match join may have the last word: the paper's own claims, and counted values where the policy
-    says so."""
+    """Whether the full match join may have the last word: the paper's own requirements, and counted values where the
+    policy says so."""
     history = exhibit.history or History()
     if history.counted:
         return False  # rows are paired with people one by one
@@ -213,8 +215,8 @@ def _joined(exhibit: ReleaseView, claim: PrivacyRequirement, bundles: PublishedC
 
 
 def by_proofs(bundles: PublishedCells, claim: PrivacyRequirement) -> Finding:
-    """The claim on the values that joint classes and junction trees prove possible, united for everybody; says who by
-    which."""
+    """The requirement on the values that joint classes and junction trees prove possible, united for all people; says
+    who by which."""
     model, found, told = claim.model, [], []
     for column in claim.hide:
         joint = find_persistent_classes(bundles, claim.given, (column,))
@@ -255,7 +257,7 @@ def _spread(masks: Masks, labels: tuple[str, ...]) -> ValueDistribution:
 
 
 def is_membership_known_for_view(exhibit: ReleaseView) -> bool:
-    """Whether outsiders may know who is in which release, by the word of this policy or of one before it."""
+    """Whether adversaries may know who is in which release, by the word of this policy or of one before it."""
     return is_membership_known(exhibit.policy, exhibit.history)
 
 
@@ -270,7 +272,7 @@ def published_cells_of(exhibit: ReleaseView) -> PublishedCells:
 
 
 def judge_by_classes(bundles: PublishedCells, claim: PrivacyRequirement, cohorts: bool) -> ClassVerdict | None:
-    """The claim on joint classes, at its worst table (I2); nothing when no table tells what it hides."""
+    """The requirement on joint classes, at its worst table (I2); nothing when no table tells what it hides."""
     found = _judge_by_classes(bundles, claim, cohorts)
     if cohorts or found is None or not found.below or (bundles.lineage < 0).all():
         return found
@@ -296,7 +298,7 @@ def _judge_by_classes(bundles: PublishedCells, claim: PrivacyRequirement, cohort
 
 
 def records_below(exhibit: ReleaseView, claims: Iterable[PrivacyRequirement]) -> frozenset[str]:
-    """Return the keys of the newest release whose absence may mend claims that fail over all releases.
+    """Return the keys of the newest release whose absence may mend requirements that fail over all releases.
 
     These are the members of failing joint classes, and all who shared a class with a member before this release. If a
     departed member stands out, only remaining members can be suppressed."""
@@ -320,7 +322,7 @@ def records_below(exhibit: ReleaseView, claims: Iterable[PrivacyRequirement]) ->
 def levels_after_each_release(
     bundles: PublishedCells, claim: PrivacyRequirement, cohorts: bool
 ) -> list[tuple[int, ClassVerdict]]:
-    """(release, verdict on joint classes) after each release that an outsider could join; all of one numbering of
+    """(release, verdict on joint classes) after each release that an adversary could join; all of one numbering of
     people."""
     found = []
     for r in range(len(bundles.history)):
@@ -331,7 +333,7 @@ def levels_after_each_release(
 
 
 def persistent_classes_of(bundles: PublishedCells, claim: PrivacyRequirement, cohorts: bool) -> PersistentClasses:
-    """The joint classes of a claim, for outsiders who know who is in which release or who do not."""
+    """The joint classes of a requirement, for adversaries who know who is in which release or who do not."""
     bundles, among = (bundles, []) if claim.hide else _apart(bundles, claim)
     joint = find_persistent_classes(bundles, claim.given, claim.hide, among=among)
     if not cohorts and bundles.weights is not None:
@@ -340,7 +342,7 @@ def persistent_classes_of(bundles: PublishedCells, claim: PrivacyRequirement, co
 
 
 def _apart(bundles: PublishedCells, claim: PrivacyRequirement) -> tuple[PublishedCells, list[CellTable]]:
-    """Everything published, and the tables of the release that a claim is about which hides nothing."""
+    """Everything published, and the tables of the release that a requirement is about which hides nothing."""
     policies = [past.cover.policy for past in reversed(bundles.history.releases[: bundles.newest + 1])]
     return bundles.apart(bundles.newest - release_of_requirement(claim, policies))
 
@@ -386,7 +388,7 @@ def judge_linked_persons(
 def _of_values(
     people: LinkedPersons, joint: PersistentClasses, claim: PrivacyRequirement, of: IntArray, many: IntArray
 ) -> Iterator[tuple[Linkage, IntArray]]:
-    """What classes of people leave an outsider of hidden values, and the class that each is about."""
+    """What classes of people leave an adversary of sensitive values, and the class that each is about."""
     for name in claim.hide:
         values, labels = people.values(joint, name)
         told = np.flatnonzero((values >= 0) & (joint.of >= 0))

@@ -2,9 +2,8 @@
 
 The ledger: what was published so far, and what the data holder remembers of it.
 
-`ledger` is the file itself, entry by entry; `person_files` lie beside it where rows lie elsewhere; `forgetting` takes a
-person out of
-the private part of both.
+`ledger` is the file itself, entry by entry; `person_files` lie beside it on a cluster; `forgetting` takes a person out
+of the private part of both.
 """
 
 from sfumato.history.ledger.entries import Entry

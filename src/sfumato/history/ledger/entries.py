@@ -10,13 +10,13 @@ The chain of a ledger: every entry's digest covers its content and the digest of
 
 Exchanged
 ---------
-Memories and people files from which somebody was taken: the chain keeps what an entry had, a later entry says what it
+Memories and people files from which a person was taken: the chain keeps what an entry had, a later entry says what it
 has.
 
 Invariants
     I1  About every memory and every folder of people the newest entry has the last word; what it names must be what
         lies there.
-    I2  An entry speaks of exchanged people only where an entry before it has people.
+    I2  An entry is about exchanged people only where an entry before it has people.
 
 
 Head
@@ -77,7 +77,7 @@ class Entry:
 
     @property
     def forgets(self) -> bool:
-        """Whether it is no release, but says that somebody was taken out of the memories of some."""
+        """Whether it is no release, but says that a person was taken out of the memories of some."""
         return self.body.get("kind") == FORGETTING
 
     @property
@@ -140,7 +140,7 @@ TAKEN_PLACE = "people_files"
 
 
 class ReplacedMemories:
-    """Memories from which somebody was taken, the digests that later entries have of them, and where people are now."""
+    """Memories from which a person was taken, the digests that later entries have of them, and where people are now."""
 
     def __init__(self) -> None:
         self.now: dict[int, str] = {}

@@ -151,7 +151,7 @@ def _said_plainly(ledger: Ledger) -> Iterator[None]:
         raise LedgerError(what, where=str(person_files_folder(ledger.path)), hint=hint) from None
 
 
-# -- what remembers somebody -------------------------------------------------------------------------------------------
+# -- what remembers a person -------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -168,7 +168,7 @@ class MemoryChange:
 
 
 class MemoryPage(Protocol):
-    """A release as somebody looks for a person in it."""
+    """A release as a person looks for a person in it."""
 
     @property
     def number(self) -> int:

@@ -120,7 +120,7 @@ class Ledger:
         return self.history_of(self.entries())
 
     def history_of(self, entries: Sequence[Entry]) -> History:
-        """The releases among some entries, each to be read when somebody looks inside it."""
+        """The releases among some entries, each to be read when a person looks inside it."""
         policies: dict[str, Policy] = {}
         return History(tuple(self._shelved(entry, policies) for entry in entries if not entry.forgets))
 
@@ -283,7 +283,7 @@ class Ledger:
                 raise self._broken(f"the people of entry {number} are not those that were entered")
 
     def head(self) -> str:
-        """The digest of the newest entry, for somebody who keeps it elsewhere."""
+        """The digest of the newest entry, for a person who keeps it elsewhere."""
         entries = self.entries()
         return entries[-1].digest if entries else GENESIS
 
@@ -436,7 +436,7 @@ class Ledger:
             base.close()
             os.link(draft, self.path)
         except FileExistsError:
-            pass  # somebody else was faster
+            pass  # another person was faster
         finally:
             os.unlink(draft)
 

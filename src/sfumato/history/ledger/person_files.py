@@ -3,14 +3,14 @@ itself.
 
 A release of many rows is stored as lines with counts in its entry. The pairs of key and line are written by the cluster
 into ``office.ledger.people`` and never collected. An entry names the folder of its files with the digest of each, under
-the chain. Where somebody was forgotten a later entry names another folder in its place (`exchanged`).
+the chain. Where a person was forgotten a later entry names another folder in its place (`exchanged`).
 
 Invariants
     I1  Files are written before their entry is in the ledger, under a unique name, and only by the process that holds
         the lock. A crash in between leaves a folder that no entry names: it means nothing, and `removal` takes it away.
     I2  Only the owner sees them.
     I3  Files that are missing, changed or added are a broken ledger.
-    I4  A draft is locked as long as somebody makes it, so that it can be told from one that a crash left. The lock is
+    I4  A draft is locked as long as a person makes it, so that it can be told from one that a crash left. The lock is
         that of the open file, not of the process: who holds a draft and removes others does not remove the own.
 
 Cost: finding people and moving them reads one file after the other, some hundred thousand rows at a time.
@@ -59,7 +59,7 @@ from sfumato.io.plain_files import OverFiles, digest
 PEOPLE = "people"
 """What an entry calls its people files."""
 DRAFTS, HELD = ".making-", "held"
-"""How the names of drafts begin, and the file in one that is locked as long as somebody makes it."""
+"""How the names of drafts begin, and the file in one that is locked as long as a person makes it."""
 _FOLDER, _FILE = re.compile(r"([0-9]{5,})-[0-9a-f]{16}"), re.compile(r"part-[0-9]{5,}\.parquet")
 
 
@@ -93,7 +93,7 @@ class PersonFilesDraft:
                 return draft
 
     def _hold(self) -> bool:
-        """Lock the draft until nobody knows it any more (I4); not where somebody took it for what a crash left, and
+        """Lock the draft until nobody knows it any more (I4); not where a person took it for what a crash left, and
         removes it."""
         file = Path(self.place.name) / HELD
         try:
@@ -128,7 +128,7 @@ class PersonFilesDraft:
         return {file.name: sha for file, sha in zip(self.files, self.over_files(digest, self.files), strict=True)}
 
     def completed(self) -> PersonFilesDraft:
-        """The same, of which all that takes its time is done before anybody else has to wait for it."""
+        """The same, of which all that takes its time is done before any person else has to wait for it."""
         assert len(self.digests) == len(self.files)
         return self
 

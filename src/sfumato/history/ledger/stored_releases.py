@@ -3,7 +3,7 @@
 
 Kept
 ----
-What a ledger keeps beside itself so that the next release need not read all earlier ones: everybody's cells, put
+What a ledger keeps beside itself so that the next release need not read all earlier ones: each person's cells, put
 together.
 
 The file lies next to the ledger, is as private, and carries no trust of its own. The newest entry has its digest under
@@ -12,7 +12,7 @@ missing, older, cut off or changed, is as good as none: then all releases are re
 
 Invariants
     I1  Readable by its owner only, from its first byte on; it takes its name when it is complete.
-    I2  Forgetting somebody removes it, and nothing kept before the last forgetting is used again.
+    I2  Forgetting a person removes it, and nothing kept before the last forgetting is used again.
 """
 
 from __future__ import annotations

@@ -369,7 +369,7 @@ def read_sql(url: str, table: str) -> pa.Table:
 
 @contextmanager
 def _bounded(address: Any) -> Iterator[None]:
-    """Limit the memory of the block if the database is a file, which may come from anybody."""
+    """Limit the memory of the block if the database is a file, which may come from any person."""
     file = Path(address.database or "") if address.get_backend_name() == "sqlite" else Path()
     if not file.is_file():
         yield

@@ -1,4 +1,4 @@
-"""`basket-linkage`: the outsider who knows a person's whole item set and looks it up among the published baskets.
+"""`basket-linkage`: the adversary who knows a person's whole item set and looks it up among the published baskets.
 
 For each person the adversary keeps the published records whose possible worlds contain the person's set, and guesses
 the most frequent label among them.
@@ -9,7 +9,7 @@ Cost: pairs of a record and a published record that share an item.
 
 Few items
 ---------
-`few-items`: the outsider who knows at most m items of a person and looks for baskets that contain them.
+`few-items`: the adversary who knows at most m items of a person and looks for baskets that contain them.
 
 Works on any file of set-valued records, from any publisher, so that existing releases can be judged by the measure
 practitioners use (k^m-anonymity); on a release folder of this program it uses base, doubtful items and thresholds.
@@ -19,7 +19,7 @@ Paper: Terrovitis, Mamoulis, Kalnis (2008), as cited in [multitype 2].
 
 Labels
 ------
-`labels`: guess the labels of people in blocks, knowing everybody's items and how items and labels go together.
+`labels`: guess the labels of people in blocks, knowing each person's items and how items and labels go together.
 
 Blocks hide which row is whose; they cannot hide that insulin goes with diabetes. The adversary learns naive Bayes on
 people whose guesses are not scored, and puts each block together so that every label is given to one person
@@ -27,23 +27,23 @@ people whose guesses are not scored, and puts each block together so that every 
 
 The figure
     `guesses_right:column` with the release beside `guesses_right_from_items:column` without it, and `promised:column`,
-    1/l. Labels independent of items stay below the promise; where the figure is above, the audit says so and the claim
-    is not shown to hold.
+    1/l. Labels independent of items stay below the promise; where the figure is above, the audit says so and the
+    requirement is not shown to hold.
 
 Paper: Kifer (2009), on buckets; [multitype 3.4] assumes that it away.
 
 
 Re execution
 ------------
-`re-execution`: the outsider who knows everybody's items and runs the program again to get blocks or ring.
+`re-execution`: the adversary who knows each person's items and runs the program again to get blocks or ring.
 
-Blocks look at items only, so the outsider gets all of them; within one every row is equally likely, less the rows of
+Blocks look at items only, so the adversary gets all of them; within one every row is equally likely, less the rows of
 insiders.
 
 If the ring depends on items only, the adversary gets the whole all-assignments graph and still has k equally likely
 rows for each person. The adversary can only guess labels, also with the hint that a suppressed label is probably one
-that is frequent nearby. Where rings are arranged by label, only the true turn reproduces the arrangement: the outsider,
-granted the arrangement, tries every turn and reads off everything.
+that is frequent nearby. Where rings are arranged by label, only the true turn reproduces the arrangement: the
+adversary, granted the arrangement, tries every turn and reads off everything.
 
 Paper: against [multitype Algorithm 2] and every label-aware deterministic order.
 """
@@ -89,7 +89,7 @@ class BasketLinkage(ReleaseAttack):
 
 
 def play(original: Baskets, published: PublishedBaskets) -> dict[str, Any]:
-    """What the outsider gets."""
+    """What the adversary gets."""
     known = Compatibility.of(original, published)
     candidates = known.candidates()[known.person]
     found = candidates[candidates > 0]
@@ -188,7 +188,7 @@ class LabelGuess(ReleaseAttack):
 
 
 def people_by_block(exhibit: ReleaseView) -> np.ndarray:
-    """For each published row somebody of its block: blocks made again from the items, and known by what their rows
+    """For each published row a person of its block: blocks made again from the items, and known by what their rows
     show."""
     from sfumato.kinds.baskets.methods.record_order import partition
 
@@ -270,7 +270,7 @@ class ReExecution(ReleaseAttack):
 
 
 def play_blocks(exhibit: ReleaseView, share: float) -> dict[str, Any]:
-    """What the outsider gets from blocks, with a share of the people as insiders: the chance of everybody else's
+    """What the adversary gets from blocks, with a share of the people as insiders: the chance of all people else's
     row."""
     from sfumato.kinds.baskets.methods.record_order import partition
 
@@ -295,7 +295,7 @@ def play_blocks(exhibit: ReleaseView, share: float) -> dict[str, Any]:
 def re_execution_play(
     original: Baskets, published: PublishedBaskets, order_name: str, degree: int, balance: float = 0.0
 ) -> dict[str, Any]:
-    """What the outsider gets from a label-blind ring."""
+    """What the adversary gets from a label-blind ring."""
     from sfumato.kinds.baskets.methods.nonreciprocal import ORDERS
 
     sets, worlds = align_item_universes(original, published)

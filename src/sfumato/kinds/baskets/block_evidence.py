@@ -1,4 +1,4 @@
-"""Baskets in blocks: everybody's candidates are the rows of the own block, less those that insiders may know.
+"""Baskets in blocks: each person's candidates are the rows of the own block, less those that insiders may know.
 
 Guarantee, by what is at hand
     the folder alone     rows of a block that show the same items cannot be told apart, so their number is exact; so are the labels
@@ -10,10 +10,12 @@ Guarantee, by what is at hand
     original alone       rows of a block and shown labels are counted: a release that fails is broken, one that passes is *not
                          judged* where only provenance tells more.
     known columns        rows of a block show the same cells there (`blocks`), so columns tell them apart as little as items. What
-                         is asked of outsiders who know few items beside them is judged for those who know all: a bound (at least).
-    labels and items     with the trace a joint guess is played on the labels (`baskets.block_evidence`). Where it exceeds 1/l by more
-                         than chance the claim is *not judged*, and nothing is published, unless the policy accepts it: then the
-                         finding is *measured, exact for labels independent of items*.
+                         is asked of adversaries who know few items beside them is judged for those who know all: a
+                         bound (at least).
+    labels and items     with the provenance a joint guess is played on the labels (`baskets.block_evidence`). Where it
+                         exceeds 1/l by more than chance the requirement is *not judged*, and nothing is published,
+                         unless the policy accepts it: then the finding is *measured, exact for labels independent of
+                         items*.
 Why exact
     See the proof in `blocks`; what it needs and files cannot show is that permutations were drawn uniformly. That is the method's
     word, as in every form that rests on chance.
@@ -21,7 +23,8 @@ Why exact
 
 Hidden labels
 -------------
-What hidden labels of a block say, counted from the rule as it is published: an outsider's belief in the likeliest label.
+What hidden labels of a block say, counted from the rule as it is published: an adversary's belief in the likeliest
+label.
 
 Labels are drawn from a law. A block *breaks* when a label stands more than `most` times. Hidden whole are the blocks that break
 and, with a chance, others; under the rule *sparing*, where one label alone stands too often, only its copies are hidden, if of the
@@ -39,7 +42,8 @@ top are shown, and how often a label stands that stands too often. So nothing he
 
 Joint guess
 -----------
-How often labels are guessed by somebody who knows how items and labels go together, with and without a release in blocks.
+How often labels are guessed by a person who knows how items and labels go together, with and without a release in
+blocks.
 
 Labels that follow from items are no secret of the release, but blocks help: each label of a block belongs to exactly one of its
 people, so what is likely of one is less likely of the others. The adversary learns naive Bayes on half of the people and guesses
@@ -109,7 +113,7 @@ class BlockReading(BasketReading):
         return _graded(finding, "bound (at least)") if fewer else finding
 
     def _by_blocks(self, exhibit: ReleaseView, claim: PrivacyRequirement) -> Finding:
-        """For an outsider who knows all items and known columns."""
+        """For an adversary who knows all items and known columns."""
         asked = (claim.model.name, claim.model.required(), claim.given, claim.hide)
         traced = exhibit.behind is not None and exhibit.private
         dealt, hides = exhibit.of(BasketBlocks).shows == "dealt", _by_share(claim) and _hides(exhibit, claim)
@@ -183,7 +187,7 @@ class BlockReading(BasketReading):
 
 
 def _for_independent(claim: PrivacyRequirement, told: str) -> Finding:
-    """A claim that the data holder knows to be exact for independent labels only: a figure, and no promise."""
+    """A requirement that the data holder knows to be exact for independent labels only: a figure, and no promise."""
     grade = f"{MEASURED}, {_INDEPENDENT}"
     required = claim.model.required()
     return Finding(claim.model.name, True, required, {}, claim.given, claim.hide, grade, f"{_INDEPENDENT}{told}")
@@ -216,7 +220,7 @@ def _hides(exhibit: ReleaseView, claim: PrivacyRequirement) -> bool:
 def _spread(
     exhibit: ReleaseView, name: str, block: IntArray, sizes: IntArray, claim: PrivacyRequirement
 ) -> ValueDistribution:
-    """How labels spread over the rows of every block, as an outsider believes it who knows the law and the rule."""
+    """How labels spread over the rows of every block, as an adversary believes it who knows the law and the rule."""
     codes, values = label_codes(exhibit.once(published_baskets), name)
     shown = codes >= 0
     hidden = np.bincount(block[~shown], minlength=len(sizes))
@@ -336,7 +340,7 @@ _Weights = NDArray[np.float64]
 
 
 class HiddenBelief(NamedTuple):
-    """The chance that a block is hidden whole, and the largest belief in a label of somebody there."""
+    """The chance that a block is hidden whole, and the largest belief in a label of a person there."""
 
     chance: float
     belief: float
@@ -400,7 +404,7 @@ def belief_when_labels_hidden(law: LabelDistribution, shown: NDArray[np.int64], 
 def _mass(
     law: LabelDistribution, unspared: dict[int, list[int]], chance: float, known: tuple[int, ...], target: int | None
 ) -> float:
-    """P(the block is hidden whole, and somebody there has the target label), or P(hidden whole) without a target."""
+    """P(the block is hidden whole, and a person there has the target label), or P(hidden whole) without a target."""
     places = law.size - len(known)
     fitting = np.zeros(
         (1, law.size + 1, places + 1)
@@ -562,7 +566,7 @@ def _until(history: History, r: int) -> History:
 
 
 def _of_homes(exhibit: ReleaseView, claim: PrivacyRequirement, judge: Judge) -> Iterator[Finding]:
-    """The claim on the homes of every release: as promised then, or judged again."""
+    """The requirement on the homes of every release: as promised then, or judged again."""
     history = exhibit.history
     assert history is not None
     for past in history.releases[:-1]:

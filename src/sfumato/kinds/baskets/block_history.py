@@ -1,14 +1,14 @@
 """Blocks of set-valued records over several releases: a block stays together, or its labels are suppressed.
 
 Notation
-    home     the block in which somebody was published first; its labels were shown or hidden there
+    home     the block in which a person was published first; its labels were shown or hidden there
     visit    a block of a later release, of people who were published before
 
 Guarantee
     Let every block of every release be a home (nobody in it was published before) or a visit, and let every visit be
     exactly a home, with the labels of the same people shown and hidden as there, or show no label at all. Then the
     labels that later releases show are a function of those that homes showed, of who is there, and of fresh
-    permutations: beyond the home, nothing is said about anybody's label, however many releases there are. In every
+    permutations: beyond the home, nothing is said about any person's label, however many releases there are. In every
     release the row of a person is each row of the block with the same probability, also for an adversary who knows the
     rows of others in any release. Exchanging two members of a block in all releases leaves the probability of
     everything published unchanged. A row without labels is a function of item sets, which are known anyway.
@@ -35,7 +35,7 @@ Person = str
 
 @dataclass(frozen=True)
 class AssignedBlock:
-    """Where somebody is at home: the release, the block in it, and by column whether the label is shown."""
+    """Where a person is at home: the release, the block in it, and by column whether the label is shown."""
 
     release: int
     block: int
@@ -53,7 +53,7 @@ class AssignedBlocks:
 
     @classmethod
     def of(cls, history: History) -> AssignedBlocks:
-        """The homes of everybody who was ever published."""
+        """The homes of all people who was ever published."""
         seat: dict[Person, AssignedBlock] = {}
         members: dict[tuple[int, int], set[Person]] = {}
         columns = {}

@@ -38,7 +38,7 @@ Emptiness
 Emptiness: how many published baskets show no item at all; measured, and a warning where hardly anything is left to use.
 
 On sparse data no item has a majority among a few baskets, and a vote publishes nothing under a certificate that holds.
-Privacy is not at stake; that somebody takes the release for data is.
+Privacy is not at stake; that a person takes the release for data is.
 
 
 Baskets

@@ -1,4 +1,4 @@
-"""Published baskets: everybody's candidates are the published records whose possible worlds contain the own set.
+"""Published baskets: each person's candidates are the published records whose possible worlds contain the own set.
 
 Guarantee, by what is at hand
     original            candidates are counted exactly on the published columns. Which of them are *equally likely*
@@ -6,7 +6,7 @@ Guarantee, by what is at hand
                         candidates: a release that fails there is broken, one that passes is *not judged*. Beyond
                         `EXACT_UP_TO` records some people are looked at instead of all, and the grade says *estimate*.
     original and trace  the all-assignments graph itself: exactly the candidates that are equally likely.
-    neither             rows that overlap too few others refute a claim; otherwise it is *not judged*.
+    neither             rows that overlap too few others refute a requirement; otherwise it is *not judged*.
 Paper
     [multitype Def. 1-3, 3.5]; "at least k" on the published parts, "exactly k and equally likely" on the private graph.
 Notation
@@ -38,7 +38,7 @@ Cost
 
 Itemsets
 --------
-How many published baskets fit the few items an outsider knows: the reading behind k^m-anonymity.
+How many published baskets fit the few items an adversary knows: the reading behind k^m-anonymity.
 
 For every set of at most m items that a person has, the published records that may contain all of them: an item of the
 base is there, a doubtful item may be, as long as the threshold allows that many additions. A person's figure is the
@@ -100,7 +100,7 @@ from sfumato.release.view import ReleaseView
 
 _OVERLAPS, _FEWEST_ROWS = 20_000_000, 50
 EXACT_UP_TO = 20_000
-"""Records up to which all pairs are looked at even when the trace shows enough of them."""
+"""Records up to which all pairs are looked at even when the provenance shows enough of them."""
 LOOKED_AT = 500
 """People, or rows, looked at beyond that when there is no trace."""
 

@@ -79,7 +79,7 @@ class BlockProvenance(Provenance):
     chances: Mapping[str, Mapping[int, float]] = field(default_factory=dict)
     """By column and size of a block."""
     limits: Mapping[str, float] = field(default_factory=dict)
-    """By column the l by which labels were hidden: the strictest of all claims on it."""
+    """By column the l by which labels were hidden: the strictest of all requirements on it."""
     sparing: Mapping[str, frozenset[int]] = field(default_factory=dict)
     """By column the sizes of blocks in which only the copies of one label may be hidden; blocks of other sizes are
     hidden whole."""
@@ -136,7 +136,7 @@ class BasketBlocks(Basket):
         return tuple(exhibit.once(published_baskets).labels)
 
     def accounts(self, exhibit: ReleaseView, memory: Memory) -> bool:
-        """Every row has somebody behind it whose labels it shows, where it shows them."""
+        """Every row has a person behind it whose labels it shows, where it shows them."""
         labels = exhibit.once(published_baskets).labels
         if set(labels) != set(memory.values.names) or not rows_covered_once(memory.rows, exhibit.data.rows):
             return False

@@ -1,4 +1,4 @@
-"""Quasi-identifiers beside the items of set-valued records: what an outsider knows of a person in columns, said in
+"""Quasi-identifiers beside the items of set-valued records: what an adversary knows of a person in columns, said in
 terms of items.
 
 A value becomes items of its own: of a number, every one of a few thresholds that it reaches; of a value in a hierarchy,

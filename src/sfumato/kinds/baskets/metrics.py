@@ -28,7 +28,7 @@ Bit error rate
 Bit error rate: how many items of the published base are wrong for a record, relative to the record's size.
 
 The mean of |record xor base| / |record| over all records, where every published row that may stand for the record
-counts alike: that is what the files say, and what anybody with the original finds, so it is one figure in the report
+counts alike: that is what the files say, and what any person with the original finds, so it is one figure in the report
 and in `measure`. With more than 2,000 records an evenly spread sample of 2,000 is measured. `true_error_rate` is the
 same over the true rows alone, which only the data holder knows; it is lower.
 

@@ -433,7 +433,7 @@ def _far(exhibit: ReleaseView) -> Iterator[str]:
 
 
 def _within(graph: Any, limit: int) -> IntArray:
-    """How many ties of everybody count when no more than so many of a person do, in the order of names."""
+    """How many ties of all people count when no more than so many of a person do, in the order of names."""
     names = graph.labels or range(graph.nodes)
     ties = np.zeros(graph.nodes, dtype=np.int64)
     pairs = zip(*(ends.tolist() for ends in graph.edges()), strict=True)

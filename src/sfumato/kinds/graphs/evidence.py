@@ -1,9 +1,9 @@
 """A graph: an adversary sees the published edges under new names, and knows the flip probabilities.
 
-For k-degree anonymity everybody's candidates are the people with the same published number of ties. A structural attack
-is no matter of candidates: it is judged by the bounds on what planted accounts can achieve under the declared flip.
-Several publications are judged by the exact law of all flips together (`models.structural_attack`, `edge_privacy`);
-people and ties may differ between them: what is bounded is what flips say, whatever they flipped.
+For k-degree anonymity each person's candidates are the people with the same published number of ties. A structural
+attack is no matter of candidates: it is judged by the bounds on what planted accounts can achieve under the declared
+flip. Several publications are judged by the exact law of all flips together (`models.structural_attack`,
+`edge_privacy`); people and ties may differ between them: what is bounded is what flips say, whatever they flipped.
 
 Paper: [multitype §4.5], [obfuscation §3]
 

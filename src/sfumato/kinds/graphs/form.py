@@ -216,7 +216,7 @@ class NoisyFigures(Form):
 
     @property
     def person_epsilon(self) -> float:
-        """What is spent on all ties of one person: without a limit, on each of as many as somebody can have."""
+        """What is spent on all ties of one person: without a limit, on each of as many as a person can have."""
         return self.epsilon if self.limit is not None else self.epsilon * max(self.nodes - 1, 1)
 
     @property

@@ -1,4 +1,4 @@
-"""`degrees`: the outsider who knows numbers of ties and nothing else, played on flips of a graph.
+"""`degrees`: the adversary who knows numbers of ties and nothing else, played on flips of a graph.
 
 Two games, each played anew on every trial's flip, which is drawn as a publication would draw it:
 
@@ -18,9 +18,10 @@ Cost
 
 Neighbourhood
 -------------
-`neighbourhood`: the outsider who recognizes some nodes and knows everybody's ties to them, played on flips of a graph.
+`neighbourhood`: the adversary who recognizes some nodes and knows each person's ties to them, played on flips of a
+graph.
 
-On every trial's flip, which is drawn as a publication would draw it, the outsider is shown the nodes of two people and
+On every trial's flip, which is drawn as a publication would draw it, the adversary is shown the nodes of two people and
 says which is whose: each known node to which only one of the two is tied is a vote from either node, and most votes
 win, or a coin. That is the best guess there is when all flips are alike. Known nodes are drawn at random, or are the
 best connected people, whom many know.
@@ -38,7 +39,7 @@ Cost
 
 Degree signatures
 -----------------
-`degree-signatures`: the outsider who knows how many ties a person has in a published graph, and perhaps the friends'
+`degree-signatures`: the adversary who knows how many ties a person has in a published graph, and perhaps the friends'
 numbers.
 
 k-degree anonymity leaves at least k people for every number of ties. An adversary who also knows the published degree
@@ -60,9 +61,9 @@ above it.
 
 One tie
 -------
-`one-tie`: the outsider who knows a whole graph but for one tie, and reads noisy figures (`private-figures`).
+`one-tie`: the adversary who knows a whole graph but for one tie, and reads noisy figures (`private-figures`).
 
-A coin decides whether the tie is there; figures are drawn by the mechanisms that publish them, and the outsider says
+A coin decides whether the tie is there; figures are drawn by the mechanisms that publish them, and the adversary says
 what the coin was. The guess is the best there is: by the likelihood of the noise in the number of edges, in every
 sorted degree *before* repair, and of the rung of the triangles. Degrees that do not depend on the edge have independent
 noise, and are not drawn. What is published is made from these figures alone, so its readers get no more.
@@ -76,15 +77,15 @@ Paper
 
 One person
 ----------
-`one-person`: the outsider who knows a whole graph but for the ties of one person, and reads noisy figures.
+`one-person`: the adversary who knows a whole graph but for the ties of one person, and reads noisy figures.
 
 A coin decides whether that person, the best connected one, has all of their ties or none. The figures are drawn by the
-mechanisms that publish them, and the outsider says what the coin was, by the likelihood of all noise before repair,
+mechanisms that publish them, and the adversary says what the coin was, by the likelihood of all noise before repair,
 which is the best guess there is. With a `limit` the figures are those of `node-private-figures`, without one those of
 `private-figures`.
 
 Beside the share of right guesses stands what is promised: e^ε / (1 + e^ε) under node-level ε-differential privacy;
-figures of edge-level ε promise a person with d ties no more than that at d·ε, which is nothing for somebody with many.
+figures of edge-level ε promise a person with d ties no more than that at d·ε, which is nothing for a person with many.
 
 Paper
     Kasiviswanathan, Nissim, Raskhodnikova, Smith (2013) for the promise; the game is the definition.
@@ -157,7 +158,7 @@ class DegreeSignatures(ReleaseAttack):
 
 
 def signatures(graph: Graph) -> IntArray:
-    """A number for everybody, the same for people whose friends have the same numbers of ties."""
+    """A number for all people, the same for people whose friends have the same numbers of ties."""
     rows = [tuple(np.sort(graph.degrees[graph.neighbours_of(person)]).tolist()) for person in range(graph.nodes)]
     seen: dict[tuple[int, ...], int] = {}
     return np.array([seen.setdefault(row, len(seen)) for row in rows], dtype=np.int64)
@@ -178,7 +179,7 @@ PAIRS = 1_000
 
 
 class FlipAttack(Attack):
-    """What these outsiders share: a graph to publish, a flip, and a number of trials."""
+    """What these adversaries share: a graph to publish, a flip, and a number of trials."""
 
     target: str = Field(description="the graph: an edge list, GraphML, …")
     mu: float = Field(gt=0, lt=0.5, description="flip probability of a pair")
@@ -190,7 +191,7 @@ class FlipAttack(Attack):
         return {"people": graph.nodes} | self.play(graph, chance)
 
     def play(self, graph: Graph, chance: Randomness) -> dict[str, Any]:
-        """What the outsider gets on this graph."""
+        """What the adversary gets on this graph."""
         raise NotImplementedError
 
     def flips(self, graph: Graph, chance: Randomness) -> Iterator[Graph]:

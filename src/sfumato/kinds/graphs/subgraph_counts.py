@@ -56,7 +56,7 @@ Copies of patterns of five and six people before a flip, by drawing places for t
 
 A count is a sum over all maps of the pattern into the people, of products of b = (y − a)/c for its ties
 (`pattern_counts`). Maps are drawn tie by tie along a tree of the pattern, half of the time to a published neighbour and
-half of the time to anybody, and each product is divided by the chance with which its map was drawn: right on average
+half of the time to any person, and each product is divided by the chance with which its map was drawn: right on average
 whatever the graph is, and most maps that matter are met, because those that follow published ties are drawn most often.
 
 Notation
@@ -436,7 +436,7 @@ def _maps(
 
 
 def _step(graph: Graph, at: IntArray, chance: np.random.Generator) -> tuple[IntArray, FloatArray]:
-    """From everybody in `at` one step, to a neighbour or to anybody else, and its chance; who has no neighbour goes
+    """From everybody in `at` one step, to a neighbour or to any person else, and its chance; who has no neighbour goes
     anywhere."""
     degree = graph.degrees[at]
     anybody = (at + chance.integers(1, graph.nodes, len(at))) % graph.nodes

@@ -1,4 +1,4 @@
-"""`intersection`: an outsider puts all published tables together and looks for people with one hidden value left.
+"""`intersection`: an adversary puts all published tables together and looks for people with one sensitive value left.
 
 The target is a release folder, or any folder with ``table-1.csv``, ``table-1-sensitive.csv``, … and no manifest; then
 the rule to attack must be given. ``_intersecting.py`` explains how values are excluded.
@@ -8,7 +8,7 @@ Paper: [versatile §1.3].
 
 Intersecting
 ------------
-The intersection attack: put all published tables together and see whose hidden value is the only one left.
+The intersection attack: put all published tables together and see whose sensitive value is the only one left.
 
 Guarantee
     A value reported as compromised is certain in every world that agrees with the published tables. With `exact` the
@@ -47,21 +47,21 @@ De finetti
 ----------
 `de-finetti`: learn from the release itself which values go with which people, and then guess inside the buckets.
 
-Buckets give every row the same values to choose from, and the certificate's outsider has no opinion which. But all
-buckets together show that some values go with some people: the outsider fits a naive Bayes model to rows whose values
+Buckets give every row the same values to choose from, and the certificate's adversary has no opinion which. But all
+buckets together show that some values go with some people: the adversary fits a naive Bayes model to rows whose values
 are only known by bucket, by expectation and maximization, and believes of each row what the model says.
 
 The figure
     `guesses_right` is how often the likeliest value is the true one, `guesses_right_surest` the same for the surest
     hundredth of the rows, `guesses_right_blind` what the most frequent value of each bucket gets, and `promised` the
-    share that the claims allow. A figure above the promise does not refute the claim, which is about outsiders who have
-    no opinion beforehand; it measures what that assumption is worth.
+    share that the claims allow. A figure above the promise does not refute the requirement, which is about adversaries
+    who have no opinion beforehand; it measures what that assumption is worth.
 
 Paper
     Kifer (2009); Xiao and Tao (2006) for the release.
 
 Notation
-    belief    row × value: how much the outsider believes that a row has a value; a bucket's beliefs add up to its
+    belief    row × value: how much the adversary believes that a row has a value; a bucket's beliefs add up to its
               counts
 
 Departures
@@ -179,7 +179,7 @@ _VALUES = 12
 
 @dataclass(frozen=True, slots=True)
 class DisclosedTuples:
-    """Tuples (values of the given columns, the one hidden value left), in codes; and how it was found."""
+    """Tuples (values of the given columns, the one sensitive value left), in codes; and how it was found."""
 
     given: tuple[str, ...]
     hidden: str
@@ -217,7 +217,7 @@ def _telling(sheets: list[SubTableSheet], wanted: set[str]) -> list[SubTableShee
 
 
 def _candidates(sheet: SubTableSheet, place: int) -> CodedCells:
-    """Rows of a sheet with every hidden value their bucket allows; `row·i` and `entry·i` number rows and entries."""
+    """Rows of a sheet with every sensitive value their bucket allows; `row·i` and `entry·i` number rows and entries."""
     rows = CodedCells({**sheet.rows.columns, f"row·{place}": np.arange(len(sheet.rows.weight))})
     if sheet.entries is None:
         return rows
@@ -261,8 +261,8 @@ def _joined(sheets: Sequence[SubTableSheet]) -> CodedCells | None:
 
 
 def _projected(sheets: Sequence[SubTableSheet], known: list[str], hidden: str) -> CodedCells:
-    """Possible combinations of known and hidden columns, for a sample of people: the join of all sheets, keeping what
-    is needed.
+    """Possible combinations of known and sensitive columns, for a sample of people: the join of all sheets, keeping
+    what is needed.
 
     The sample is a few values of every known column and keeps all that is possible for people with these values.
     """
@@ -562,7 +562,7 @@ class PosteriorShares:
 
     @classmethod
     def of(cls, exhibit: ReleaseView, name: str, known: KnownBuckets, rows: IntArray) -> PosteriorShares:
-        """By the trace, when it is at hand; else by everybody with the row's visible values and a value of its
+        """By the provenance, when it is at hand; else by everybody with the row's visible values and a value of its
         bucket."""
         truth, place = exhibit.original.text(name), {label: code for code, label in enumerate(known.labels)}
         code = np.array([place.get(label, -1) for label in truth.labels], dtype=np.int64)[truth.codes]

@@ -3,7 +3,7 @@ truth.
 
 From the published files: columns that two tables share are distributed alike in both, and every column the policy
 publishes is in some table. With the original: every table is the original's own projection (values as they are, or
-generalized truthfully), and hidden values are the original's, in their bucket where no other bucket has a row that
+generalized truthfully), and sensitive values are the original's, in their bucket where no other bucket has a row that
 looks alike. With the private provenance: every bucket holds its own rows' values, and no two tables have the same row
 order. Records that a release of a history suppresses are in no table: as many as the release states, and with the
 provenance the same ones in all tables. Without it every table must be a part of the original's projection, and the
@@ -22,15 +22,16 @@ Rows of an anatomy are exact, so the table with buckets must be the original's p
 behind a row determines the value in its bucket. It is known for every row with the private provenance, and otherwise
 for every kind of row that occurs in one bucket only. If equal rows occur in several buckets, each bucket must list at
 least the values of rows that occur in no other. All buckets together must list exactly the original's values, and an
-assignment of all rows must exist (see `placing`). Records that a release of a history withholds stand nowhere: then
-only the trace tells which values belong to nobody.
+assignment of all rows must exist (see `placing`). Records that a release of a history suppresses stand nowhere: then
+only the provenance tells which values belong to nobody.
 
 If rows stay on a cluster they are assigned again there with the secret of the provenance, and compared with what was
 written.
 
 Guarantee
-    With the trace, and where people who look alike share one bucket, the number is exact; else at least so many values
-    are wrong. None are only where a way to seat everybody was found; where none was found in time, nothing is judged.
+    With the provenance, and where people who look alike share one bucket, the number is exact; else at least so many
+    values are wrong. None are only where a way to seat everybody was found; where none was found in time, nothing is
+    judged.
 
 
 Placing
@@ -398,7 +399,7 @@ def _misplaced(exhibit: ReleaseView, people: EquivalenceClasses, name: str) -> t
         entry, truth = of_bucket * width + value[: len(listed)], bucket * width + own[exhibit.behind["data"]]
         return _difference(entry, weight, truth, np.ones(len(truth), dtype=np.int64)), True
     rows = exhibit.data.rows
-    if rows < exhibit.original.rows:  # whose values need not be listed only the trace tells
+    if rows < exhibit.original.rows:  # whose values need not be listed only the provenance tells
         ones = np.ones(len(own) + rows, dtype=np.int64)
         more = _difference(own, ones[: len(own)], value[: len(listed)], weight, only_missing=True)
         return max(more, _difference(of_bucket, weight, bucket, ones[:rows])), False

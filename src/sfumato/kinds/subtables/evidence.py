@@ -1,23 +1,23 @@
-"""Sub-tables: for each rule the belief an outsider reaches through all tables as published.
+"""Sub-tables: for each rule the belief an adversary reaches through all tables as published.
 
 Which table guards which rule is derived here, from the columns and the contents of the published tables; nothing is
-taken from the manifest or from the method. A claim about sub-tables that are not in Guardian Normal Form is refused
-with the failing condition.
+taken from the manifest or from the method. A requirement about sub-tables that are not in Guardian Normal Form is
+refused with the failing condition.
 
 Guarantee
-    Exact for the outsider of [versatile §2.2], who knows a person's given values, all published tables, and the
-    dependencies under ``knows:``, and finds all worlds that agree with them equally likely. A claim that hides several
-    columns together is judged by one of them where its model hides combinations (`Model.hides_combinations`), which is
-    a bound; else by the joint distribution of the combination over all worlds.
+    Exact for the adversary of [versatile §2.2], who knows a person's given values, all published tables, and the
+    dependencies under ``knows:``, and finds all worlds that agree with them equally likely. A requirement that hides
+    several columns together is judged by one of them where its model hides combinations (`Model.hides_combinations`),
+    which is a bound; else by the joint distribution of the combination over all worlds.
 
 Paper
     [versatile Def. 3-5, Thm 4.1]; the left side that a guardian must hold is (Q ∩ A_i) ∪ Q*.
 
 Invariants
-    I1  A table is read as the joint weight of its rows and its hidden values, independent inside each bucket; every
-        needed column may stand on either side. Where rows lie elsewhere, buckets that list the same are one, with
-        counts; what they say of everybody is the same.
-    I2  Rules that follow from outside knowledge (Theorem 3.2) are judged with the claim they come from.
+    I1  A table is read as the joint weight of its rows and its sensitive values, independent inside each bucket; every
+        needed column may stand on either side. Where rows stay on a cluster, buckets that list the same are one, with
+        counts; what they say of all people is the same.
+    I2  Rules that follow from outside knowledge (Theorem 3.2) are judged with the requirement they come from.
 
 
 Anatomy
@@ -28,7 +28,7 @@ An adversary who finds a person's row learns the bucket, and by symmetry inside 
 value is distributed as the bucket's counts. A person whose known values occur in several rows is read as the mixture of
 their buckets.
 
-Where rows lie elsewhere, buckets that list the same are one, with counts; what they say of everybody is the same.
+Where rows stay on a cluster, buckets that list the same are one, with counts; what they say of all people is the same.
 
 Departures: quasi-identifiers stand there exactly, so the number of candidates is the number of rows with the same given
 values; k-anonymity is judged on that, and usually fails. AnatomyForm hides values, not presence.
@@ -36,7 +36,7 @@ values; k-anonymity is judged on that, and usually fails. AnatomyForm hides valu
 
 People in subtables
 -------------------
-People in several rows of sub-tables: what all tables together say about somebody, counted with the original.
+People in several rows of sub-tables: what all tables together say about a person, counted with the original.
 
 The published columns determine which table hides a column, and whether its buckets can be permuted without a
 contradiction in another table (`subtables.guardian_normal_form`). Where they may not, nothing is judged.
@@ -93,7 +93,7 @@ from sfumato.release.view import ReleaseView
 
 @dataclass(frozen=True, slots=True)
 class RuleOutcome:
-    """One rule over all tables: the schema's verdict, and what the outsider is left with."""
+    """One rule over all tables: the schema's verdict, and what the adversary is left with."""
 
     verdict: Guarded
     linkage: Linkage | None
@@ -149,7 +149,7 @@ class SubTablesReading(Evidence):
 
 
 def outcomes(exhibit: ReleaseView, claim: PrivacyRequirement) -> list[RuleOutcome]:
-    """The claim's rules, and those that outside knowledge adds (I2), each judged over all tables."""
+    """The requirement's rules, and those that outside knowledge adds (I2), each judged over all tables."""
     tables = exhibit.once(sub_tables)
     knows = dependencies_of(exhibit.policy)
     rules, _ = expand_rules(rules_of_claim(claim), knows)
@@ -160,7 +160,7 @@ def outcomes(exhibit: ReleaseView, claim: PrivacyRequirement) -> list[RuleOutcom
 def _outcome(
     tables: PublishedSubTables, rule: PrivacyRule, knowledge: Sequence[frozenset[str]], model: Model
 ) -> RuleOutcome:
-    """The first way in which the rule holds, by one hidden column or by the joint distribution of several; else the
+    """The first way in which the rule holds, by one sensitive column or by the joint distribution of several; else the
     first way."""
     tried: list[RuleOutcome] = []
     for way in _ways(tables, rule, knowledge, model):
@@ -202,12 +202,12 @@ def _by_column(
 def _by_combination(
     tables: PublishedSubTables, rule: PrivacyRule, knowledge: Sequence[frozenset[str]], model: Model
 ) -> RuleOutcome:
-    """The rule by the joint distribution of its hidden columns over all worlds; a column in no table tells nothing of
-    it.
+    """The rule by the joint distribution of its sensitive columns over all worlds; a column in no table tells nothing
+    of it.
 
-    Columns that nothing connects with what is given have one distribution for everybody, whatever outsiders know: all
-    people may trade them. If tables are connected and the adversary knows a dependency, worlds do not factor by table,
-    and nothing is judged."""
+    Columns that nothing connects with what is given have one distribution for all people, whatever adversaries know:
+    all people may trade them. If tables are connected and the adversary knows a dependency, worlds do not factor by
+    table, and nothing is judged."""
     names, shown = join_names(rule.hide), sorted(name for name in rule.hide if name in tables.labels)
     if not shown:
         return RuleOutcome(Guarded(rule, True, names, False), None)
@@ -227,7 +227,7 @@ def _by_combination(
 
 
 def combination_linkage(tables: PublishedSubTables, known: Sequence[str], hidden: Sequence[str]) -> Linkage:
-    """What all tables leave of a combination of columns to an outsider who knows the columns `known` of a person."""
+    """What all tables leave of a combination of columns to an adversary who knows the columns `known` of a person."""
     joint = tables.joint({*known, *hidden})
     kinds = equivalence_classes_of([joint.columns[name] for name in known], rows=len(joint.weight))
     values = equivalence_classes_of([joint.columns[name] for name in hidden])
@@ -236,7 +236,7 @@ def combination_linkage(tables: PublishedSubTables, known: Sequence[str], hidden
 
 
 def through(tables: PublishedSubTables, place: int, known: Sequence[str], hidden: str) -> Linkage:
-    """What one table by itself leaves an outsider who knows the columns `known` of a person."""
+    """What one table by itself leaves an adversary who knows the columns `known` of a person."""
     table, labels = tables.tables[place], tables.labels[hidden]
     if table.bucket is None:
         kinds = equivalence_classes_of([table.visible[name] for name in known], rows=table.rows)
@@ -388,7 +388,8 @@ def require_linear(rows: IntArray, buckets: int, entries: IntArray, of_bucket: I
 
 
 def judge_persons_in_subtables(exhibit: ReleaseView, claim: PrivacyRequirement) -> ViolationCount:
-    """One claim on sub-tables, for people; of a claim that hides several columns together one has to be hidden."""
+    """One requirement on sub-tables, for people; of a requirement that hides several columns together one has to be
+    hidden."""
     demand = claim.model.demand()
     lasting = any(exhibit.policy.columns[name].persistent for name in claim.hide)
     told = claim.model.joint or claim.needs_joint or not demand.sufficient or demand.candidates > 1

@@ -175,7 +175,7 @@ def _hides(exhibit: ReleaseView, part: str) -> bool:
 
 
 def _names(values: Table) -> list[str]:
-    """The columns that a table of hidden values is about."""
+    """The columns that a table of sensitive values is about."""
     return (
         list(values.text(COLUMN).labels)
         if VALUE in values.names
@@ -263,7 +263,7 @@ class AnatomyForm(Form):
         return remember(policy, original, np.asarray(trace.rows["data"]), policy.published)
 
     def sheets(self, exhibit: ReleaseView, memory: Memory) -> tuple[RememberedTable, ...]:
-        """The rows with their buckets, and for each hidden column the values with their buckets."""
+        """The rows with their buckets, and for each sensitive column the values with their buckets."""
         rows = remembered_table_of(exhibit.data, memory.rows, frozenset({BUCKET}))
         hidden = [name for name in exhibit.policy.sensitive if name not in rows.columns]
         lists = [{BUCKET: rows.columns[BUCKET], name: memory.values.text(name)} for name in hidden]

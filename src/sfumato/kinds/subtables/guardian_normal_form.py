@@ -2,8 +2,8 @@
 
 Guarantee
     If every rule holds in the sense below, an adversary who knows Q and reads *all* tables has no higher posterior for
-    a value of S than the guardian table alone, or the column S alone, gives [versatile Thm 4.1]. That a hidden column
-    alone is safe is checked elsewhere (eligibility).
+    a value of S than the guardian table alone, or the column S alone, gives [versatile Thm 4.1]. That a sensitive
+    column alone is safe is checked elsewhere (eligibility).
 
 Paper
     [versatile Def. 3] reachability, [versatile Def. 4] guardian table, [versatile Def. 5] normal form.
@@ -13,9 +13,9 @@ Notation
     table i, S excepted, that are reachable from Q through the other tables.
 
 Departures
-    What outsiders know (`knowledge`, column sets) counts as further tables: a known dependency zip → county joins the
-    table with zip to the table with county. A rule with several hidden columns is kept when it is kept for one of them
-    and its guarantee hides combinations (`Model.hides_combinations`), or when nothing connects any of them with Q.
+    What adversaries know (`knowledge`, column sets) counts as further tables: a known dependency zip → county joins the
+    table with zip to the table with county. A rule with several sensitive columns is kept when it is kept for one of
+    them and its guarantee hides combinations (`Model.hides_combinations`), or when nothing connects any of them with Q.
 
 >>> from sfumato.policy.privacy_rules import split_arrow
 >>> from sfumato.models.p_sensitivity import PSensitivity
@@ -42,10 +42,11 @@ Notation
 Guarantee
     If C has no column of V and none that is given, the records of a bucket may trade everything in C among each other,
     in any order: every table but G has its columns inside C or outside of it, and G shows the same rows and lists the
-    same hidden values as before. So, for any order of people, every assignment of a bucket's values to its rows is
+    same sensitive values as before. So, for any order of people, every assignment of a bucket's values to its rows is
     equally frequent. A guardian in the sense of [versatile Def. 4] that hides one column trades it: what is given
-    reaches G, so it reaches V, and condition (iii) says that without G's hidden column it does not reach H. If no chain
-    of tables connects the hidden column with a given one, all records may trade it like those of one bucket (`ALONE`).
+    reaches G, so it reaches V, and condition (iii) says that without G's sensitive column it does not reach H. If no
+    chain of tables connects the sensitive column with a given one, all records may trade it like those of one bucket
+    (`ALONE`).
 
 >>> tables = [(frozenset({"age", "zip"}), frozenset({"illness"})), (frozenset({"illness", "drug"}), frozenset())]
 >>> asked = (({"age"}, "illness"), ({"age", "drug"}, "illness"), ({"sex"}, "drug"))
@@ -91,7 +92,7 @@ class SubTable:
         return SubTable(self.columns - gone, left)
 
     def with_column(self, column: str) -> SubTable:
-        """Return the table with one more visible column; its hidden columns stay hidden from an adversary who knows
+        """Return the table with one more visible column; its sensitive columns stay hidden from an adversary who knows
         that column."""
         widened = tuple(each.with_sides(each.given | {column}, each.hide) for each in self.enforces)
         return SubTable(self.columns | {column}, widened)
@@ -138,7 +139,7 @@ class Guarded:
     """The column of the right side that decided."""
     published: bool
     candidates: tuple[Candidate, ...] = ()
-    """Empty when the hidden column is unreachable."""
+    """Empty when the sensitive column is unreachable."""
     note: str = ""
     """The reason, where it is not one of those of a single column."""
 
@@ -243,8 +244,8 @@ Sides = tuple[frozenset[str], frozenset[str]]
 
 
 def bucket_table_of(tables: Sequence[Sides], given: Iterable[str], hidden: str) -> int | None:
-    """The table in whose buckets a hidden column is traded, `ALONE` when all records trade it, nothing when nobody can
-    say."""
+    """The table in whose buckets a sensitive column is traded, `ALONE` when all records trade it, nothing when nobody
+    can say."""
     known, columns = frozenset(given), [shown | behind for shown, behind in tables]
     if hidden not in reachable_columns(known, columns):
         return ALONE
@@ -261,7 +262,7 @@ def bucket_table_of(tables: Sequence[Sides], given: Iterable[str], hidden: str) 
 
 
 def hyperedges(tables: Sequence[SubTable]) -> list[frozenset[str]]:
-    """What the tables really relate: a table with hidden columns is two tables that share only the bucket number."""
+    """What the tables really relate: a table with sensitive columns is two tables that share only the bucket number."""
     sets = []
     for place, table in enumerate(tables):
         if table.guarded:

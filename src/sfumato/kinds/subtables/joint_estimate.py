@@ -5,7 +5,7 @@ Paper
 
 Notation
     A *sheet* is one published sub-table in codes: rows (visible columns, weight, bucket) and, when it has buckets,
-    entries (bucket, hidden columns, weight). Inside a bucket rows and hidden values are independent: a sheet with
+    entries (bucket, sensitive columns, weight). Inside a bucket rows and sensitive values are independent: a sheet with
     buckets is two marginals that share only the bucket number.
 
 Invariants
@@ -25,16 +25,16 @@ Cost
 
 Published subtables
 -------------------
-The published parts of a release as tables an outsider can compute with: columns, labels, buckets, hidden values.
+The published parts of a release as tables an adversary can compute with: columns, labels, buckets, sensitive values.
 
 ``table-n`` holds visible columns and, when it hides any, a ``bucket``; ``table-n-sensitive`` holds, per bucket, the
-hidden values with their counts: ``bucket,value,count,column`` for one hidden column, ``bucket,<columns>,count`` for
-several hidden together. The sensitive values of a row in bucket ``*`` are suppressed. One recoded table or an anatomy
-is a set with one table.
+sensitive values with their counts: ``bucket,value,count,column`` for one sensitive column, ``bucket,<columns>,count``
+for several hidden together. The sensitive values of a row in bucket ``*`` are suppressed. One recoded table or an
+anatomy is a set with one table.
 
 Invariants
     I1  Labels are shared: a column has the same code for the same text in every table.
-    I2  Counts of a bucket add up to its rows; every table speaks about the same number of people.
+    I2  Counts of a bucket add up to its rows; every table is about the same number of people.
 """
 
 from __future__ import annotations
@@ -116,8 +116,8 @@ class SubTableSheet:
         """Read the two published tables of an Anatomy release; the sensitive values of rows in bucket −1 are
         suppressed.
 
-        A suppressed value may be anything: every combination of the hidden columns' values (`sizes`) is equally likely.
-        `weights` say for how many people each row stands."""
+        A suppressed value may be anything: every combination of the sensitive columns' values (`sizes`) is equally
+        likely. `weights` say for how many people each row stands."""
         withheld = buckets < 0
         if withheld.any():
             number = int(buckets.max()) + 1
@@ -155,7 +155,7 @@ class SubTableSheet:
 
 
 def _with_anything(entries: Counted, bucket: str, number: int, weight: float, sizes: Mapping[str, int]) -> Counted:
-    """The entries with one more bucket in which every combination of hidden values has the same weight."""
+    """The entries with one more bucket in which every combination of sensitive values has the same weight."""
     names = [name for name in entries.columns if name != bucket]
     volume = int(np.prod([sizes[name] for name in names], dtype=np.float64))
     if volume > _WITHHELD:
@@ -331,8 +331,7 @@ class Published:
     entry_bucket: IntArray | None = None
     entry_count: IntArray | None = None
     weights: IntArray | None = None
-    """For how many people each row stands, where rows lie elsewhere and buckets that list the same are one; one
-    without."""
+    """For how many people each row stands, on a cluster and buckets that list the same are one; one without."""
 
     @property
     def columns(self) -> frozenset[str]:
@@ -340,7 +339,7 @@ class Published:
 
     @property
     def people(self) -> int:
-        """How many people it speaks about."""
+        """How many people it is about."""
         return self.rows if self.weights is None else int(self.weights.sum())
 
     @property
@@ -350,7 +349,7 @@ class Published:
 
     @property
     def withheld(self) -> int:
-        """People whose hidden values are not published."""
+        """People whose sensitive values are not published."""
         return 0 if self.bucket is None else int(self.often[self.bucket < 0].sum())
 
     def marginals(self) -> list[Counted]:
@@ -403,14 +402,14 @@ class PublishedSubTables:
 
     @property
     def people(self) -> int:
-        """How many people every table speaks about."""
+        """How many people every table is about."""
         return self.tables[0].people if self.tables else 0
 
 
 def read_tables(parts: Mapping[str, Table], sensitive: str = VALUE) -> PublishedSubTables:
     """The tables among the parts of a release: ``table-n`` with ``table-n-sensitive``, or ``data`` with ``sensitive``.
 
-    `sensitive` names the hidden column of a part that does not name it itself.
+    `sensitive` names the sensitive column of a part that does not name it itself.
     """
     names = sorted((name for name in parts if _is_table(name)), key=_number)
     if not names:
@@ -490,7 +489,7 @@ def _counts(part: Table) -> IntArray:
 
 
 def _hidden_columns(part: Table, column: str) -> Iterable[tuple[str, str]]:
-    """Pairs of a hidden column's name and the place where its values stand."""
+    """Pairs of a sensitive column's name and the place where its values stand."""
     if VALUE not in part.names:
         return [(name, name) for name in part.names if name not in (BUCKET, COUNT)]
     names = part.text(COLUMN).labels if COLUMN in part.names else (column,)

@@ -10,8 +10,8 @@ Pseudonyms
 Pseudonyms: in a linked table a pseudonym is one person, a person is one pseudonym, and dates move by one number per
 person.
 
-Needs the original and the private provenance; without the trace nothing says who stands behind a row, and nothing is
-said.
+Needs the original and the private provenance; without the provenance nothing says who stands behind a row, and nothing
+is said.
 
 
 Unchanged
@@ -41,9 +41,9 @@ refuted: by a loss below the bound, or by a release that claims a proven optimum
 
 Other columns
 -------------
-Other columns: how many rows look alike for an outsider who knows the columns that are published as they are, too.
+Other columns: how many rows look alike for an adversary who knows the columns that are published as they are, too.
 
-The claims speak of outsiders who know the quasi-identifiers. A column with the role `other` is said to be known to
+The claims speak of adversaries who know the quasi-identifiers. A column with the role `other` is said to be known to
 nobody; what would be left if it were known is measured here on the published rows and promised by nobody.
 
 
@@ -546,7 +546,7 @@ class AlibiRows(Check):
 
 
 def _in_classes(exhibit: ReleaseView, claim: PrivacyRequirement) -> int:
-    """People of this release in classes of equal cells that break the claim."""
+    """People of this release in classes of equal cells that break the requirement."""
     table = exhibit.data
     told = [name for name in claim.hide if name in table.names]
     if not told:

@@ -28,7 +28,7 @@ from sfumato.release.view import ReleaseView
 
 AGAINST_ORIGINAL, WITHIN_RELEASE = "against the original", "within what is published"
 """Two measures that certificates and `measure` both call ``loss``: the domain of a column is that of the original, or
-the declared one that an outsider knows."""
+the declared one that an adversary knows."""
 _MOST_LEVELS = 2
 _NO_WIDTH = 1e-9
 _SURE, _GAIN = 0.9, 0.1

@@ -1,4 +1,4 @@
-"""One recoded table: everybody's candidates are the published rows with the same values in the given columns.
+"""One recoded table: each person's candidates are the published rows with the same values in the given columns.
 
 Claims about all releases together (k-linkability, k-diversity) are judged in `sfumato.history.judge.sequence`, those
 about people of a population (k-map, δ-presence) in `sfumato.kinds.tables.evidence`.
@@ -8,7 +8,7 @@ Paper: [boundaries Def. 1]
 
 Microaggregated
 ---------------
-One microaggregated table: everybody's candidates are the published rows with the same averages in the given columns.
+One microaggregated table: each person's candidates are the published rows with the same averages in the given columns.
 
 An adversary who knows a person's values may look for the nearest averages, and finds a class; all its rows are equal,
 so no row of it is nearer.
@@ -18,7 +18,7 @@ Suppressed
 ----------
 One locally suppressed table: for every choice of up to m known columns, the rows that look alike in them.
 
-Of a claim that does not say how many columns are known, candidates are rows that look alike in all given columns.
+Of a requirement that does not say how many columns are known, candidates are rows that look alike in all given columns.
 
 
 Sampled
@@ -37,9 +37,9 @@ Linked
 One linked table: the candidates of a person are the people who have the same published rows.
 
 Pseudonyms are published, so people can be counted from the files alone. Two people whose bags of rows are written alike
-cannot be told apart, however much is known of the rows of everybody.
+cannot be told apart, however much is known of the rows of all people.
 
-Values are looked at twice, and both must satisfy the claim
+Values are looked at twice, and both must satisfy the requirement
     slot    the rows of a group of people that are written alike: what is learnt about one event of a person
     ever    who has a value in whichever row: what is learnt about the person. A value that all people of a group have
             is certain, and counts as the only one
@@ -51,14 +51,14 @@ Related tables: people whose line and whose rows are written alike, taken togeth
 
 An adversary who knows all quasi-identifiers of a person, in both tables, and the number of rows, cannot tell apart the
 people of the same *multiset*. Values of rows are judged among people with rows, slot by slot and as values that people
-ever have; values of the table of people among all people of a bag; a number of candidates for everybody, people without
-rows included.
+ever have; values of the table of people among all people of a bag; a number of candidates for all people, people
+without rows included.
 
 
 Perturbed
 ---------
-One perturbed table: nobody's candidates can be counted, because any row may be anybody's; so no claim is judged, and
-none holds.
+One perturbed table: nobody's candidates can be counted, because any row may be any person's; so no requirement is
+judged, and none holds.
 
 
 Population
@@ -70,7 +70,7 @@ Notation
 
 Where a table of the population is at hand, F is counted by fit, whether or not classes overlap: exact. Somebody with a
 value that is no leaf of a hierarchy fits nothing. From a fraction F is bounded by `tables.sample_weights`, from weights
-it is their sum: *estimates*. What is needed and not at hand leaves a claim *not judged*.
+it is their sum: *estimates*. What is needed and not at hand leaves a requirement *not judged*.
 
 Presence, for people who fit the same classes S (G of them): at most Σ f over S, at least Σ f over the classes that fit
 no other person, over G. People who fit one class only: both are f / F. Rows are handed out to people who fit them, each
@@ -352,7 +352,7 @@ def _related_bags(table: RelatedTable, claim: PrivacyRequirement) -> tuple[IntAr
 
 
 def _of_values(table: RelatedTable, claim: PrivacyRequirement) -> Iterator[Linkage]:
-    """What is seen of hidden values: those of people among everybody, those of rows among people who have some."""
+    """What is seen of sensitive values: those of people among everybody, those of rows among people who have some."""
     person, bag, cell = _related_bags(table, claim)
     for name in claim.hide:
         there: BoolArray = np.ones(table.rows, dtype=np.bool_) if name in table.own else ~table.absent
@@ -415,7 +415,7 @@ def population_source(exhibit: ReleaseView) -> Path | Mapping[str, Sequence[str 
 
 
 def judge_population_requirement(exhibit: ReleaseView, claim: PrivacyRequirement) -> Finding:
-    """The finding about one claim that speaks of the population."""
+    """The finding about one requirement that is about the population."""
     seen = _seen(exhibit, claim)
     said = (claim.model.name, claim.model.required())
     if isinstance(seen, str):
@@ -429,7 +429,7 @@ def judge_population_requirement(exhibit: ReleaseView, claim: PrivacyRequirement
 
 
 def _seen(exhibit: ReleaseView, claim: PrivacyRequirement) -> _Seen | str:
-    """What somebody who knows the population is left with; or what is missing to tell."""
+    """What a person who knows the population is left with; or what is missing to tell."""
     population = exhibit.policy.population
     if population is None:
         raise ReleaseError("the policy does not say whom the table is a sample of")

@@ -22,7 +22,7 @@ Microaggregated
 ---------------
 Microaggregated table: ``data.csv`` with the published columns; the quasi-identifiers of a group are its averages.
 
-A cell does not cover anybody's value, so nothing can be said about single values; groups are rows that look alike.
+A cell does not cover any person's value, so nothing can be said about single values; groups are rows that look alike.
 
 
 Perturbed
@@ -36,7 +36,7 @@ Sampled
 -------
 Sampled table: ``data.csv`` with drawn records, generalized alike, that look alike in every published column.
 
-The manifest says how they were drawn. How many records the original had is not published: a certificate speaks of what
+The manifest says how they were drawn. How many records the original had is not published: a certificate is about what
 is there.
 
 

@@ -2,7 +2,7 @@
 
 A cell that stands for a set of s leaves out of m costs (s − 1)/(m − 1); a suppressed record costs 1 in every column.
 Counterfeit records for people who left count as rows in the average, not as records. The data holder's leaves are the
-original's values where a rule grows the hierarchy from them; an outsider's are the declared ones (see
+original's values where a rule grows the hierarchy from them; an adversary's are the declared ones (see
 `tables.information_loss`), so the figure of a certificate may differ a little from that of `measure`.
 
 Paper: the LM measure of Iyengar (2002), used in [sequential §7], [obfuscation §6.2].
@@ -377,7 +377,7 @@ def _masked(label: str) -> int:
 
 
 def declared_domains(exhibit: ReleaseView) -> dict[str, DeclaredDomain]:
-    """The domain of every quasi-identifier as an outsider knows it; ask for it with ``exhibit.once``."""
+    """The domain of every quasi-identifier as an adversary knows it; ask for it with ``exhibit.once``."""
     return {name: _declared(exhibit, name) for name in exhibit.policy.quasi_identifiers}
 
 

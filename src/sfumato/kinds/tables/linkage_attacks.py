@@ -1,11 +1,12 @@
-"""`linkage`: the prosecutor, who knows everybody's quasi-identifiers exactly and looks every person up in the release.
+"""`linkage`: the prosecutor, who knows each person's quasi-identifiers exactly and looks every person up in the
+release.
 
 For each person of the original table the adversary keeps the published rows whose cells cover the person's values, and
 guesses. Success is the chance to pick the right row (presence) and the chance to guess each sensitive value from those
 rows.
 
-Paper: the outsider of [boundaries §2].
-Of a perturbed table the nearest row is guessed (`_nearest_rows`), and the figure is an estimate.
+Paper: the adversary of [boundaries §2]. Of a perturbed table the nearest row is guessed (`_nearest_rows`), and the
+figure is an estimate.
 Cost: distinct original tuples × distinct published tuples, in pieces of bounded memory.
 
 
@@ -15,7 +16,7 @@ Distance-based record linkage: an adversary who knows a person's values guesses 
 theirs.
 
 The share of people for whom that is right is measured on some of them, with the error of the sample; it is an estimate,
-never a bound: another outsider may know more, or guess better.
+never a bound: another adversary may know more, or guess better.
 
 Paper: Pagliuca, Seri (1999).
 
@@ -29,7 +30,7 @@ Notation
     known   how many rows of a person the adversary knows, by their quasi-identifiers; all of them when it is 0
 
 Rows that nothing ties: a class of n rows that k of the known rows fit is the person's, row for row, with at most k / n.
-Linked rows: the pseudonyms that have a fitting row for every known one; everybody's own is among them while no row is
+Linked rows: the pseudonyms that have a fitting row for every known one; each person's own is among them while no row is
 suppressed.
 
 Cost: linked rows are played for at most `PEOPLE` people, each against all pseudonyms.
@@ -39,7 +40,7 @@ Membership
 ----------
 `membership`: is a known person in the table at all?
 
-The outsider knows somebody's quasi-identifiers and says "in the table" when some published row covers them. People of
+The adversary knows a person's quasi-identifiers and says "in the table" when some published row covers them. People of
 the table are found nearly always; the question is how many people who are not in it are taken for members as well.
 
 The figure
@@ -328,7 +329,7 @@ def _leaves(exhibit: ReleaseView, table: Table) -> IntArray:
 
 
 def _mixed(members: IntArray, wanted: int, draw: np.random.Generator) -> IntArray:
-    """People of the table with one value taken from somebody else."""
+    """People of the table with one value taken from another person."""
     one, other = draw.integers(0, len(members), (2, 4 * wanted))
     column = draw.integers(0, members.shape[1], 4 * wanted)
     people = members[one].copy()

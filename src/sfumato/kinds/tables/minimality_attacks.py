@@ -1,13 +1,14 @@
 """`minimality`: who knows that classes are cut as long as every part is safe concludes what the values of a class
 cannot be.
 
-The outsider knows everybody's quasi-identifiers and that the method writes nothing more coarsely than it must. A class
-that could have been cut and was not must break a claim in some part of the cut. Arrangements of the class's values over
-its people in which a cut would have been safe are ruled out, and the rest changes what is believed of each person.
+The adversary knows each person's quasi-identifiers and that the method writes nothing more coarsely than it must. A
+class that could have been cut and was not must break a requirement in some part of the cut. Arrangements of the class's
+values over its people in which a cut would have been safe are ruled out, and the rest changes what is believed of each
+person.
 
 The figure
     `guesses_right` is how often the likeliest value is the true one, `guesses_right_blind` how often the most frequent
-    value of the class is: what the certificate's outsider gets. `believed_above_promise` is the share of people for
+    value of the class is: what the certificate's adversary gets. `believed_above_promise` is the share of people for
     whom the posterior probability of a value exceeds what the requirements allow (beyond three standard errors of the
     sample).
 
@@ -35,12 +36,12 @@ Cost: people × `worlds` × cuts.
 
 Downcoding
 ----------
-`downcoding`: who knows everybody's quasi-identifiers undoes part of a generalization, because cells are as small as
+`downcoding`: who knows each person's quasi-identifiers undoes part of a generalization, because cells are as small as
 allowed.
 
-A generalized row covers many people. The outsider rules out those who must stand elsewhere: first people whose rows are
-published exactly, then everybody whom no way to hand out all rows to all people can put there, and last those who are
-covered by a cheaper class, where a method that loses as little as it can would have put them.
+A generalized row covers many people. The adversary rules out those who must stand elsewhere: first people whose rows
+are published exactly, then everybody whom no way to hand out all rows to all people can put there, and last those who
+are covered by a cheaper class, where a method that loses as little as it can would have put them.
 
 The figure
     Candidates of a generalized row, on average over these rows: `covered` by its cells, `after_exact_rows`, `matched`
@@ -52,7 +53,7 @@ Paper
 
 Departures
     The paper's attack recovers finer values with high probability over a known distribution of people. Here the
-    outsider knows the people themselves, who are the original table; without the matching step it needs no more than
+    adversary knows the people themselves, who are the original table; without the matching step it needs no more than
     counts.
 
 Cost: see `_compatible`.
@@ -60,7 +61,7 @@ Cost: see `_compatible`.
 
 Compatible
 ----------
-Which people may stand behind which published rows, for an outsider who knows everybody's quasi-identifiers.
+Which people may stand behind which published rows, for an adversary who knows each person's quasi-identifiers.
 
 People with the same values are one *kind*, rows with the same cells are one *class*. A kind is compatible with a class
 whose cells cover its values. An adversary who also knows that rows and people match one to one can exclude more: a pair
@@ -102,7 +103,7 @@ from sfumato.release.form import Form
 from sfumato.release.view import ReleaseView
 
 _LARGEST = 400
-"""People in the largest class that is attacked: worlds of larger ones hardly change anybody's chances."""
+"""People in the largest class that is attacked: worlds of larger ones hardly change any person's chances."""
 _ENOUGH, _ROUNDS = 30, 20
 """Worlds that must agree with the assumption, and how many rounds of samples are drawn until there are enough."""
 
@@ -278,7 +279,7 @@ def _groups(
 
 
 def _rest(everywhere: IntArray, own: IntArray) -> IntArray:
-    """The values of everybody else; of a class that is the whole release its own, which are spread alike."""
+    """The values of all people else; of a class that is the whole release its own, which are spread alike."""
     mine = np.bincount(own, minlength=len(everywhere))
     return everywhere - mine if (everywhere > mine).any() else mine
 
@@ -324,7 +325,7 @@ def _safely_cut(
 def _hold(
     group: KnownClass, worlds: IntArray, of: IntArray, groups: int, claims: list[PrivacyRequirement]
 ) -> BoolArray:
-    """Per group of people (`of` per world and person): do all claims hold there? Empty ones do not.
+    """Per group of people (`of` per world and person): do all requirements hold there? Empty ones do not.
 
     Everybody of every world is in some group, so that models which compare with the whole release see the whole
     release."""

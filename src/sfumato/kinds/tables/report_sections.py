@@ -1,4 +1,4 @@
-"""How many people look alike, and what that means for somebody who tries to find one.
+"""How many people look alike, and what that means for a person who tries to find one.
 
 If a person may have several rows, the size of a class is no number of people, so no re-identification risk is shown: a
 class of six may be one man. What holds for people then stands among the findings.

@@ -119,8 +119,8 @@ def require_columns(policy: Policy, table: Table) -> None:
 def require_possible(policy: Policy, table: Table) -> None:
     """Refuse what no release of these rows can have: more candidates than there are, more values than a column has.
 
-    A claim that asks for at most a share of any value is impossible when a value is more frequent and the policy does
-    not allow to suppress enough of its rows. All that is impossible is said at once."""
+    A requirement that asks for at most a share of any value is impossible when a value is more frequent and the policy
+    does not allow to suppress enough of its rows. All that is impossible is said at once."""
     errors, rows = PolicyErrors(), table.records
     people = rows if policy.person is None else int(persons_of_rows(table, policy.person.unit).max()) + 1
     allowed = rows if policy.utility.suppress_at_most is None else math.floor(policy.utility.suppress_at_most * rows)
@@ -142,7 +142,7 @@ def require_possible(policy: Policy, table: Table) -> None:
 
 
 def _require_values(claim: PrivacyRequirement, demand: Demand, text: TextColumn, name: str, allowed: int) -> None:
-    """Refuse a claim for which a column has too few values, or one that is too frequent."""
+    """Refuse a requirement for which a column has too few values, or one that is too frequent."""
     counts = text.counts()
     distinct, most, rows = int((counts > 0).sum()), int(counts.max()), int(counts.sum())
     fewest = max(demand.distinct, math.ceil(1 / demand.largest_share - 1e-9))
@@ -174,8 +174,8 @@ def require_boundaries(policy: Policy, table: Table) -> None:
 
 
 def require_said(policy: Policy, table: Table) -> None:
-    """A hidden value that hardly ever changes with a person may be told by several rows together: the policy must say
-    so."""
+    """A sensitive value that hardly ever changes with a person may be told by several rows together: the policy must
+    say so."""
     if policy.person is None or policy.person.linked:
         return
     person = persons_of_rows(table, policy.person.unit)

@@ -356,7 +356,8 @@ def allowed_labels(label: TextColumn, value: TextColumn, domain: Generalization,
 def count_mismatched_rows(
     left: MatchingSide, right: MatchingSide, may: Sequence[AllowedLabels], behind: IntArray
 ) -> UnmatchedRows:
-    """With the trace: rows that do not cover the record behind them, or ask more of a class of records than it has."""
+    """With the provenance: rows that do not cover the record behind them, or ask more of a class of records than it
+    has."""
     wrong = left.exact != right.exact[behind]
     for mine, theirs, may_be in zip(left.recoded, right.recoded, may, strict=True):
         wrong |= ~may_be.beside(mine, theirs[behind])
@@ -366,7 +367,7 @@ def count_mismatched_rows(
 
 
 def count_unmatched_rows(left: MatchingSide, right: MatchingSide, may: Sequence[AllowedLabels]) -> UnmatchedRows:
-    """Without the trace: published rows left over by the best matching."""
+    """Without the provenance: published rows left over by the best matching."""
     rows = equivalence_classes_of([left.exact, *left.recoded], weights=left.counts)
     records = equivalence_classes_of([right.exact, *right.recoded], weights=right.counts)
     component = _components(left.exact[rows.first], right.exact[records.first])

@@ -14,12 +14,13 @@ Without the original only the domains can be judged. With it, kept columns must 
 with the private provenance also record by record, and replaced values may agree with the original ones no more often
 than chance allows.
 
-Where rows lie elsewhere their files are looked at where they lie, and kept columns were compared there with the source.
+Where rows stay on a cluster their files are looked at where they lie, and kept columns were compared there with the
+source.
 
 
 By file
 -------
-What must be true of single rows, where rows lie elsewhere: looked at file by file, where the files lie, and added up.
+What must be true of single rows, on a cluster: looked at file by file, where the files lie, and added up.
 """
 
 from __future__ import annotations
@@ -150,8 +151,8 @@ def _broken(exhibit: ReleaseView, rule: IntegrityRule) -> int:
 
 
 def _broken_elsewhere(exhibit: ReleaseView, rule: IntegrityRule) -> int:
-    """Where rows lie elsewhere: what looks at one record at a time file by file, what must be unique over all files,
-    and totals from what each file adds."""
+    """Where rows stay on a cluster: what looks at one record at a time file by file, what must be unique over all
+    files, and totals from what each file adds."""
     if isinstance(rule.body, Unique):
         return count_repeated_rows(exhibit, [column.name for column in rule.body.columns])
     if _adds_up(rule) and isinstance(exhibit.form, Replaced):
@@ -234,8 +235,8 @@ def _only_in_aggregates(rule: IntegrityRule) -> bool:
 
 
 def _texts(exhibit: ReleaseView) -> dict[str, TextColumn]:
-    """Published columns, in the order of the original when the trace is at hand; columns that are not published come
-    from there."""
+    """Published columns, in the order of the original when the provenance is at hand; columns that are not published
+    come from there."""
     found = {name: exhibit.data.text(name) for name in exhibit.data.names}
     if exhibit.behind is None or exhibit.original is None:
         return found
@@ -326,7 +327,7 @@ def _outside_in(name: str, domain: ValueDomain, table: Table) -> int:
 
 
 class StillMissing(Check):
-    """What was missing stays missing, and nothing else is, unless a column's domain fills it; without the trace in
+    """What was missing stays missing, and nothing else is, unless a column's domain fills it; without the provenance in
     number."""
 
     name: ClassVar[str] = "missing values"

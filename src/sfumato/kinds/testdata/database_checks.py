@@ -515,8 +515,8 @@ def _changed_cells(seen: DatabaseView) -> dict[str, int]:
 
 
 def _changed_rows(seen: DatabaseView) -> dict[str, int]:
-    """Without the trace: kept columns, and nulls among new values, occur in the same combinations (in a subset: in no
-    new ones)."""
+    """Without the provenance: kept columns, and nulls among new values, occur in the same combinations (in a subset: in
+    no new ones)."""
     found = {}
     for name, table in seen.tables.items():
         before = seen.exhibit.original.tables[name]
@@ -746,7 +746,7 @@ def _is_computed(there: Database, column: ColumnValue) -> bool:
 
 
 def _written(seen: DatabaseView, table: str, there: Database) -> pa.Table:
-    """The columns that somebody wrote; in the spelling of the release where the target spells the same value
+    """The columns that a person wrote; in the spelling of the release where the target spells the same value
     differently."""
     names = [name for name in seen.schema.table(table).written if name in there.tables[table].names]
     return there.tables[table].frame.select(names)

@@ -70,7 +70,7 @@ class DatabaseAudit(SourceAudit):
         source = policy.data
         assert isinstance(source, DatabaseSource)
         if data is not None and not isinstance(data, str | Path):
-            return source.read(data)  # somebody has read it already
+            return source.read(data)  # a person has read it already
         url = given_url(str(data)) if data is not None else source.source_url()
         schema = source.read_schema(url)
         BoundPolicy.of(policy, schema).require_fit()

@@ -223,12 +223,12 @@ _BY_ROW = (
 
 @of_parts
 def _counts(_: ReleaseView) -> dict[Any, int]:
-    """How often rules are broken, as far as somebody has asked."""
+    """How often rules are broken, as far as a person has asked."""
     return {}
 
 
 def mentions_original(rule: IntegrityRule) -> bool:
-    """Whether a rule speaks of original values."""
+    """Whether a rule is about original values."""
     return classify(rule).against_original or any(isinstance(node, Cell) for node in rule.body.walk())
 
 

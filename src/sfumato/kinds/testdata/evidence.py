@@ -1,4 +1,4 @@
-"""A replaced table: what somebody who knows rules, domains and the way it was made believes about a person's original
+"""A replaced table: what a person who knows rules, domains and the way it was made believes about a person's original
 values.
 
 Guarantee
@@ -9,11 +9,11 @@ Guarantee
     §5.5.2].
 
 Notation
-    kind of person   people with the same given values that matter for the hidden column
+    kind of person   people with the same given values that matter for the sensitive column
     grade            exact, or estimate ± d at 1 − α with d from the number of draws
 
 Departures
-    The outsider is taken to know which published row is whose (kept columns may tell) and the given values a part's
+    The adversary is taken to know which published row is whose (kept columns may tell) and the given values a part's
     rules mention. How a part was made is the manifest's word; it cannot be read off the data. Section 5.5.2 runs the
     method backwards with the method's own solver. The audit has none and may not borrow it, so LM and LM* are reverse
     engineered where uniform worlds can be counted (per-record rules and one total); for other rules it refuses to give
@@ -22,13 +22,13 @@ Departures
 
 Database
 --------
-A database for testing: it makes no promise about what outsiders believe, so no model can be claimed; its checks judge
+A database for testing: it makes no promise about what adversaries believe, so no model can be claimed; its checks judge
 it.
 
 
 Worlds
 ------
-What an outsider who knows the algorithm may believe: possible worlds, the confidence of a link, and how often to ask.
+What an adversary who knows the algorithm may believe: possible worlds, the confidence of a link, and how often to ask.
 
 Paper
     [obfuscation §4]: Eq. 1 (posterior of a world), p_{id,s} (confidence of a link), l = 1 / max p, and the number of
@@ -72,8 +72,8 @@ Legal records
 -------------
 All records that the rules allow, listed by plain trial, and how likely each is for one person when totals are fixed.
 
-Used by the audit to know what an outsider believes about somebody before and after a blind release: the outsider knows
-domains and rules, so the belief is uniform over all tables that obey them.
+Used by the audit to know what an adversary believes about a person before and after a blind release: the adversary
+knows domains and rules, so the belief is uniform over all tables that obey them.
 
 Notation
     part      columns joined by rules, found again here without the method's word
@@ -160,7 +160,7 @@ class ReplacedReading(Evidence):
 
 
 def believed(exhibit: ReleaseView, claim: PrivacyRequirement, name: str) -> Belief:
-    """What an outsider with the claim's given columns believes about one hidden column."""
+    """What an adversary with the requirement's given columns believes about one sensitive column."""
     if exhibit.policy.columns[name].role != "replaced":
         kept = [g for g in claim.given if exhibit.policy.columns[g].role != "replaced"]
         return _counted(exhibit, name, kept, "exact", "the column is published as it is")
@@ -266,7 +266,7 @@ def _chances(
     contexts: EquivalenceClasses,
     known: list[str],
 ) -> list[Any] | None:
-    """Per context the probability of every listed record; with a total, given that everybody's add up to it."""
+    """Per context the probability of every listed record; with a total, given that each person's add up to it."""
     if not part.whole:
         return [np.full(len(next(iter(table.values())).codes), 1.0) for table in tables]
     if len(part.whole) != 1 or known:

@@ -134,12 +134,12 @@ class Replaced(Form):
         return remember(policy, original, np.asarray(trace.rows["data"]), _kept(policy))
 
     def sheets(self, exhibit: ReleaseView, memory: Memory) -> tuple[RememberedTable, ...]:
-        """What an outsider can join: the columns that are published as they are, if there are any."""
+        """What an adversary can join: the columns that are published as they are, if there are any."""
         kept = _kept(exhibit.policy)
         return (remembered_table_of(Table(exhibit.data.frame.select(list(kept))), memory.rows),) if kept else ()
 
     def accounts(self, exhibit: ReleaseView, memory: Memory) -> bool:
-        """Every row has somebody behind it, and nothing in it was looked up."""
+        """Every row has a person behind it, and nothing in it was looked up."""
         return self.blind and rows_covered_once(memory.rows, exhibit.data.rows)
 
     def shown(self, exhibit: ReleaseView) -> tuple[str, ...]:

@@ -15,8 +15,8 @@ Guarantee
 Notation
     words       runs of letters and digits, in lower case and without accents
     telling     a value worth looking for everywhere: at least five signs, and no date, amount or running number
-    plain word  a telling value of one word without digits (a first name, a town): anybody may have it, and `brown` is a
-    colour.
+    plain word  a telling value of one word without digits (a first name, a town): any person may have it, and `brown`
+    is a colour.
                 It counts together with another one of its own row (`Carla Schmidt` from two columns), and where at
                 least half of the different values of a kept column are such words: then it is a copy.
 
@@ -60,7 +60,7 @@ Notation
 
 Plain text
 ----------
-Texts as somebody would read them: without case and accents, out of bytes, out of addresses and marked-up text.
+Texts as a person would read them: without case and accents, out of bytes, out of addresses and marked-up text.
 
 A name that is replaced in one column must be found in another whatever that column does to it: `Zoë Öztürk` is `zoe
 ozturk` in a login, `Zo%C3%AB` in an address, `Zo&euml;` in a page, and bytes in a file.

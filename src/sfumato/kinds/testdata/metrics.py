@@ -88,7 +88,7 @@ class PairedMetric(Metric):
 
 
 def sample_records(exhibit: ReleaseView) -> ReleaseView:
-    """The release and its original on some rows, the same records where the trace tells; ask with
+    """The release and its original on some rows, the same records where the provenance tells; ask with
     ``exhibit.once(sampled)``."""
     most = int(exhibit.parameters.get("sample", _SAMPLE))
     if not most or exhibit.data.rows <= most or exhibit.original is None:

@@ -14,31 +14,32 @@ Paper
 
 Neighbours
 ----------
-Neighbours: what an outsider who knows somebody's original numbers guesses about the sensitive value from the release.
+Neighbours: what an adversary who knows a person's original numbers guesses about the sensitive value from the release.
 
-The outsider looks up the published rows nearest to the person's original position. k_t is the rank of the first one
-with the person's sensitive value. The best guess is the largest share of people that any of these outsiders gets right:
+The adversary looks up the published rows nearest to the person's original position. k_t is the rank of the first one
+with the person's sensitive value. The best guess is the largest share of people that any of these adversaries gets
+right:
 
 - the row of a fixed rank k, for the best k up to 30, nearest in value or nearest in rank order;
 - the most frequent sensitive value among the nearest k rows, for the best k up to 30, in both orders of nearness;
 - nobody's position at all: always the most frequent value (`blind`).
 
-This is measured on one release and bounds nothing: a cleverer outsider may do better, so the grade is a lower bound. Of
-a table with more than `ASKED` people so many are asked for, the same in any order of the rows: those whose values have
-the lowest hash.
+This is measured on one release and bounds nothing: a cleverer adversary may do better, so the grade is a lower bound.
+Of a table with more than `ASKED` people so many are asked for, the same in any order of the rows: those whose values
+have the lowest hash.
 
 Paper
     [multitype §5.6, Eq. 5.8, Figures 5.8-5.9]
 
 Departures
-    The majority and the rank-order outsider are added: the printed measure looks at single neighbours in value only.
+    The majority and the rank-order adversary are added: the printed measure looks at single neighbours in value only.
 
 
 Linked rows
 -----------
-Linked rows: whose published row is found by an outsider who knows everybody's original numbers.
+Linked rows: whose published row is found by an adversary who knows each person's original numbers.
 
-The outsider knows the replaced columns of all people exactly, and whatever is published. For each person they take one
+The adversary knows the replaced columns of all people exactly, and whatever is published. For each person they take one
 row:
 
 - `value`  the nearest in value, columns scaled to the same range;
@@ -48,10 +49,10 @@ row:
 
 A column that keeps its order gives people away by rank, however far its values moved: so the share that counts is that
 of the best of the three. Where several rows look alike the guess is as good as their number. With `linked_at_most` the
-share is a limit that a release must not exceed, for this outsider; without it, it is a figure.
+share is a limit that a release must not exceed, for this adversary; without it, it is a figure.
 
 Departures
-    [multitype §5.6] measures guesses of sensitive values only (`neighbours`), and leaves the choice of an outsider to
+    [multitype §5.6] measures guesses of sensitive values only (`neighbours`), and leaves the choice of an adversary to
     future work.
 
 
@@ -76,9 +77,9 @@ Named rows
 Named records: what kept.csv says of published rows is true there, and with the private provenance also of the original.
 
 Every line is judged on the published rows alone, so a recipient can repeat it: the three values of a locality are in
-their order, and the gap that is declared wider is wider; a constraint with rows holds. With the original and the trace
-the lines are the sampled localities and the policy's rules, no more and no fewer, so what they say was true before.
-Rows that are declared to be in the order of the source are."""
+their order, and the gap that is declared wider is wider; a constraint with rows holds. With the original and the
+provenance the lines are the sampled localities and the policy's rules, no more and no fewer, so what they say was true
+before. Rows that are declared to be in the order of the source are."""
 
 from __future__ import annotations
 
@@ -244,7 +245,7 @@ _FACTOR, _HALF = np.uint64(0x9E3779B97F4A7C15), np.uint64(32)
 
 
 class Neighbours(Check):
-    """How often an outsider who knows the original numbers guesses the sensitive value: measured, not guaranteed."""
+    """How often an adversary who knows the original numbers guesses the sensitive value: measured, not guaranteed."""
 
     name: ClassVar[str] = "neighbours"
     words: ClassVar[Wording] = Wording(
@@ -462,7 +463,7 @@ _FAR = 16.0
 
 
 class RecordLinkageCheck(Check):
-    """Whose row an outsider who knows everybody's original numbers finds; a limit when the policy sets one."""
+    """Whose row an adversary who knows each person's original numbers finds; a limit when the policy sets one."""
 
     name: ClassVar[str] = "linked rows"
     words: ClassVar[Wording] = Wording(
@@ -598,7 +599,7 @@ class Pinned(Check):
 
 
 _SIDES = ("high", "low")
-"""The wider gap, by the number that the trace has for it."""
+"""The wider gap, by the number that the provenance has for it."""
 
 
 _UNCOMPARED = (
@@ -696,7 +697,7 @@ def _read(text: str, exhibit: ReleaseView) -> IntegrityRule | None:
 
 
 def _untrue(exhibit: ReleaseView, lines: list[tuple[str, ...]]) -> int:
-    """Lines too many and too few, beside what the trace and the policy say of the original's records."""
+    """Lines too many and too few, beside what the provenance and the policy say of the original's records."""
     assert exhibit.behind is not None
     behind = exhibit.behind["data"]
     said: Counter[tuple[Any, ...]] = Counter(_of_records(line, behind) for line in lines if not line[0])

@@ -43,7 +43,7 @@ def localities_of(exhibit: ReleaseView) -> Iterator[tuple[Localities, str]]:
 
 
 def partition_of(exhibit: ReleaseView, rule: Localities, name: str) -> IntArray:
-    """The partition of every record; where they are records near each other, as the trace says."""
+    """The partition of every record; where they are records near each other, as the provenance says."""
     records = int(exhibit.original.rows)
     if rule.by:
         return np.asarray(

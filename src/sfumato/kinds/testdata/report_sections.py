@@ -70,7 +70,7 @@ class ReplacedSection(Section):
 
 
 def _named(rule: Any) -> set[str]:
-    """The published columns that a rule speaks about."""
+    """The published columns that a rule is about."""
     return {column.name for column in columns_of(rule) if not column.original}
 
 

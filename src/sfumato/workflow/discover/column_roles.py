@@ -1,4 +1,4 @@
-"""Roles and claims: a draft with the reason beside every line, in which nothing unknown is decided.
+"""Roles and requirements: a draft with the reason beside every line, in which nothing unknown is decided.
 
 What each column seems to be comes from `data.personal_columns`, how it may be generalized from the hierarchies that
 fit. What nothing speaks for gets the role *review* with a proposal: only the data holder can say that a column is
@@ -71,7 +71,8 @@ _VARIED = 50
 
 
 class RoleFinder(Finder):
-    """A role with its reason and, where one fits, a hierarchy for every column; claims and limits for the table."""
+    """A role with its reason and, where one fits, a hierarchy for every column; requirements and limits for the
+    table."""
 
     name: ClassVar[str] = "roles"
     order: ClassVar[int] = 10
@@ -100,7 +101,7 @@ class RoleFinder(Finder):
 
 
 def _open_questions(looks: Sequence[InferredColumn]) -> Iterator[str]:
-    """What somebody has to decide, before everything else."""
+    """What a person has to decide, before everything else."""
     asked = [look.name for look in looks if not look.decided]
     if asked:
         columns = "1 column needs" if len(asked) == 1 else f"{len(asked)} columns need"

@@ -81,7 +81,7 @@ Decisions = Mapping[tuple[str, str], ColumnDecision]
 _LABEL = 48
 """Signs of a label, at most."""
 QUANTITIES = ("integer", "decimal", "float", "date", "timestamp", "time")
-"""Types whose columns are proposed to be kept when somebody is asked about them."""
+"""Types whose columns are proposed to be kept when a person is asked about them."""
 _WITHHELD = {"source": "${SFUMATO_SOURCE}", "target": "${SFUMATO_TARGET}"}
 Facts = Mapping[tuple[str, str], ColumnFacts]
 
@@ -142,7 +142,7 @@ def discover_database(
 
 
 _NEVER_ACCEPTED = ("broken-", "plain-column:", "undecided-column:")
-"""What a draft leaves to somebody: rules that do not hold, and columns that look personal."""
+"""What a draft leaves to a person: rules that do not hold, and columns that look personal."""
 
 
 _ORDER = ("review", "replaced", "other")
@@ -375,7 +375,7 @@ def _following(references: Iterable[str]) -> set[str]:
 def _columns(
     database: Database, rules: list[Proposal], view: DataView, decisions: Decisions
 ) -> tuple[dict[str, Any], dict[str, str]]:
-    """Entries for the columns that a draft speaks of, and the reason for each: replaced, kept as a code, or under
+    """Entries for the columns that a draft is about, and the reason for each: replaced, kept as a code, or under
     review."""
     found: dict[str, Any] = {}
     remarks: dict[str, str] = {}
@@ -474,8 +474,7 @@ def _leaner(rules: list[Proposal]) -> Iterator[Proposal]:
 
 
 def _yielding(each: Proposal, columns: Mapping[str, Any], database: Database) -> Proposal:
-    """Switched off when it speaks about how replaced values look, or about what the server computes or cannot
-    compare."""
+    """Switched off when it is about how replaced values look, or about what the server computes or cannot compare."""
     named = columns_of(parse(each.rule))
     facts = [database.schema.table(str(column.table)).column(column.name) for column in named]
     if any(column.computed for column in facts):

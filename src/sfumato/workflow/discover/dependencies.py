@@ -1,4 +1,4 @@
-"""Dependencies: columns that determine others in this data, and may do so in every outsider's head.
+"""Dependencies: columns that determine others in this data, and may do so in every adversary's head.
 
 A dependency that holds here is not always known outside; the data holder decides which belong under ``knows:``. Those
 that touch a rule of the policy and are not mentioned there are warned about, because they may break it ([versatile Thm
@@ -7,7 +7,7 @@ that touch a rule of the policy and are not mentioned there are warned about, be
 
 Discovery
 ---------
-Functional dependencies that hold in the data: what an outsider could learn elsewhere, and the policy should mention.
+Functional dependencies that hold in the data: what an adversary could learn elsewhere, and the policy should mention.
 
 Guarantee
     Every reported X → Y holds in all rows, and no reported X has a smaller X' ⊂ X that also determines Y.
@@ -65,7 +65,7 @@ class DependencyFinder(Finder):
 
 
 def _overlooked(found: list[Dependency], policy: Policy | None) -> tuple[str, ...]:
-    """Dependencies that concern a claim and do not follow from ``knows:``."""
+    """Dependencies that concern a requirement and do not follow from ``knows:``."""
     if policy is None:
         return ()
     known = dependencies_of(policy)
@@ -75,7 +75,7 @@ def _overlooked(found: list[Dependency], policy: Policy | None) -> tuple[str, ..
 
 
 def _danger(each: Dependency, policy: Policy) -> str:
-    """What an outsider who knows the dependency could do to a claim."""
+    """What an adversary who knows the dependency could do to a requirement."""
     hidden = {name for claim in policy.claims for name in claim.hide}
     given = {name for claim in policy.claims for name in claim.given}
     if each.determines & hidden:

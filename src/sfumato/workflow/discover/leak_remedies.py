@@ -75,7 +75,7 @@ class Remedies:
     equations: dict[str, str] = field(default_factory=dict)
     reasons: list[str] = field(default_factory=list)
     undecided: dict[str, str] = field(default_factory=dict)
-    """Columns that hold personal data for which nothing else can stand: somebody has to decide."""
+    """Columns that hold personal data for which nothing else can stand: a person has to decide."""
 
     @property
     def remarks(self) -> dict[str, str]:

@@ -2,7 +2,7 @@
 
 A proposal errs on the side of caution and is no proof: a personal column with a name of its own is not seen, and free
 text may hold anything. Bounds are rounded outwards (decades, powers of ten), because the oldest person's birthday is
-somebody's birthday.
+a person's birthday.
 
 >>> names_people(("first", "name")), names_people(("film", "title"))
 (True, False)
@@ -220,7 +220,7 @@ _SOMEBODY = frozenset(
 )
 
 SAME, ENDS, TWIN, BEGINS, HIGHER, SOMEBODY, NUMBERS = -8.0, -7.0, -5.5, -4.0, -6.0, -5.0, -1.0
-"""log10 weights: named after the parent; ends so; same name, other thing; shares a beginning; stands above; somebody;
+"""log10 weights: named after the parent; ends so; same name, other thing; shares a beginning; stands above; a person;
 numbers."""
 
 

@@ -84,7 +84,7 @@ Value lists: few different values, each of them often.
 
 Guarantee
     A value is spelled out only when at least five rows carry it, and at least five people where the table refers to
-    people (`OFTEN`): the policy must not carry somebody's own value. Whom a row is about is known from references and
+    people (`OFTEN`): the policy must not carry a person's own value. Whom a row is about is known from references and
     from names like `patient_id` only.
 
 Notation

@@ -24,18 +24,18 @@ Why is this column so coarse? What keeps it from being finer, found by taking on
 again.
 
 A column of a release is coarse because of something: values that few people have, a boundary that keeps another column
-from giving way, or one of the claims. Each of these is lifted by itself, the release is made and certified again, and
-the loss of the column is measured; what brings it down most limits it most. The answer is measured, not reasoned: it
-holds for this table and this method.
+from giving way, or one of the requirements. Each of these is lifted by itself, the release is made and certified again,
+and the loss of the column is measured; what brings it down most limits it most. The answer is measured, not reasoned:
+it holds for this table and this method.
 
 What is shown
     Values of the column and classes of the release, with counts. Never a row: a class of one record is not shown (I1).
 
 Definitions
-    rare      a value that fewer people have than the claims ask for as candidates; with one column alone it could not
-              be shown
-    lifted    rare values: their records are left out; a boundary: the entry is dropped; a claim: it is dropped, and
-              where it is the only one its first level is halved (doubled where less is safer)
+    rare      a value that fewer people have than the requirements ask for as candidates; with one column alone it could
+              not be shown
+    lifted    rare values: their records are left out; a boundary: the entry is dropped; a requirement: it is dropped,
+              and where it is the only one its first level is halved (doubled where less is safer)
 
 Invariants
     I1  Everything shown stands for at least two records.
@@ -224,7 +224,8 @@ class Limit:
     kind: Kind
     what: str
     records: int
-    """Of rare values those who have one; of a boundary the cells that stand at it; of a claim nobody in particular."""
+    """Of rare values those who have one; of a boundary the cells that stand at it; of a requirement nobody in
+    particular."""
     loss: float | None
     """Without the limit; None when that was not tried or cannot be had."""
     note: str = ""
@@ -349,7 +350,7 @@ def _tried(limit: Limit, lifted: Callable[[], tuple[Policy, Table]] | None, colu
 
 
 def fewest(policy: Policy) -> int:
-    """Candidates that the claims ask for, at least two."""
+    """Candidates that the requirements ask for, at least two."""
     return max([2, *(claim.model.demand().fewest for claim in policy.claims)])
 
 
@@ -374,7 +375,7 @@ def _unbounded(policy: Policy, name: str) -> Policy:
 
 
 def _loosened(policy: Policy, number: int) -> tuple[Policy | None, str]:
-    """The policy without one of its claims, or with half of its first level when it is the only one."""
+    """The policy without one of its requirements, or with half of its first level when it is the only one."""
     tree, written = copy.deepcopy(policy.document.tree), policy.document.tree.get("protect") or []
     if len(policy.claims) > 1 and len(written) == len(policy.claims):
         tree["protect"] = [entry for place, entry in enumerate(written) if place != number]

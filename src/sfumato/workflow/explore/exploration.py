@@ -191,7 +191,7 @@ class Exploration:
     safer: Mapping[str, Safer]
     records: int
     stopped: bool = False
-    """Whether somebody interrupted it; what was finished is here."""
+    """Whether a person interrupted it; what was finished is here."""
 
     def __repr__(self) -> str:
         done = sum(point.status == "published" for point in self.points)

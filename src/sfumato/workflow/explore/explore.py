@@ -150,7 +150,7 @@ def _side_by_side(policy: Policy, wanted: Sequence[Variant], table: Explored, en
 
 
 _HERE: dict[str, Any] = {}
-"""What a process that works for somebody else was given when it began."""
+"""What a process that works for another person was given when it began."""
 
 
 def _sent(data: Explored) -> pa.Table | Baskets:

@@ -1,7 +1,7 @@
 """Variants of a policy: other levels, another method, fewer columns, other limits of generalization.
 
 Notation
-    level     a parameter of a claim that measures protection (`Model.levels`), under its name: k, l, t …
+    level     a parameter of a requirement that measures protection (`Model.levels`), under its name: k, l, t …
 
 >>> policy = Policy.parse({"version": 1, "columns": {"age": "quasi-identifier"},
 ...     "protect": [{"k-anonymity": {"k": 5}}]})
@@ -105,7 +105,7 @@ def level_text(levels: Mapping[str, Level]) -> str:
 
 
 def levels_of(policy: Policy) -> dict[str, Level]:
-    """The levels that a policy asks for; of several claims with one parameter the first."""
+    """The levels that a policy asks for; of several requirements with one parameter the first."""
     found: dict[str, Level] = {}
     for claim in policy.claims:
         for name in claim.model.levels:
@@ -174,7 +174,7 @@ def _without_repeats(policy: Policy, protect: list[Any]) -> list[Any]:
 
 
 def _leveled(entry: Any, levels: Mapping[str, Level]) -> Any:
-    """A claim as it was written, with other levels."""
+    """A requirement as it was written, with other levels."""
     if isinstance(entry, str):
         return _leveled_line(entry, levels)
     if "by" in entry:

@@ -1,4 +1,4 @@
-"""Three attackers: the prosecutor knows that somebody is in the table, the journalist does not, the marketer wants
+"""Three attackers: the prosecutor knows that a person is in the table, the journalist does not, the marketer wants
 many.
 
 Notation
@@ -6,7 +6,7 @@ Notation
     F   people of the population who look like them; counted, or estimated as the sum of the survey weights, or f / π
 
 Definitions
-    prosecutor  1 / f for everybody in the class; on average the number of classes over the number of records
+    prosecutor  1 / f for all people in the class; on average the number of classes over the number of records
     journalist  1 / F; on average the larger of (classes / Σ F) and (Σ f / F) / n
     marketer    (Σ f / F) / n, the share of records that can be linked in one sweep
     individual  E[1 / F | f] where F is only estimated: F is negative binomial given f with p = f / F̂, so that the
@@ -495,7 +495,7 @@ def _pitman(sizes: IntArray, population: int) -> float | None:
     values, counts = np.unique(sizes, return_counts=True)
     records, classes = int(sizes.sum()), len(sizes)
     if classes == records:
-        return float(population)  # nobody looks like anybody: the likelihood grows until α = 1
+        return float(population)  # nobody looks like any person: the likelihood grows until α = 1
     start = np.array([0.0, np.log(max(classes, 2) / 2)])
     given = (values.astype(np.float64), counts.astype(np.float64), float(records), float(classes))
     fit = minimize(

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 NOTE = "rows stayed on the cluster: they were assigned to buckets there"
 _MANY_VALUES = 2_000
 Kinds = Mapping[str, tuple[pa.Table, IntArray]]
-"""Per hidden column the entries of every kind of bucket, and how many buckets have each."""
+"""Per sensitive column the entries of every kind of bucket, and how many buckets have each."""
 
 
 def publish_anatomy(
@@ -171,5 +171,5 @@ def layout_of(policy: Policy) -> BucketLayout:
 
 
 def lists_of(policy: Policy) -> dict[str, str]:
-    """The part that lists the values of each hidden column."""
+    """The part that lists the values of each sensitive column."""
     return {name: "sensitive" if len(policy.sensitive) == 1 else f"sensitive-{name}" for name in policy.sensitive}

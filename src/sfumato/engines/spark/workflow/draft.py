@@ -38,7 +38,8 @@ def marked(release: Release, seed: int | None) -> Release:
 
 
 def class_columns(policy: Policy) -> list[str]:
-    """The columns of a class: what outsiders know and what claims hide; columns of no role go along with the rows."""
+    """The columns of a class: what adversaries know and what requirements hide; columns of no role go along with the
+    rows."""
     hidden = {name for claim in policy.claims for name in claim.hide}
     return [
         name

@@ -21,11 +21,11 @@ decides that are sums per leaf of one column: histograms are enough to cut as mo
 Each region is a recoding problem of its own, any method solves it, and groups never cross regions; small regions are
 solved by one task together (`bin_regions`).
 
-Guarantee: every region satisfies every claim, so each of the problems has a solution without suppression (monotone
-models). Mondrian in regions is mondrian (where the objective is the loss), so nothing is lost by them.
+Guarantee: every region satisfies every requirement, so each of the problems has a solution without suppression
+(monotone models). Mondrian in regions is mondrian (where the objective is the loss), so nothing is lost by them.
 
-Departures: claims that compare groups with the whole release are not for regions, because a region does not know the
-whole.
+Departures: requirements that compare groups with the whole release are not for regions, because a region does not know
+the whole.
 
 Cost: per round one histogram of every open region and column, whatever the size of the table.
 """
@@ -103,14 +103,15 @@ def bin_regions(sizes: Mapping[int, int], most: int) -> dict[int, int]:
 
 @dataclass(frozen=True, slots=True)
 class ColumnTally:
-    """One column of one region: which leaves occur, in how many records and classes, and with which hidden values."""
+    """One column of one region: which leaves occur, in how many records and classes, and with which sensitive
+    values."""
 
     code: IntArray
     """Ascending."""
     records: IntArray
     classes: IntArray
     hidden: Mapping[str, tuple[IntArray, IntArray, IntArray]]
-    """Per hidden column: the place of a leaf in `code`, a value, how often."""
+    """Per sensitive column: the place of a leaf in `code`, a value, how often."""
 
 
 def best_cut(
@@ -168,7 +169,7 @@ def _safe_parts(
 def _hold(
     tally: ColumnTally, of: IntArray, requirements: Sequence[Requirement], labels: Mapping[str, tuple[str, ...]]
 ) -> BoolArray:
-    """Whether the records of each part of the leaves satisfy every claim."""
+    """Whether the records of each part of the leaves satisfy every requirement."""
     parts = int(of.max()) + 1
     size = np.bincount(of, weights=tally.records, minlength=parts).astype(np.int64)
     holds = np.ones(parts, dtype=np.bool_)

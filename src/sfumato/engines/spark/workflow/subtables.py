@@ -202,7 +202,7 @@ def _again(
     trace: SubTablesProvenance,
     secret: RunSecret,
 ) -> SplitTable:
-    """A table of the folder as the trace says that it was made."""
+    """A table of the folder as the provenance says that it was made."""
     names, own = tuple(name for name in exhibit.parts[part].shown if name != BUCKET), _own(secret, part)
     if BUCKET not in exhibit.parts[part].shown:
         return SplitTable(names)

@@ -14,7 +14,7 @@ Proof
     the release is as likely under each of the g! permutations. So the posterior is the prior: uniform on S_g, and
     uniform on what is left of it when m matches are known. Blocks are independent, so other blocks tell nothing. ∎
 Beside items
-    Quasi-identifiers are columns that an outsider may know, too. Blocks are then cut from items and these columns
+    Quasi-identifiers are columns that an adversary may know, too. Blocks are then cut from items and these columns
     together (`baskets.known_columns`), and every row of a block shows the same cell in them: the smallest one around
     the values of its records. The proof is the same with "items and known columns" for "items": k over both. An
     adversary who knows the columns and at most m items (km-anonymity) knows less.
@@ -23,8 +23,8 @@ Again
     releases reveal no more than the first.
 Paper
     [multitype ch. 3] publishes on a ring. There the true matching has a winding number: the offsets of a perfect
-    matching sum to a multiple of n, at k = 2 there are two matchings in all, and one known match gives everybody's. See
-    `nonreciprocal`.
+    matching sum to a multiple of n, at k = 2 there are two matchings in all, and one known match gives each person's.
+    See `nonreciprocal`.
 Invariants
     I1  Blocks and rows look at items and known columns only; rows of a block at how many of its records have each item,
         and at the range of their values.
@@ -41,8 +41,8 @@ Block labels
 ------------
 The labels of all blocks, hidden where the rule of their column and size says so.
 
-A claim that bounds shares hides by `hiding`, whose law of labels is their shares in the data. A claim that only counts
-different labels hides the blocks that show too few: what such a block holds is then any label of the data.
+A requirement that bounds shares hides by `hiding`, whose law of labels is their shares in the data. A requirement that
+only counts different labels hides the blocks that show too few: what such a block holds is then any label of the data.
 
 Invariants
     I1  Chance comes from the cryptographic source; whether a block that fits is hidden is drawn for each block by
@@ -220,7 +220,7 @@ class BasketBlocking(Method):
         return 60, "blocks with a secret each keep their promise beside insiders, and lose no more than a ring"
 
     def size(self, claims: Sequence[PrivacyRequirement]) -> int:
-        """Records of a block at least: what the claims ask for, and the insiders."""
+        """Records of a block at least: what the requirements ask for, and the insiders."""
         needs = RingRequirements.of(claim.model for claim in claims)
         return needs.degree(self.spread if needs.about_labels else 1) + self.insiders
 
@@ -363,7 +363,7 @@ class HiddenLabels:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What the claims ask of one column: no label above 1/`share`, at least `distinct` different ones."""
+    """What the requirements ask of one column: no label above 1/`share`, at least `distinct` different ones."""
 
     share: float = 1.0
     distinct: int = 0
@@ -664,7 +664,7 @@ def _require_unchanged(policy: Policy, history: History, keys: Sequence[str], ba
 
 @dataclass(frozen=True)
 class BlockAssignment:
-    """Blocks of everybody who is published, the fresh ones first."""
+    """Blocks of all people who is published, the fresh ones first."""
 
     blocks: Partition
     """Records in blocks; `order` names records of the whole table."""

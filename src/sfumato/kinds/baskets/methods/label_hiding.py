@@ -5,7 +5,7 @@ block that breaks cannot be shown; but if only such blocks were hidden, hiding w
 there.
 
 Guarantee
-    Labels are drawn independently from a law that the outsider knows, with the rule; then no label of a person has a
+    Labels are drawn independently from a law that the adversary knows, with the rule; then no label of a person has a
     posterior above 1/l, in any block, shown or hidden. With `insiders` m the same holds for an adversary who knows the
     labels of m others of the block.
 Rules
@@ -13,14 +13,14 @@ Rules
                    P(v | hidden) = (P(v, breaks) + q P(v, fits)) / (P(breaks) + q P(fits)), and q is the least chance
                    that keeps all of these at 1/l or below. q = 1 hides everything and leaves P(v) ≤ 1/l, so there is
                    one.
-    sparing  (R2)  where one label v alone stands too often, c times, only its copies are hidden, if the outsider, who
+    sparing  (R2)  where one label v alone stands too often, c times, only its copies are hidden, if the adversary, who
                    sees c hidden labels and the others S, still believes v no more than 1/l: v is then one of the labels
                    not in S, with weights p_v^c, and a person has it with c/g of that. The test looks at S and c alone,
                    never at v, so that it was passed tells nothing more. Blocks that fail it are hidden whole, and q is
                    counted for those. Without insiders only: a person whose own label is hidden knows v.
 Why
     A shown block has each label at most `most` ≤ (g − m)/l times, and its rows are permuted uniformly. For hidden ones
-    see above. An outsider who knows less believes a mean of such posteriors.
+    see above. An adversary who knows less believes a mean of such posteriors.
 Invariants
     I1  The test of `sparing` counts only the `_TOP` most frequent labels among those that v may be, so that the chance
         of passing it can be summed exactly; leaving candidates out makes the test stricter.

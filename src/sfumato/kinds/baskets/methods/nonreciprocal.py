@@ -49,14 +49,14 @@ Departures
 
 Shifts
 ------
-l-diversity without withholding: rings on which any l neighbours have different labels, each turned by a secret amount.
+l-diversity without suppressing: rings on which any l neighbours have different labels, each turned by a secret amount.
 
 Guarantee
-    Every person has l candidates with l different labels, for every possible turn. Against an outsider who does *not*
+    Every person has l candidates with l different labels, for every possible turn. Against an adversary who does *not*
     re-run the arrangement, each candidate is equally likely. Against one who does, nothing is promised: the arrangement
     looks at the labels, so only the true turn reproduces it (`sfumato attack re-execution`).
 Departures
-    Not in the thesis; offered because nothing is suppressed. Choose it only when outsiders cannot know all item sets.
+    Not in the thesis; offered because nothing is suppressed. Choose it only when adversaries cannot know all item sets.
 Cost
     O(records x l).
 
@@ -67,7 +67,7 @@ Withholding labels on a ring until nobody's candidates show one label too often.
 
 Guarantee
     Among the `degree` candidates of every person no label is shown more than `most` times. Each candidate is the true
-    one with probability 1/degree, so with most = degree / l no *shown* label is somebody's with probability above 1/l.
+    one with probability 1/degree, so with most = degree / l no *shown* label is a person's with probability above 1/l.
 Paper
     Takes the place of [multitype Algorithm 2], which does not give l-diversity: it compares labels under the identity,
     but what is published are the labels under the assignment that is drawn.
@@ -91,7 +91,7 @@ Orders
 ------
 The orders by name: each a function from the sets and the degree of the ring to an order of the records.
 
-All of them look at items only. An order that looks at labels can be re-run by an outsider and gives the assignment
+All of them look at items only. An order that looks at labels can be re-run by an adversary and gives the assignment
 away.
 
 
@@ -354,7 +354,7 @@ def _meets_the_beginning(kept: list[int], place: int, count: int, degree: int, m
 
 
 def distinct_shown(published: NDArray[np.int64], hidden: NDArray[np.bool_], degree: int) -> int:
-    """The fewest different labels that anybody's candidates show."""
+    """The fewest different labels that any person's candidates show."""
     shown = np.where(hidden, -1, published)
     window = np.sort(shown[(np.arange(len(shown))[:, None] + np.arange(degree)[None, :]) % len(shown)], axis=1)
     different = (np.diff(window, axis=1) > 0).sum(axis=1) + (window[:, 0] >= 0)

@@ -1,4 +1,4 @@
-"""Records cut into disjoint blocks of alike ones: what an outsider is left with is the own block.
+"""Records cut into disjoint blocks of alike ones: what an adversary is left with is the own block.
 
 The records are put into the best of a few Gray orders and cut into blocks of (almost) equal size; then records of
 different blocks trade places within pieces of the order as long as the blocks become more alike.

@@ -25,7 +25,7 @@ Cost
 
 Needs
 -----
-What the claims of a policy ask of a ring: how many candidates, what share of a label, how many different labels.
+What the requirements of a policy ask of a ring: how many candidates, what share of a label, how many different labels.
 
 >>> from sfumato.models.k_anonymity import KAnonymity
 >>> from sfumato.models.l_diversity import LDiversity

@@ -76,7 +76,7 @@ Departures
 Notation
     x(u, v)   pair u, v, not joined so far, becomes an edge.
     y(v, t)   person v has t ties in the end.
-    z(t)      somebody has t ties in the end; then at least k people have.
+    z(t)      a person has t ties in the end; then at least k people have.
 
 >>> path = Graph.from_pairs([0, 1, 2], [1, 2, 3])
 >>> edges, proven = add_fewest_edges(path, 4, most=3, least=1, seed=1, effort=5)
@@ -96,7 +96,7 @@ are raised together.
 Invariants
     I1  Every degree of the plan is shared by nobody or by at least k people, at any time.
     I2  Only pairs that are joined neither in the graph nor by an added edge become added edges.
-    I3  It ends: whenever somebody lacks a tie the plan is raised, and with everybody joined to everybody nobody lacks
+    I3  It ends: whenever a person lacks a tie the plan is raised, and with everybody joined to everybody nobody lacks
         one.
 
 Cost
@@ -233,13 +233,13 @@ class DegreeAnonymity(Method):
 
 
 def _counts_people(claim: PrivacyRequirement) -> bool:
-    """Whether people with the same degree, if they are many enough, are all that the claim asks for."""
+    """Whether people with the same degree, if they are many enough, are all that the requirement asks for."""
     demand = claim.model.demand()
     return demand.sufficient and not demand.of_values
 
 
 def _feasible(policy: Policy, graph: Graph) -> int:
-    """The largest k of the claims, or `Infeasible`."""
+    """The largest k of the requirements, or `Infeasible`."""
     k = max(claim.model.demand().candidates for claim in policy.claims)
     if graph.nodes < k:
         what = f"no degree can be shared by {k} people in a graph of {graph.nodes}"
@@ -483,7 +483,7 @@ class DegreeRealisation:
             waiting = waiting[(self.lacking[waiting] > 0) & (waiting != node)]
 
     def _exchange(self) -> None:
-        """Two missing ties for one added edge x-y: x and y each join somebody who lacks a tie instead of each other."""
+        """Two missing ties for one added edge x-y: x and y each join a person who lacks a tie instead of each other."""
         if not self.added or not self.lacking.any():
             return
         left, right = self.edges()
@@ -524,7 +524,7 @@ class DegreeRealisation:
                         near[other] = progress = True
 
     def _lift(self, stuck: int) -> None:
-        """Raise the cheapest whole degree, or k people of a very crowded one, that somebody who can help `stuck`
+        """Raise the cheapest whole degree, or k people of a very crowded one, that a person who can help `stuck`
         belongs to.
 
         Ties have two ends: an odd number of missing ones is made even where a degree can be raised by an odd number of

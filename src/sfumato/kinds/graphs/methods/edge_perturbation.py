@@ -38,7 +38,7 @@ connected people by degree, the probability to distinguish people whose degrees 
 the edge-level ε of randomized response, the edges to publish, and the standard errors of recovered figures.
 
 Hubs
-    Who knows that somebody has d ties takes the published node whose number of ties is nearest to what d becomes on
+    Who knows that a person has d ties takes the published node whose number of ties is nearest to what d becomes on
     average. Published degrees are nearly normal with variance (N − 1) μ (1 − μ); the probability that no other node is
     nearer is a product over the degrees of all others, integrated over the published degree of the hub. Ties between
     the same people make published degrees slightly dependent; that is left out.

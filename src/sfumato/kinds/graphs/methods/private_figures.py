@@ -28,7 +28,7 @@ The argument
     Ties are looked at in an order that the names of people alone decide (I1). A tie *counts* if until then fewer than `limit` ties
     of either of its people count. Let G and H differ in the ties of v; go through both side by side, and let D be the sum of
     |d_G(u) − d_H(u)| over everybody but v, where d counts the ties that count.
-    -   An edge (a, b) of others is in both. If it counts in G alone, somebody, say a, is full in H and not in G: d_G(a)
+    -   An edge (a, b) of others is in both. If it counts in G alone, a person, say a, is full in H and not in G: d_G(a)
         < d_H(a), so a's difference falls by one while b's rises by at most one. D does not grow; nor the other way
         round.
     -   A tie of v that counts in one graph alone makes D larger by at most one; one that counts in both leaves it.
@@ -295,7 +295,7 @@ class NodePrivateFigures(Method):
 
 
 def _asked(claim: PrivacyRequirement) -> float | None:
-    """The ε of a claim about people, or about single ties, which is the smaller promise."""
+    """The ε of a requirement about people, or about single ties, which is the smaller promise."""
     return claim.model.person_epsilon if claim.model.person_epsilon is not None else claim.model.tie_epsilon
 
 
@@ -339,7 +339,7 @@ def _ranks(graph: Graph) -> IntArray:
 
 
 def counted_degrees(graph: Graph, limit: int) -> IntArray:
-    """How many ties of everybody count."""
+    """How many ties of all people count."""
     low, high = graph.edges()
     kept = counted(graph, limit)
     return np.bincount(np.concatenate([low[kept], high[kept]]), minlength=graph.nodes).astype(np.int64)

@@ -1,16 +1,18 @@
 """`anatomy`: quasi-identifiers stay exact, sensitive values go to a second table, and only a bucket links the two.
 
 Guarantee: an adversary who finds a person's row learns the values of its bucket, which satisfy the requirements.
-Presence and everything else in the row is not hidden, so claims on the number of candidates (k-anonymity) are refused.
+Presence and everything else in the row is not hidden, so requirements on the number of candidates (k-anonymity) are
+refused.
 
 Paper: Xiao and Tao (2006), as used in [versatile §6].
 
 Invariants
-    I1  Eligibility first: when one bucket of all records breaks a claim no bucketization can keep it (monotone models).
-    I2  Buckets look at hidden values and at chance only (see `buckets`), and their numbers are a random permutation.
+    I1  Eligibility first: when one bucket of all records breaks a requirement no bucketization can keep it (monotone
+        models).
+    I2  Buckets look at sensitive values and at chance only (see `buckets`), and their numbers are a random permutation.
     I3  Rows of both tables are in an order that tells nothing: shuffled, or sorted by what is published.
-    I4  Buckets never cross history classes (`constrain.constraints`), so joint classes over all releases keep every
-        claim.
+    I4  Buckets never cross persistent classes (`constrain.constraints`), so joint classes over all releases keep every
+        requirement.
 """
 
 from __future__ import annotations
@@ -92,7 +94,7 @@ class Anatomy(Method):
 
 
 def _deal(task: Task, hidden: dict[str, TextColumn], apart: IntArray) -> IntArray:
-    """Buckets within every history class (I4); who cannot be given one is not published."""
+    """Buckets within every persistent class (I4); who cannot be given one is not published."""
     if int(apart.max(initial=0)) == 0:
         return _dealt(task, hidden)
 
@@ -110,7 +112,7 @@ def _deal(task: Task, hidden: dict[str, TextColumn], apart: IntArray) -> IntArra
 
 
 def _dealt(task: Task, hidden: dict[str, TextColumn]) -> IntArray:
-    """As many buckets as the claims and people in several rows allow."""
+    """As many buckets as the requirements and people in several rows allow."""
     claims = task.policy.claims
     shown = [name for name in task.data.names if name not in hidden]
     apart = None if task.policy.person is None else PersonBuckets(task.policy, task.data, hidden, shown)
@@ -150,7 +152,7 @@ def most_buckets(
     valid.
 
     `deal` gets the column, a number of buckets and the number of the attempt, and returns None if a requirement fails.
-    Nothing is returned when only one bucket of all records is left, which keeps every claim."""
+    Nothing is returned when only one bucket of all records is left, which keeps every requirement."""
     together = [(claim, _linkage(_everyone(hidden), claim, hidden)) for claim in claims]
     failing = [(claim, seen) for claim, seen in together if not claim.model.satisfied(seen).all()]
     if failing:  # I1

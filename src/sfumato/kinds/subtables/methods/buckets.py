@@ -1,7 +1,9 @@
-"""Bucketization: rows share a bucket with rows whose hidden values differ, and only the bucket links a row to a value.
+"""Bucketization: rows share a bucket with rows whose sensitive values differ, and only the bucket links a row to a
+value.
 
-The published rows keep every visible column and a bucket number; a second table says which hidden values occur in each
-bucket, and how often. An outsider who finds a person's row learns no more than the spread of values in its bucket.
+The published rows keep every visible column and a bucket number; a second table says which sensitive values occur in
+each bucket, and how often. An adversary who finds a person's row learns no more than the spread of values in its
+bucket.
 
 Guarantee
     `bucketize(codes, l, …)`: every bucket has at least l rows and no value twice, so no value has a share above 1/l.
@@ -43,22 +45,22 @@ Cost
 
 Bucketizing
 -----------
-Buckets for one hidden column under any set of models: as many as the models allow.
+Buckets for one sensitive column under any set of models: as many as the models allow.
 
 Guarantee
     Every bucket satisfies every model, and so does every mixture of buckets (the models are monotone).
 
 Invariants
-    I1  The number of buckets starts where the largest level puts it and falls until all models hold; one bucket of
-        everybody is the last resort, and was checked before.
+    I1  The number of buckets starts where the largest level puts it and falls until all models hold; one bucket of all
+        people is the last resort, and was checked before.
 
 
 People apart
 ------------
 People in buckets: rows trade places until nobody has too large a part of a bucket.
 
-Rows with the same hidden values trade places, so every bucket keeps its values, and whatever claims ask of values stays
-true.
+Rows with the same sensitive values trade places, so every bucket keeps its values, and whatever requirements ask of
+values stays true.
 
 Notation
     n, f    rows of a bucket, and how many of its listed values are one value
@@ -75,19 +77,19 @@ Invariants
 
 Joint buckets
 -------------
-Buckets for several hidden columns at once: each stays diverse even for an adversary who knows all others.
+Buckets for several sensitive columns at once: each stays diverse even for an adversary who knows all others.
 
 Guarantee
-    In every bucket, among the rows that agree on all hidden columns but one, no value of that one has a share above
-    1/l. Rows that fit into no such bucket are the residue (bucket −1); their hidden values must not be published.
+    In every bucket, among the rows that agree on all sensitive columns but one, no value of that one has a share above
+    1/l. Rows that fit into no such bucket are the residue (bucket −1); their sensitive values must not be published.
 
 Paper
     [versatile App. B, Alg. 3] (multi-SA publishing by integer programming), the baseline users compare with.
 
 Notation
-    A class is a combination of hidden values with its count; a line is a set of classes that differ in one column only.
-    A composition x (how many of each class) is *fit* when l·x_c ≤ Σ of x over the line, for every class c and every
-    line through c.
+    A class is a combination of sensitive values with its count; a line is a set of classes that differ in one column
+    only. A composition x (how many of each class) is *fit* when l·x_c ≤ Σ of x over the line, for every class c and
+    every line through c.
 
 Invariants
     I1  Sums of fit compositions are fit, so one program finds the largest publishable part and nothing in the residue
@@ -97,7 +99,7 @@ Invariants
 Departures
     The program runs over classes with counts, not over tuples. The printed algorithm makes one bucket of everything
     that is publishable (by I1 its loop runs once). Cutting that up (I2) into grids is ours, makes a much stronger
-    method, and is asked for with `grids`. With one hidden column both reduce to ordinary bucketization.
+    method, and is asked for with `grids`. With one sensitive column both reduce to ordinary bucketization.
 
 Cost
     One integer program with a variable per class; then at most `grids` grids, each a few passes over the classes. What
@@ -199,7 +201,7 @@ def bucket_counts(codes: Codes, buckets: IntArray) -> tuple[IntArray, NDArray[np
 
 
 def largest_share(codes: Codes, buckets: IntArray) -> float:
-    """The largest share of one value in one bucket: the outsider's best posterior, at most 1/l."""
+    """The largest share of one value in one bucket: the adversary's best posterior, at most 1/l."""
     if not codes.size:
         return 0.0
     bucket, _, count = bucket_counts(codes, buckets)
@@ -221,8 +223,8 @@ def least_rows(model: Model) -> int:
 def buckets_for(
     models: Sequence[Model], name: str, text: TextColumn, randomness: Randomness, apart: PersonBuckets | None = None
 ) -> IntArray:
-    """A bucket for every row of the hidden column `name`; where rows are people's, with nobody in too large a part of
-    one."""
+    """A bucket for every row of the sensitive column `name`; where rows are people's, with nobody in too large a part
+    of one."""
     ranks = np.argsort(np.argsort(np.array(text.labels, dtype=str), kind="stable"), kind="stable")
     codes = ranks[
         text.codes
@@ -250,7 +252,7 @@ def buckets_for(
 
 
 def bucket_numbers(models: Sequence[Model], records: int) -> Iterator[int]:
-    """Numbers of buckets to try, the largest first; after the last one only a bucket of everybody is left (I1)."""
+    """Numbers of buckets to try, the largest first; after the last one only a bucket of all people is left (I1)."""
     buckets = max(1, records // max((least_rows(model) for model in models), default=2))
     for _ in range(_ATTEMPTS):
         if buckets == 1:
@@ -275,7 +277,8 @@ _SEARCHED, _NUMBERS, _STARTS, _STEPS = 300, 6, 4, 150
 
 @dataclass(frozen=True, slots=True)
 class PersonBucketRequirement:
-    """What a claim asks of a hidden column: the kind of every row by what is known of it, and the largest share."""
+    """What a requirement asks of a sensitive column: the kind of every row by what is known of it, and the largest
+    share."""
 
     alike: IntArray
     hidden: str
@@ -285,7 +288,7 @@ class PersonBucketRequirement:
 def person_bucket_requirement(
     claims: Sequence[PrivacyRequirement], table: Table, shown: Collection[str], hidden: Collection[str]
 ) -> list[PersonBucketRequirement]:
-    """What claims ask of the people of a table that shows some columns and hides others."""
+    """What requirements ask of the people of a table that shows some columns and hides others."""
     found = []
     for claim in claims:
         known = [name for name in claim.given if name in shown]
@@ -299,7 +302,7 @@ def person_bucket_requirement(
 
 
 class PersonBuckets:
-    """What claims ask of people in buckets."""
+    """What requirements ask of people in buckets."""
 
     def __init__(self, policy: Policy, table: Table, hidden: Mapping[str, TextColumn], shown: Collection[str]) -> None:
         assert policy.person is not None
@@ -326,7 +329,7 @@ class PersonBuckets:
         """Buckets of a small table, found by exchanging any two rows as long as no more buckets break something; or
         nothing.
 
-        `holds` says for every bucket whether its values keep the claims, `numbers` how many buckets to try.
+        `holds` says for every bucket whether its values keep the requirements, `numbers` how many buckets to try.
         """
         rows = len(self.person)
         if rows > _SEARCHED:
@@ -369,7 +372,7 @@ class PersonBuckets:
 
 
 def require_persons_apart(policy: Policy, table: Table, tables: Sequence[SubTable]) -> None:
-    """Refuses a column that is published apart from what is known while somebody has too many rows, or too many people
+    """Refuses a column that is published apart from what is known while a person has too many rows, or too many people
     a value."""
     assert policy.person is not None
     sides = [

@@ -7,17 +7,17 @@ Multi sensitive
 ---------------
 `multi-sensitive`: one table in which every sensitive column is protected from an adversary who knows all other columns.
 
-Guarantee: stronger than the rules ask (every hidden column is hidden from everything else), which costs utility. Paper:
-[versatile App. B], a baseline. The algorithm is in ``_joint_buckets.py``. Departures: rows that fit into no bucket keep
-their visible columns; their sensitive values are suppressed (bucket ``*``).
+Guarantee: stronger than the rules ask (every sensitive column is hidden from everything else), which costs utility.
+Paper: [versatile App. B], a baseline. The algorithm is in ``_joint_buckets.py``. Departures: rows that fit into no
+bucket keep their visible columns; their sensitive values are suppressed (bucket ``*``).
 
 
 Single attribute
 ----------------
 `single-attribute`: every column in a table of its own; keeps every rule and destroys every correlation.
 
-Guarantee: nothing connects two columns, so every rule holds that holds for its hidden column alone.
-Paper: [versatile §1.3], a baseline.
+Guarantee: nothing connects two columns, so every rule holds that holds for its sensitive column alone. Paper:
+[versatile §1.3], a baseline.
 """
 
 from __future__ import annotations

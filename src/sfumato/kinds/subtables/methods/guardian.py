@@ -24,17 +24,17 @@ Why it ends
     cuts, and hides it from the columns that are left. Then S gets a new table with S guarded. S occurs nowhere else, so
     the new table guards *every* rule that hides S, whatever else is put into it, and S becomes settled. The columns of
     Q join the new table one by one, each only if all settled rules are still kept; with none of them S is published
-    alone, which connects nothing. So every step settles one more hidden column, and there are no more steps than hidden
-    columns. The second phase only adds columns to tables, at most (columns × tables) times.
+    alone, which connects nothing. So every step settles one more sensitive column, and there are no more steps than
+    sensitive columns. The second phase only adds columns to tables, at most (columns × tables) times.
 
 Departures
     As printed, steps may undo each other for ever (A → B and B → A): here a column of Q that would undo an earlier step
-    is left out of the new table. Step 1 tries every hidden column as the one guarded in the whole table and keeps the
-    best. The second phase stops when no insertion lowers the divergence, and considers only insertions after which the
-    schema is decomposable, without which the divergence has no closed form.
+    is left out of the new table. Step 1 tries every sensitive column as the one guarded in the whole table and keeps
+    the best. The second phase stops when no insertion lowers the divergence, and considers only insertions after which
+    the schema is decomposable, without which the divergence has no closed form.
 
 Cost
-    With c hidden columns and m columns, at most c·m insertions, each of which scores at most c·m schemas; scores
+    With c sensitive columns and m columns, at most c·m insertions, each of which scores at most c·m schemas; scores
     remember every column set they have seen, so a round costs about m passes over the class counts.
 
 
@@ -43,8 +43,8 @@ Divergence
 The expected divergence of a schema, from class counts alone, before rows are assigned to buckets.
 
 Guarantee
-    Exact for tables without hidden columns. For a bucketized table this is the expectation over random assignments, up
-    to O(1/n) terms; the divergence reported with a release is measured on the published tables.
+    Exact for tables without sensitive columns. For a bucketized table this is the expectation over random assignments,
+    up to O(1/n) terms; the divergence reported with a release is measured on the published tables.
 
 Paper
     [versatile Eq. 3]: D(p‖p̃) = Σ p log(p/p̃) with p̃ the maximum-likelihood estimate.
@@ -113,7 +113,7 @@ Score = Callable[[Sequence[SubTable]], float]
 def guardian(
     columns: Sequence[str], rules: Sequence[PrivacyRule], score: Score, guardable: Collection[str] | None = None
 ) -> list[SubTable]:
-    """Sub-tables for rules with one hidden column each."""
+    """Sub-tables for rules with one sensitive column each."""
     may_guard = set(columns) if guardable is None else set(guardable)
     hidden = sorted({each.hidden for each in rules} & may_guard)
     starts = [[guarded_table(columns, {first}, rules)] for first in hidden] or [[SubTable(frozenset(columns))]]

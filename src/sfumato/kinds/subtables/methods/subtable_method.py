@@ -2,15 +2,15 @@
 tables.
 
 Invariants
-    I1  Eligibility first: every hidden column, published alone, satisfies what is asked about it.
+    I1  Eligibility first: every sensitive column, published alone, satisfies what is asked about it.
     I2  Every sub-table has its own random row order and its own bucket numbers; nothing but shared columns links two
         tables.
-    I3  The order of a table of hidden values tells nothing: it is sorted by what it says.
+    I3  The order of a table of sensitive values tells nothing: it is sorted by what it says.
     I4  Only columns the policy publishes leave.
-    I5  Buckets never cross history classes (`constrain.constraints`), so joint classes over all releases keep every
-        claim.
+    I5  Buckets never cross persistent classes (`constrain.constraints`), so joint classes over all releases keep every
+        requirement.
     I6  If a person may have several rows, no person has too large a share of a bucket (`people_apart`). In normal form,
-        with one hidden column in a table, buckets can be permuted without a contradiction in another table
+        with one sensitive column in a table, buckets can be permuted without a contradiction in another table
         (`subtables.guardian_normal_form`).
 
 Departures
@@ -102,14 +102,14 @@ from sfumato.release.release import Part, Provenance, Release
 
 @dataclass(frozen=True, slots=True)
 class Hidden:
-    """What the data offers and the rules ask for each hidden column."""
+    """What the data offers and the rules ask for each sensitive column."""
 
     table: Table
     rules: Sequence[PrivacyRule]
     members: Mapping[str, tuple[str, ...]]
     """The columns of each unit."""
     apart: IntArray
-    """The history class of every record."""
+    """The persistent class of every record."""
     parted: tuple[PrivacyRule, ...] = ()
     """Rules on combinations whose columns are parted from what is known (`Separation`)."""
 
@@ -124,7 +124,7 @@ class Hidden:
 
 
 class Separation(NamedTuple):
-    """Rules with one hidden column each that keep the rules of a policy."""
+    """Rules with one sensitive column each that keep the rules of a policy."""
 
     rules: list[PrivacyRule]
     parted: list[PrivacyRule]
@@ -137,7 +137,7 @@ class Separation(NamedTuple):
 
 
 def one_sided(rules: Sequence[PrivacyRule], table: Table, *, combined: bool = True) -> Separation:
-    """Rules with one hidden column each that keep the given ones; `Infeasible` when a column is not safe by itself
+    """Rules with one sensitive column each that keep the given ones; `Infeasible` when a column is not safe by itself
     (I1).
 
     A combination is kept by its best column; where there is none, by parting all its columns from what is known, and
@@ -252,7 +252,7 @@ class SubTableMethod(Method):
         )
 
     def finds_out(self) -> bool:
-        """A star that takes the place of a hidden value in another table is one value less there."""
+        """A star that takes the place of a sensitive value in another table is one value less there."""
         return self.inner != "anatomy"
 
     def describe(self, policy: Policy, data: Any = None) -> list[str]:
@@ -463,7 +463,7 @@ def _taken(table: Table, name: str, rows: IntArray) -> Any:
 
 
 def _entries(table: Table, names: Sequence[str], bucket: IntArray) -> pa.Table:
-    """Per bucket the hidden values with their counts."""
+    """Per bucket the sensitive values with their counts."""
     kept, keys = bucket >= 0, [BUCKET, *names]
     texts = {name: table.text(name) for name in names}
     values = {name: pa.array(text.labels, pa.string()).take(pa.array(text.codes[kept])) for name, text in texts.items()}
@@ -516,7 +516,7 @@ Arcs = set[tuple[str, str]]
 def utility_aware(
     columns: Sequence[str], rules: Sequence[PrivacyRule], guardable: Collection[str] | None = None
 ) -> list[SubTable]:
-    """Sub-tables for rules with one hidden column each."""
+    """Sub-tables for rules with one sensitive column each."""
     arcs = {(left, each.hidden) for each in rules for left in each.given}
     left = list(columns)
     tables = []
@@ -539,7 +539,7 @@ def guarded_table(columns: Iterable[str], hidden: Iterable[str], rules: Sequence
 
 
 def guarantees(hidden: str, rules: Sequence[PrivacyRule]) -> list[Guarantee]:
-    """What the rules ask for one hidden column, without what another of them covers."""
+    """What the rules ask for one sensitive column, without what another of them covers."""
     asked: list[Guarantee] = []
     for each in rules:
         if each.hidden == hidden and not any(known.covers(each.by) for known in asked):

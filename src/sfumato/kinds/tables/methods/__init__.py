@@ -13,19 +13,18 @@ family decides who stands with whom; what a group is written as, and whether it 
 `global`                one level of its hierarchy per column (`full_domain`, `full_domain`), as codebooks want it
 ======================  ==========================================================================================
 
-Begin with `recoding_problem` (records as leaf codes, groups, claims), then `recoding` (from a policy to a problem and
-back), then one method.
-Where claims speak of different columns, `recoding` finds what is independent and `specialization` does the rest.
-`recoding_problem` asks the models about groups, `recoding_costs` prices cells, `class_merging` are records that may be
-exchanged; loops that must be fast
-are in `kernels`.
+Begin with `recoding_problem` (records as leaf codes, groups, requirements), then `recoding` (from a policy to a problem
+and back), then one method. Where claims speak of different columns, `recoding` finds what is independent and
+`specialization` does the rest. `recoding_problem` asks the models about groups, `recoding_costs` prices cells,
+`class_merging` are records that may be exchanged; loops that must be fast are in `kernels`.
 
 
 Aggregating
 -----------
 Aggregating: one table in, one table out, in which the quasi-identifiers of small groups are replaced by their averages.
 
-Everybody in a group gets the same cells, so a group is what an outsider is left with, as in recoding; but a number stays a number.
+Everybody in a group gets the same cells, so a group is what an adversary is left with, as in recoding; but a number
+stays a number.
 
 ======================  ==========================================================================================
 `microaggregation`      groups of at least k near records: optimal for one column (`microaggregation`), near to it for several
@@ -40,8 +39,9 @@ Perturbing
 Perturbing: one table in, one table out, in which values of single records are no longer true but what holds on average nearly
 is.
 
-Nothing is promised about anybody: who knows enough of a person may still find the row that was theirs. How often that
-works is measured (``sfumato attack linkage``), as an estimate on the data at hand, and shown in the private report.
+Nothing is promised about any person: who knows enough of a person may still find the row that was theirs. How often
+that works is measured (``sfumato attack linkage``), as an estimate on the data at hand, and shown in the private
+report.
 
 ======================  ==========================================================================================
 `swapping`              values are exchanged with values of nearby rank: every column keeps its values

@@ -1,11 +1,11 @@
 """Make every claim hold by joining groups of one region, the cheapest joins first.
 
-Guarantee: the groups that come back satisfy every claim of the problem.
+Guarantee: the groups that come back satisfy every requirement of the problem.
 
 Invariants
     I1  Groups never cross regions.
     I2  Each round every region with a failing group loses at least one group; a region that is one group satisfies
-        every claim, because those that do not are suppressed as a whole. So the rounds end.
+        every requirement, because those that do not are suppressed as a whole. So the rounds end.
 
 Departures: [boundaries §6] leaves other models open; joining is sound for every model, and keeps what monotone ones had
 reached.
@@ -15,11 +15,11 @@ Units
 -----
 Units: the records that a search may exchange for one another, and groupings of them.
 
-Cells that differ only in sensitive values which no claim speaks about are one unit.
+Cells that differ only in sensitive values which no claim is about are one unit.
 
 Invariants
-    I1  `entries` and `grouping` undo each other up to which of a unit's cells goes where, which no claim and no cost
-        can see.
+    I1  `entries` and `grouping` undo each other up to which of a unit's cells goes where, which no requirement and no
+        cost can see.
 """
 
 from __future__ import annotations
@@ -146,7 +146,7 @@ class Units:
         return Entries.tidy(self.of_cell[grouping.cell], grouping.group, grouping.count)
 
     def part(self, unit: IntArray, group_: IntArray, count: IntArray) -> Grouping:
-        """Groups of units as a grouping that claims can be asked about."""
+        """Groups of units as a grouping that requirements can be asked about."""
         return Grouping(self.cell[unit], group_, count)
 
     def grouping(self, entries: Entries) -> Grouping:

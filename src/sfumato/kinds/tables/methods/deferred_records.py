@@ -7,7 +7,7 @@ near classes. In the first release of a ledger every record is new.
 
 Invariants
     I1  Nobody waits who was published before, and no more than the policy allows.
-    I2  By the models themselves, every group that is left satisfies the claims; else nobody waits.
+    I2  By the models themselves, every group that is left satisfies the requirements; else nobody waits.
 
 Cost: new records of costly classes times classes of new records.
 """
@@ -89,7 +89,7 @@ class _Batch:
         return total
 
     def dissolve(self, most: int) -> int:
-        """Give up groups, those first that bring most for everybody who waits; how many wait."""
+        """Give up groups, those first that bring most for all people who waits; how many wait."""
         costly = np.flatnonzero(self.size * self.each >= WORTH)
         queue = [(-self._way(place, most).worth, place) for place in costly.tolist()]
         heapify(queue)

@@ -1,4 +1,4 @@
-"""`global`: full-domain recoding; one level per column for everybody, with a budget of records that may be left out.
+"""`global`: full-domain recoding; one level per column for all people, with a budget of records that may be left out.
 
 The codebook of such a release is one line per column, which some users need; it loses more than a recoding in which
 everybody is written as finely as their own group allows. The lattice of levels is that of `full_domain`, the search
@@ -34,17 +34,17 @@ Notation
 
 Invariants
     I1  Rungs of a column are nested, so classes of a node are parts of the classes of every node above it.
-    I2  Left out are whole classes that break a claim; where claims see some of the columns only, or compare with the
-        release, until none is left that does.
+    I2  Left out are whole classes that break a requirement; where claims see some of the columns only, or compare with
+        the release, until none is left that does.
     I3  Where more records never hurt (numbers and different values), a record that a node leaves out is left out by
         every node below: its class there is a part of one that was not enough. So ``extra`` of a node is at most that
         of every node below.
-    I4  Where claims survive joining classes and nobody may be left out, a node below one that breaks a claim breaks
-        one, too.
+    I4  Where claims survive joining classes and nobody may be left out, a node below one that breaks a requirement
+        breaks one, too.
     I5  If a class must be published as a whole or not at all, suppressing one record suppresses its class.
 
-Departures: of a class that breaks a claim on shares a part might have been saved; it is left out as a whole, so that
-nobody's absence depends on a single value.
+Departures: of a class that breaks a requirement on shares a part might have been saved; it is left out as a whole, so
+that nobody's absence depends on a single value.
 
 
 Lattice search
@@ -235,7 +235,7 @@ class FullDomain:
 
     @property
     def joining(self) -> bool:
-        """Whether a node that breaks a claim says so of all nodes below (I4)."""
+        """Whether a node that breaks a requirement says so of all nodes below (I4)."""
         held = all(requirement.model.monotone for requirement in self.problem.requirements)
         return self.growing or (self.fit is None and not self.spare and held)
 
@@ -280,7 +280,7 @@ class FullDomain:
         return None
 
     def _undivided(self, inside: BoolArray) -> BoolArray:
-        """The same without those who share an undivided class with somebody who is left out (I5)."""
+        """The same without those who share an undivided class with a person who is left out (I5)."""
         if self.problem.undivided is None or self.problem.undivided[0] not in self.problem.names or inside.all():
             return inside
         column, classes = self.problem.undivided

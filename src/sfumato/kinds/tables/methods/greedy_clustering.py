@@ -10,10 +10,9 @@ Greedy clustering
 -----------------
 Greedy clustering within generalization boundaries: GreedyCPKA on classes with counts.
 
-Without boundaries this is GreedyPKClustering; without a claim on sensitive values it is GreedyCKA.
+Without boundaries this is GreedyPKClustering; without a requirement on sensitive values it is GreedyCKA.
 
-Guarantee: every group satisfies every claim of the problem and stays within one region.
-Paper: [boundaries §3]
+Guarantee: every group satisfies every requirement of the problem and stays within one region. Paper: [boundaries §3]
 
 Notation
     k, p       the size and the distinct values that the claims imply; p may differ between sensitive columns
@@ -28,7 +27,7 @@ Invariants
         order, the starting seed of a region is its first record, leftovers are dispersed in this order, and among
         equally good groups the one formed first wins. The same input gives the same groups.
     I2  Claims that k and p do not express are made to hold by joining groups of one region. A region that is not
-        suppressed satisfies every claim as one group, so this ends.
+        suppressed satisfies every requirement as one group, so this ends.
 
 Departures
     Dispersal by growth of loss is the default; ``disperse="total"`` is what the paper prints. Frequency, entropy and
@@ -96,7 +95,7 @@ class Clustering(RecodingMethod):
         )
 
     def _weights(self, problem: RecodingProblem, policy: Policy) -> dict[str, float] | None:
-        """The weights of the columns that the claims of this problem hide."""
+        """The weights of the columns that the requirements of this problem hide."""
         for name in self.weights:
             if name not in policy.columns:
                 where = policy.document.where("method", "clustering", "weights", name)
@@ -133,7 +132,7 @@ def cluster(
     price: Price = "height",
     progress: Progress | None = None,
 ) -> Grouping:
-    """Groups of records that satisfy every claim; records of `problem.out` are in none."""
+    """Groups of records that satisfy every requirement; records of `problem.out` are in none."""
     columns = columns_of(problem, price)
     layout = Layout.of(problem, weights, tie_order)
     if not layout.cells.size:
@@ -238,7 +237,7 @@ class Layout:
 
 
 def implied(problem: RecodingProblem) -> tuple[int, dict[str, int]]:
-    """The size, and per sensitive column the distinct values, without which no group satisfies the claims."""
+    """The size, and per sensitive column the distinct values, without which no group satisfies the requirements."""
     k, distinct = 1, dict[str, int]()
     for requirement in problem.requirements:
         demand = requirement.model.demand()

@@ -11,19 +11,19 @@
 
 Counts of records may be fractions when only sizes, or sizes and shares of one column, are claimed: once the nodes in
 use and the levels m are known, the rest is a flow with whole bounds, from units to values of nodes to nodes. With other
-claims on values they are whole numbers. In the end the counts are solved once more, as whole numbers, on the nodes in
-use.
+requirements on values they are whole numbers. In the end the counts are solved once more, as whole numbers, on the
+nodes in use.
 
 Paper: [obfuscation §3.3], with units and counts instead of tuples.
 
 Notation
-    shares    (hidden column, largest share of one value) of every claim on shares
-    variety   (hidden column, fewest different values) of every claim on different values
+    shares    (sensitive column, largest share of one value) of every requirement on shares
+    variety   (sensitive column, fewest different values) of every requirement on different values
 
 Departures
     Claims that are not linear (entropy, recursive, t-closeness) are represented by what they imply. The program is then
-    a relaxation: its bound holds, and whether its answer satisfies the claims is for the models to say. Two different
-    values are asked for without d: for every value the others must have at least y(t) records.
+    a relaxation: its bound holds, and whether its answer satisfies the requirements is for the models to say. Two
+    different values are asked for without d: for every value the others must have at least y(t) records.
 
 Cost: HiGHS through scipy; its answers are exact up to its tolerances (10⁻⁶), for which `TOLERANCE` is taken off
 the bound.
@@ -36,7 +36,7 @@ An arrangement: which records of each unit are in which group, and which are sup
 Invariants
     I1  Every record of a unit is in exactly one group or suppressed.
     I2  An arrangement becomes another only where that costs less and the models say that every new group satisfies the
-        claims.
+        requirements.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ class Arranged:
 
 
 def claims_on_values(space: RecodingSpace) -> tuple[list[tuple[int, float]], list[tuple[int, int]]]:
-    """Shares and variety: the hidden column's place among the tags, and its limit."""
+    """Shares and variety: the sensitive column's place among the tags, and its limit."""
     least: dict[int, float] = {}
     hidden = space.claims.hidden
     for requirement in space.problem.requirements:
@@ -134,7 +134,7 @@ def part_of(space: RecodingSpace, nodes: Nodes, unit: IntArray, count: IntArray,
 
 
 class Program:
-    """Rows and columns under construction: x per membership, then y per node, then what claims on values need."""
+    """Rows and columns under construction: x per membership, then y per node, then what requirements on values need."""
 
     def __init__(self, space: RecodingSpace, part: Neighbourhood) -> None:
         self.space, self.part = space, part

@@ -2,7 +2,7 @@
 turns.
 
 Three kinds of turns. `rebuilding` takes a costly group and a few groups near it apart and puts them together more
-cheaply; it is best where groups are small. `opening` opens a box around a costly record for everybody who pays more
+cheaply; it is best where groups are small. `opening` opens a box around a costly record for all people who pays more
 than it costs; it is best where groups are large or shares of values bind. If only counts are required, the third kind
 dissolves several groups at once and opens boxes for their records (`kernels.box_opening`). It changes most, takes long
 turns, and begins after several turns of the others. Whatever has brought more for its work lately is used next, the
@@ -11,15 +11,15 @@ others from time to time.
 A district is some groups that are near each other in one order of the columns, which differs from turn to turn.
 Districts have nothing in common, so they are worked on side by side.
 
-Paper: in the spirit of sequential clustering (Goldberger, Tassa 2010); any claims, within the regions of [boundaries
-Def. 9].
+Paper: in the spirit of sequential clustering (Goldberger, Tassa 2010); any requirements, within the regions of
+[boundaries Def. 9].
 
 Notation
     work      comparisons, roughly; a second of search is `SPEED` of them, on every machine and under any load
 
 Invariants
     I1  What a turn makes of a district is taken only when it costs less, and, by the models themselves, every group
-        satisfies the claims. So the result is never worse than the best start.
+        satisfies the requirements. So the result is never worse than the best start.
     I2  What a turn does depends on the turns before it alone, never on the time, the work that is still allowed, or how
         many districts are worked on at once. So the answer is the same for any number of jobs, and more seconds never
         give a worse one.
@@ -43,7 +43,7 @@ hold a few of the groups that cost most, so they grow with these.
 
 Invariants
     I1  Proposals keep within one region and place every record they take.
-    I2  A proposal is accepted only when the models themselves say that each of its groups satisfies the claims.
+    I2  A proposal is accepted only when the models themselves say that each of its groups satisfies the requirements.
     I3  An accepted proposal lowers the cost.
     I4  The same groups and number give the same answer.
 
@@ -145,7 +145,7 @@ DISTRICT, PER_GROUP, MOST = 6_000, 600, 60_000
 """Entries of a district: at least so many, and so many groups of the kind that costs most, but no more than the
 last."""
 ABREAST = 8
-"""Districts that are worked on before anybody looks how much work is left; at most so many at once."""
+"""Districts that are worked on before any person looks how much work is left; at most so many at once."""
 PER_ENTRY = 10_000
 """Work of opening boxes per entry of a district, in a turn."""
 HANDED = 1_000
@@ -391,8 +391,8 @@ class _Search:
         return high - self.total < WORTH * self.total
 
     def _steady(self) -> bool:
-        """Whether gains become less and less: with claims on shares, entropy or distance, and in large groups, some are
-        late."""
+        """Whether gains become less and less: with requirements on shares, entropy or distance, and in large groups,
+        some are late."""
         terms = self.ground.terms
         if terms is None or self.crowded:
             return False
@@ -638,7 +638,7 @@ OFFERS = 4
 
 
 def terms_of(problem: RecodingProblem, claims: Claims) -> Terms | None:
-    """What the claims ask of a group, as numbers; none when a model asks for what numbers do not say (I1)."""
+    """What the requirements ask of a group, as numbers; none when a model asks for what numbers do not say (I1)."""
     from sfumato.kinds.tables.methods.kernels.class_membership import Terms
 
     demands = [(requirement, requirement.model.demand()) for requirement in problem.requirements]
@@ -688,7 +688,8 @@ def improve_by_opening_boxes(
 ) -> Entries:
     """The groups after some work, from hot to cold (I2).
 
-    With `clearing` several groups are given up at once (`kernels.box_opening`), which is for claims on numbers alone.
+    With `clearing` several groups are given up at once (`kernels.box_opening`), which is for requirements on numbers
+    alone.
     """
     from sfumato.kinds.tables.methods.kernels.box_opening import clear_groups, open_boxes
 
@@ -756,7 +757,7 @@ def seating_of(
     terms: Terms,
     entries: Entries,
 ) -> Seating:
-    """The groups of some units, each unit with its leaves, hidden values and region."""
+    """The groups of some units, each unit with its leaves, sensitive values and region."""
     from sfumato.kinds.tables.methods.kernels.class_membership import Seating, fill_bits, measure_first
 
     units, columns = code.shape

@@ -7,8 +7,8 @@ its weight; where a row has nothing left to lose, the rows nearest to it follow 
 back. If a person may have several rows, each class needs k times as many rows as one person has among those that fit
 (`patterns`), by rounds alone.
 
-Guarantee: what is published is counted again (I1), so the claims hold however cells were chosen.
-Paper: Templ, Kowarik, Meindl (2015) for what is asked; the search is our own.
+Guarantee: what is published is counted again (I1), so the requirements hold however cells were chosen. Paper: Templ,
+Kowarik, Meindl (2015) for what is asked; the search is our own.
 
 Invariants
     I1  Nothing is published in which some choice of known columns leaves a row among too few that look alike.
@@ -36,7 +36,7 @@ Which rows look alike when cells are suppressed: counted for all rows at once, f
 
 Notation
     codes     rows × columns, values from 1 on, 0 for a suppressed cell
-    known     a choice of columns that an outsider knows
+    known     a choice of columns that an adversary knows
     alike     rows that show the same in the known columns, suppressed cells included
     M         rows of one person that fit what a row shows in the known columns; a suppressed cell fits every value
 
@@ -156,7 +156,7 @@ def _require_enough(codes: IntArray, asked: Sequence[tuple[Known, int]], people:
 def in_rounds(
     codes: IntArray, asked: Sequence[tuple[Known, int]], weights: FloatArray, people: RowsOfPeople | None = None
 ) -> BoolArray:
-    """Cells that make the claims hold, chosen row by row."""
+    """Cells that make the requirements hold, chosen row by row."""
     hidden = np.zeros(codes.shape, dtype=np.bool_)
     while (short := short_rows(np.where(hidden, 0, codes), asked, people)).any():
         worth = np.zeros(codes.shape)
@@ -366,7 +366,7 @@ Known = tuple[int, ...]
 
 
 def choices(columns: Sequence[int], m: int, *, fewer_too: bool = False) -> list[Known]:
-    """The columns an outsider knows; who knows fewer is left with more, as long as rows are people.
+    """The columns an adversary knows; who knows fewer is left with more, as long as rows are people.
 
     >>> choices([0, 1], 1), choices([0, 1], 2, fewer_too=True)
     ([(0,), (1,)], [(), (0,), (1,), (0, 1)])

@@ -18,7 +18,7 @@ Related
 
 Both are joined, grouped like a longitudinal file (`linked`, `bags`), and taken apart again: what is said of a person is
 written once, in ``people``; what belongs to a row, in ``rows``. People without rows are grouped by themselves, since
-how many rows somebody has is seen by everybody.
+how many rows a person has is seen by everybody.
 
 Paper: our own.
 
@@ -36,9 +36,9 @@ Bags keep people with the same past together (`bags`, I5). What remains is absen
 and shares it with the absent people of the same past.
 
 Invariants
-    I1  Of people with the same past those who are absent satisfy the claims by what was published of them, unless all
-        are absent. If those who left do not satisfy the requirements, companions are suppressed, as few as needed, or
-        all people with that past.
+    I1  Of people with the same past those who are absent satisfy the requirements by what was published of them, unless
+        all are absent. If those who left do not satisfy the requirements, companions are suppressed, as few as needed,
+        or all people with that past.
     I2  A person without a group counts as absent, like those who left. If that violates a requirement, all people with
         the same past are tried again with only the rows that were published before, and suppressed if that violates
         one, too.
@@ -180,7 +180,7 @@ class LinkedRows(Method):
 
 
 def refusal_of_bags(policy: Policy) -> str:
-    """Why whole bags of rows cannot keep the claims; empty when they can."""
+    """Why whole bags of rows cannot keep the requirements; empty when they can."""
     for claim in policy.claims:
         if set(claim.given) != set(policy.quasi_identifiers):
             return f"{claim} gives an outsider some of the quasi-identifiers only, and whole rows are recoded"
@@ -307,7 +307,7 @@ class _Pasts:
         self.of[people] = number_equal_multisets(person.astype(np.int64), bags.look[told])
 
     def looked_after(self, away: BoolArray, leaving: str, randomness: Randomness) -> BoolArray:
-        """Who is absent: those who left, and companions where these alone would break a claim (I1)."""
+        """Who is absent: those who left, and companions where these alone would break a requirement (I1)."""
         broken = self.unsafe(away)
         if broken.any() and leaving == "refuse":
             gone = int((broken[self.of] & away & (self.of >= 0)).sum())
@@ -326,7 +326,7 @@ class _Pasts:
         return away | ((self.of >= 0) & broken[self.of])
 
     def _one_more(self, away: BoolArray, broken: BoolArray, chance: IntArray) -> IntArray:
-        """One companion for each past: somebody whose values those who are absent do not have, where there is one."""
+        """One companion for each past: a person whose values those who are absent do not have, where there is one."""
         stay = np.flatnonzero((self.of >= 0) & ~away & broken[self.of])
         values = self._values()
         pair = self.of * (int(values.max(initial=0)) + 1) + values
@@ -346,7 +346,7 @@ class _Pasts:
         return found
 
     def torn(self, found: Sequence[WrittenRows]) -> BoolArray:
-        """Whose past is that of absent people who break a claim, when so much is published."""
+        """Whose past is that of absent people who break a requirement, when so much is published."""
         away = self.of >= 0
         for one in found:
             away[self.bags.owner[one.records]] = False
@@ -355,7 +355,7 @@ class _Pasts:
         return verdict
 
     def unsafe(self, away: BoolArray) -> BoolArray:
-        """Per past of which some are absent and some are not: do the absent ones break a claim?"""
+        """Per past of which some are absent and some are not: do the absent ones break a requirement?"""
         classes = int(self.of.max(initial=-1)) + 1
         broken = np.zeros(classes, dtype=np.bool_)
         inside = self.of >= 0

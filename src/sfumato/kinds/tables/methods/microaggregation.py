@@ -2,16 +2,16 @@
 numbers.
 
 Guarantee: all members of a group have the same quasi-identifiers, so an adversary who knows a person's has the whole
-group as candidates. Every claim that survives joining groups can be kept: groups that break one join their nearest
-neighbours until none does. What is published of a group are averages, medians or modes of quasi-identifiers, never a
-hidden value. If a person may have several rows, requirements hold for people as well (`people_averaged`).
+group as candidates. Every requirement that survives joining groups can be kept: groups that break one join their
+nearest neighbours until none does. What is published of a group are averages, medians or modes of quasi-identifiers,
+never a sensitive value. If a person may have several rows, requirements hold for people as well (`people_averaged`).
 
 Paper: Hansen, Mukherjee (2003) for one column of numbers, where the groups are the best there are; Domingo-Ferrer,
 Torra (2005).
 
 Invariants
-    I1  Every group satisfies every claim, judged by the models themselves.
-    I2  A group is written with one text per column, so groups that look alike are one for everybody.
+    I1  Every group satisfies every requirement, judged by the models themselves.
+    I2  A group is written with one text per column, so groups that look alike are one for all people.
     I3  Rows are shuffled with the cryptographic source.
 
 Departures: a number is written with two more digits behind the point than the column has; two groups that then look
@@ -44,8 +44,8 @@ People averaged
 Persons in groups that are published as averages: any row of a person could be in any group.
 
 Averages do not say which rows could stand behind them, so M, the rows of a person that fit a group, is taken to be the
-most rows that anybody has in the table. Then k·M ≤ n and f + M ≤ n hold for everybody, whatever an outsider believes
-about who stands where."""
+most rows that any person has in the table. Then k·M ≤ n and f + M ≤ n hold for all people, whatever an adversary
+believes about who stands where."""
 
 from __future__ import annotations
 
@@ -138,8 +138,8 @@ class Microaggregation(Method):
         return self._written(task, self._told_apart(task, of, points, numeric), numeric)
 
     def _told_apart(self, task: Task, of: IntArray, points: FloatArray, numeric: list[str]) -> IntArray:
-        """Groups in which every claim holds (I1), none of them written like another: who looks sees two such groups as
-        one."""
+        """Groups in which every requirement holds (I1), none of them written like another: who looks sees two such
+        groups as one."""
         while True:
             of = satisfied_groups(task, of, points)
             if all(claim.model.monotone for claim in task.policy.claims) and task.policy.person is None:
@@ -169,7 +169,7 @@ class Microaggregation(Method):
 
 
 def satisfied_groups(task: Task, of: IntArray, points: FloatArray) -> IntArray:
-    """The groups, joined with near ones until every claim holds in each (I1)."""
+    """The groups, joined with near ones until every requirement holds in each (I1)."""
     while (broken := ~holding(task, of)).any():
         groups = len(broken)
         if groups == 1:
@@ -182,7 +182,7 @@ def satisfied_groups(task: Task, of: IntArray, points: FloatArray) -> IntArray:
 
 
 def holding(task: Task, of: IntArray) -> BoolArray:
-    """For each group: do all claims hold? An adversary who knows only some of the columns sees several groups as
+    """For each group: do all requirements hold? An adversary who knows only some of the columns sees several groups as
     one."""
     table: Table = task.data
     verdict = groups_safe_for_persons(task.policy, table, of)
@@ -346,12 +346,12 @@ def districts(points: FloatArray, most: int, share: float) -> Iterator[IntArray]
 
 
 def most_rows(policy: Policy, table: Table) -> int:
-    """The most rows that anybody has; 1 when rows are people."""
+    """The most rows that any person has; 1 when rows are people."""
     return 1 if policy.person is None else int(np.bincount(persons_of_rows(table, policy.person.unit)).max(initial=1))
 
 
 def groups_safe_for_persons(policy: Policy, table: Table, of: IntArray) -> BoolArray:
-    """For each group: does everything hold that claims ask about people?"""
+    """For each group: does everything hold that requirements ask about people?"""
     rows = np.bincount(of)
     verdict = np.ones(len(rows), dtype=np.bool_)
     if policy.person is None:

@@ -3,14 +3,14 @@
 The algorithm is in `partitioning`.
 
 Blind grouping
-    With `blind` a cut is judged by the number of records in its parts alone: the most that any claim asks for and,
-    while a claim on values fails in some group, a quarter more for the whole table. The partition then depends on
-    sensitive values through that one number only, so an undivided class reveals nothing about its values (no minimality
-    attack).
+    With `blind` a cut is judged by the number of records in its parts alone: the most that any requirement asks for
+    and, while a requirement on values fails in some group, a quarter more for the whole table. The partition then
+    depends on sensitive values through that one number only, so an undivided class reveals nothing about its values (no
+    minimality attack).
 
 Invariants
     I1  A blind grouping never divides a point, so not even the order of records decides who stands where.
-    I2  What is published satisfies the claims: the number grows until they hold, and in the end nothing is cut.
+    I2  What is published satisfies the requirements: the number grows until they hold, and in the end nothing is cut.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Mondrian(RecodingMethod):
 
 
 def blind_mondrian(problem: RecodingProblem, objective: str) -> Grouping:
-    """Groups of a size for which all claims hold; the smallest such size of a fixed sequence."""
+    """Groups of a size for which all requirements hold; the smallest such size of a fixed sequence."""
     claims = Claims(problem)
     fewest = max(requirement.model.demand().fewest for requirement in problem.requirements)
     while True:

@@ -9,7 +9,7 @@ Paper: LeFevre, DeWitt, Ramakrishnan (2006); boundaries by starting from the max
 
 Invariants
     I1  Groups start as regions and only ever shrink, so none crosses a region.
-    I2  A cut is made only when every part satisfies the claims; a group that is not cut any more is final.
+    I2  A cut is made only when every part satisfies the requirements; a group that is not cut any more is final.
     I3  A point is never divided: all records of a point are published alike. Where people in several rows are counted
         it is (`people_cuts`).
 
@@ -124,7 +124,7 @@ def _one_by_one(problem: RecodingProblem, fewest: int, objective: str) -> IntArr
 def in_rounds(
     problem: RecodingProblem, claims: Claims, *, objective: str = "loss", progress: Progress | None = None
 ) -> Grouping:
-    """All groups are cut in the same round, whatever the claims."""
+    """All groups are cut in the same round, whatever the requirements."""
     play = _Play(problem, claims, Costs.of(problem, objective))
     final = np.full(len(problem.points), -1, dtype=np.int64)
     point = np.flatnonzero(~problem.out)
@@ -220,7 +220,7 @@ class _Play:
         return verdict
 
     def _hold(self, point: IntArray, of: IntArray, groups: int) -> BoolArray:
-        """The claims for groups of whole points."""
+        """The requirements for groups of whole points."""
         if self.claims.by_size:
             return np.bincount(of, weights=self.problem.counts[point], minlength=groups) >= self.claims.fewest
         return self.claims.hold(self.problem.grouping_of(point, of))

@@ -1,18 +1,18 @@
 """Neighbour borrowing: safe records stay exact; unsafe ones share a class with records that safe neighbours can spare.
 
-Points that satisfy the claims by themselves stay as they are. For the others the cells of all combinations of levels
-(`lattice`) are visited, roughly from the least to the most costly: when the records in one cell that still wait,
-together with records that safe points of the same cell can spare, satisfy the claims, they become a group, and only
-those who were borrowed lose detail with them. A group of two with one missing value so costs three records, not a whole
-neighbouring point.
+Points that satisfy the requirements by themselves stay as they are. For the others the cells of all combinations of
+levels (`lattice`) are visited, roughly from the least to the most costly: when the records in one cell that still wait,
+together with records that safe points of the same cell can spare, satisfy the requirements, they become a group, and
+only those who were borrowed lose detail with them. A group of two with one missing value so costs three records, not a
+whole neighbouring point.
 
 Invariants
     I1  A group is made of records of one region.
-    I2  A group is formed only when the claims hold in it, and in every point that somebody was borrowed from.
+    I2  A group is formed only when the requirements hold in it, and in every point that a person was borrowed from.
     I3  Records that are left when all combinations were visited join whole groups of the region until the requirements
         hold. A region as one group satisfies every requirement, because regions that do not are suppressed.
 
-Cost: combinations × (points that wait + points that can spare somebody).
+Cost: combinations × (points that wait + points that can spare a person).
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ class _Board:
         return cells[self.home[cells] > 0]
 
     def _form(self, waiting: IntArray, lenders: IntArray) -> None:
-        """A group of everybody who waits in a cell and of as few borrowed records as it takes, if there are such
+        """A group of all people who waits in a cell and of as few borrowed records as it takes, if there are such
         (I2)."""
         own = self.cells_at(waiting)
         borrowed = self.needs.borrowed(self, own, lenders)
@@ -184,7 +184,7 @@ class _Board:
 
 
 class _Needs:
-    """What the claims ask of a group, as far as it can be counted; the models themselves have the last word."""
+    """What the requirements ask of a group, as far as it can be counted; the models themselves have the last word."""
 
     def __init__(self, problem: RecodingProblem) -> None:
         demands = [(one.model.demand(), one) for one in problem.requirements]
@@ -210,7 +210,7 @@ class _Needs:
         return board.safe & (size > self.size) & ~board.problem.out
 
     def settle(self, board: _Board, points: IntArray) -> None:
-        """Points that lent somebody may have nobody left to spare."""
+        """Points that lent a person may have nobody left to spare."""
         for point in points.tolist():
             cells = slice(board.start[point], board.start[point + 1])
             board.spare[point] = int(board.home[cells].sum()) > self.size
@@ -299,7 +299,7 @@ class _Needs:
         return True
 
     def _verified(self, board: _Board, own: IntArray, borrowed: IntArray) -> bool:
-        """Whether the models hold in the group and in every point that lent somebody."""
+        """Whether the models hold in the group and in every point that lent a person."""
         points = np.unique(board.problem.cell_point[borrowed])
         left = board.home.copy()
         np.subtract.at(left, borrowed, 1)

@@ -6,14 +6,14 @@ policy. The integer program, the price bound and the neighbourhoods are in `boun
 Guarantee: the bound is at most the loss of every release of the *space*: each record is published, in every
 quasi-identifier, as a node of its hierarchy within its boundary (in a column of ranges: as any interval between two
 values of the column), records with equal values may be published differently, and exactly those records are suppressed
-whose region breaks a claim as a whole; where the policy names a limit on suppression, any others too, up to that limit.
-All recoding methods publish in this space.
+whose region breaks a requirement as a whole; where the policy names a limit on suppression, any others too, up to that
+limit. All recoding methods publish in this space.
 
 Invariants
-    I1  No bound is published that might be false: none where claims of one component speak of different columns, where
-        several components share a limit on suppression, where records are suppressed and a claim compares with all that
-        is published, or where single groups are asked for more than the claim itself says (a mean risk, an estimated
-        entropy).
+    I1  No bound is published that might be false: none where requirements of one component speak of different columns,
+        where several components share a limit on suppression, where records are suppressed and a requirement compares
+        with all that is published, or where single groups are asked for more than the requirement itself says (a mean
+        risk, an estimated entropy).
     I2  The bound is about releases that use the policy's limit on suppression. This one does so only when the program
         states the claims completely; for others (entropy, recursive) it is a relaxation that must not decide who is
         left out.
@@ -53,8 +53,8 @@ Starts that follow the prices: nodes take the records that gain most there, one 
 At good prices a cheap release consists of nodes that gain something, and of the records that make them gain. So the
 nodes of least slack are tried in turn. Each takes the best admissible set among the remaining records. Records that are
 left get a higher price and are tried again. What is left in the end joins other groups. Cheap nodes first and dear
-nodes first lead to different releases: dear ones take what has no other place, with the partners that a claim on shares
-asks for, before cheap ones have used these up.
+nodes first lead to different releases: dear ones take what has no other place, with the partners that a requirement on
+shares asks for, before cheap ones have used these up.
 
 Invariants
     I1  Every record is in one group, and every group satisfies the claims (`joining`).
@@ -189,7 +189,7 @@ def can_be_bounded(policy: Policy, problem: RecodingProblem, parts: Sequence[Com
     if not all(part.problem.uniform and part.problem.requirements for part in parts):
         return False
     if any(claim.model.by_group() is not claim.model for claim in policy.claims):
-        return False  # groups are asked for more than the claim is: it may be a mean over all of them
+        return False  # groups are asked for more than the requirement is: it may be a mean over all of them
     if policy.utility.importance:
         return False  # the bound is one of the plain figure, and the search minimizes another
     if policy.person is not None or policy.of_population:

@@ -1,13 +1,13 @@
 """Requirements per person: what a recoding problem requires when one person may have several rows.
 
-Whose row it is becomes one more hidden column of the problem, so that cells and units tell people apart and every
+Whose row it is becomes one more sensitive column of the problem, so that cells and units tell people apart and every
 method of the family moves them like anything else. What is asked of it are models on `Linkage` like all others, made
 from what the claims demand.
 
 Notation
     n, m, f    rows of a group, how many of them are one person's, how many have a value
     M          rows of a person, published or suppressed, that *fit* what the group is published as; m ≤ M
-    single     somebody with one row; all of them are one code, because one is like another
+    single     a person with one row; all of them are one code, because one is like another
 
 What is required (proofs by counting possible worlds: `kinds.person_evidence`)
     k           k·M ≤ n: a row is a given person's with probability at most 1/k, also for an adversary who knows all
@@ -18,7 +18,7 @@ What is required (proofs by counting possible worlds: `kinds.person_evidence`)
 Invariants
     I1  While groups are formed m stands for M. Published boxes may overlap, so in the end M is counted
     (`enforce_person_requirements`), and groups in
-        which somebody has too many are joined with neighbours of their region.
+        which a person has too many are joined with neighbours of their region.
     I2  Nothing is published in which `enforce_person_requirements` finds a group that breaks what is asked: then there
         is
     no release.
@@ -50,7 +50,7 @@ from sfumato.policy.policy import Policy
 from sfumato.policy.requirements import PrivacyRequirement
 
 WHOSE = "whose row\0"
-"""The name of the hidden column; no column of a table is called so."""
+"""The name of the sensitive column; no column of a table is called so."""
 HAVING = "who has\0"
 
 
@@ -84,7 +84,7 @@ class RowsOfDifferentPersons(PersonModel):
 
 
 class NoCertainValue(PersonModel):
-    """Rows without a value are enough for everybody's rows: nobody certainly has it."""
+    """Rows without a value are enough for each person's rows: nobody certainly has it."""
 
     name: ClassVar[str] = "no certain value"
     column: str
@@ -153,8 +153,8 @@ def refusal_of_people(policy: Policy) -> str:
 def person_requirements(
     policy: Policy, table: Table, claims: Sequence[tuple[PrivacyRequirement, tuple[str, ...]]]
 ) -> tuple[tuple[Sensitive, ...], tuple[Requirement, ...]]:
-    """The further hidden columns and requirements of a policy whose rows belong to people; `claims` with what outsiders
-    know."""
+    """The further sensitive columns and requirements of a policy whose rows belong to people; `claims` with what
+    adversaries know."""
     if policy.person is None:
         return (), ()
     whose = persons_with_several_rows(persons_of_rows(table, policy.person.unit)).astype(np.int32)
@@ -176,7 +176,7 @@ def person_requirements(
 def _shares(
     table: Table, name: str, whose: CodeArray, demand: Demand, given: tuple[str, ...], columns: dict[str, Sensitive]
 ) -> Requirement:
-    """People who have a value, of all people; the hidden column that tells who has what is made once."""
+    """People who have a value, of all people; the sensitive column that tells who has what is made once."""
     text, called = table.text(name), HAVING + name
     values = len(text.labels)
     pairs = equivalence_classes_of([whose, text.codes])
@@ -250,7 +250,7 @@ class Fit:
         self.guides: dict[tuple[tuple[str, ...], int], _Guide] = {}
 
     def broken(self, grouping: Grouping) -> BoolArray:
-        """Per group: is something that is asked of people broken in the class that an outsider sees?"""
+        """Per group: is something that is asked of people broken in the class that an adversary sees?"""
         cells = dict(zip(self.problem.names, self.problem.cells(grouping), strict=True))
         broken = np.zeros(grouping.groups, dtype=np.bool_)
         for given, asked in self._by_given():
@@ -316,7 +316,7 @@ class Fit:
 def rows_of_several(problem: RecodingProblem, given: Sequence[str]) -> tuple[IntArray, IntArray]:
     """Leaf codes of all rows of people with several, published or suppressed, and whose they are.
 
-    Where the history class is known, a row that could be of others stands there for each of them.
+    Where the persistent class is known, a row that could be of others stands there for each of them.
     """
     whole = problem.whole or problem
     whose = next(column.codes for column in whole.sensitive if column.name == WHOSE)

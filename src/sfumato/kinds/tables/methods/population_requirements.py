@@ -3,7 +3,7 @@
 By what the policy says of the population
     fraction   a class of so many rows stands for at least k people at the confidence that is asked for: a number of
                rows
-    weight     weights are one more hidden column, and a group needs their sum
+    weight     weights are one more sensitive column, and a group needs their sum
     file       everybody of the population joins the problem as one more row, and only rows of the table are published.
                A group then is people of the population; what is written for it contains them, so at least as many fit
 
@@ -41,7 +41,7 @@ from sfumato.policy.policy import Policy
 from sfumato.policy.requirements import PrivacyRequirement
 
 PRESENCE, WEIGHT = "who is in\0", "weight\0"
-"""Names of hidden columns; no column of a table is called so."""
+"""Names of sensitive columns; no column of a table is called so."""
 _INSIDE = 1
 
 
@@ -69,7 +69,7 @@ class WeightRequirement(Model):
 
 
 class PopulationModel(Model):
-    """A claim about who of the population is in the table, as one about a hidden column."""
+    """A requirement about who of the population is in the table, as one about a sensitive column."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True, arbitrary_types_allowed=True)
 
@@ -84,7 +84,7 @@ class PopulationModel(Model):
 
 
 class InTable(Model):  # I1
-    """A claim about the rows of the table alone, where people of the population stand beside them (I1)."""
+    """A requirement about the rows of the table alone, where people of the population stand beside them (I1)."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True, arbitrary_types_allowed=True)
 
@@ -123,7 +123,7 @@ def _present(spread: ValueDistribution, kinds: BoolArray) -> ValueDistribution:
 
 
 def population_requirement(claim: PrivacyRequirement, policy: Policy, given: tuple[str, ...]) -> Requirement:
-    """What a claim comes to for every group."""
+    """What a requirement comes to for every group."""
     model, population = claim.model.by_group(), policy.population
     hide = tuple(claim.hidden_columns(policy.published))
     everybody = policy.of_population and population is not None and population.file is not None
@@ -143,7 +143,7 @@ def population_requirement(claim: PrivacyRequirement, policy: Policy, given: tup
 
 
 def weight_column(policy: Policy, table: Table) -> tuple[Sensitive, ...]:
-    """The hidden column of weights, where claims need it."""
+    """The sensitive column of weights, where claims need it."""
     population = policy.population
     if population is None or population.weight is None or not policy.of_population:
         return ()
@@ -212,6 +212,6 @@ def _beside(problem: RecodingProblem, codes: Sequence[IntArray]) -> IntArray:
 
 
 def _extended(column: Sensitive, many: int) -> Sensitive:
-    """A hidden column with one more value, for people beside the table."""
+    """A sensitive column with one more value, for people beside the table."""
     codes = np.concatenate([column.codes, np.full(many, len(column.labels), dtype=column.codes.dtype)])
     return Sensitive(column.name, codes, (*column.labels, ""))

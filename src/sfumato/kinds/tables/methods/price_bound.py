@@ -2,10 +2,10 @@
 by them.
 
 Guarantee: let every record of unit i carry any price u(i). A release publishes each record at one node, and the records
-at a node t satisfy the claims, so what they are priced above their cost, Σ (u − c(t)), is at most the node's gain: over
-the sets that are large enough and show enough different values (`kernels.node_prices`) or, where a claim limits shares,
-over those in which no value has more than its share (`kernels.share_prices`, `shares`). Summed over the nodes, the
-release costs at least
+at a node t satisfy the requirements, so what they are priced above their cost, Σ (u − c(t)), is at most the node's
+gain: over the sets that are large enough and show enough different values (`kernels.node_prices`) or, where a
+requirement limits shares, over those in which no value has more than its share (`kernels.share_prices`, `shares`).
+Summed over the nodes, the release costs at least
 
     L(u) = Σᵢ n(i)·u(i) − Σₜ max(gain(t), 0).
 
@@ -25,8 +25,8 @@ Invariants
     I3  Regions share no node, so L falls into one bound per region.
 
 Departures
-    Prices look at one hidden column. Claims on others, recursive diversity and t-closeness enter only through the sizes
-    and the numbers of different values that they imply (`implied`). That can only lower the bound.
+    Prices look at one sensitive column. Claims on others, recursive diversity and t-closeness enter only through the
+    sizes and the numbers of different values that they imply (`implied`). That can only lower the bound.
 
 Cost: an evaluation is two passes over the memberships of the nodes; the ascent takes some hundreds of them.
 
@@ -92,14 +92,14 @@ Invariants
 
 Shares
 ------
-What claims on shares say of numbers: how many records a group needs when one of its values occurs m times.
+What requirements on shares say of numbers: how many records a group needs when one of its values occurs m times.
 
-Guarantee: a group that satisfies the claims, and in which some value of the column occurs m times, has at least
+Guarantee: a group that satisfies the requirements, and in which some value of the column occurs m times, has at least
 ``needed[m]`` records.
 
 Notation
     V    different values of the column among all records
-    h    the least entropy that a claim asks for
+    h    the least entropy that a requirement asks for
 
 Invariants
     I1  Every rounding lowers `needed`, by more than the tolerance with which models compare.
@@ -298,7 +298,7 @@ class _Climb:
 
 
 def compile_kernel() -> None:
-    """Compile on first use what the ascent needs, before anybody looks at the clock."""
+    """Compile on first use what the ascent needs, before any person looks at the clock."""
     from sfumato.kinds.tables.methods.kernels.price_bound import node_gains, share_gains
 
     none, one = np.zeros(0, dtype=np.int64), np.zeros(1, dtype=np.int64)
@@ -745,7 +745,7 @@ _SMALL = 1e-6
 
 
 def shared_column(problem: RecodingProblem, claims: Claims) -> str:
-    """The hidden column in which the largest share of a value is limited most; empty when no claim limits one."""
+    """The sensitive column in which the largest share of a value is limited most; empty when no claim limits one."""
     limits = {name: _limit(problem, name) for name in claims.hidden}
     return min((name for name in limits if limits[name] < 1.0), key=lambda name: limits[name], default="")
 

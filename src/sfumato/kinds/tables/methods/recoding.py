@@ -5,33 +5,35 @@ A method of this family derives from `RecodingMethod` and says who stands with w
 everything else is here.
 
 Claims have columns of their own
-    A claim is about the columns that its outsider is given, so quasi-identifiers that no claim gives to anybody are
-    published as they are, and columns that claims do not tie together are recoded by themselves (`components`). Within
-    a component whose claims all speak of all its columns, groups are judged one by one, and `equivalence_classes_of` is
-    asked. In the others it is asked to satisfy all claims in every group, where that can be had without suppressing
-    more; its answer and the coarsest release are specialized as far as the claims really allow (`specializing`), and
-    the better one is published.
+    A requirement is about the columns that its adversary is given, so quasi-identifiers that no claim gives to any
+    person are published as they are, and columns that claims do not tie together are recoded by themselves
+    (`components`). Within a component whose claims all speak of all its columns, groups are judged one by one, and
+    `equivalence_classes_of` is asked. In the others it is asked to satisfy all requirements in every group, where that
+    can be had without suppressing more; its answer and the coarsest release are specialized as far as the claims really
+    allow (`specializing`), and the better one is published.
 
 Invariants
     I1  Rows are shuffled with the cryptographic source.
     I2  Only columns the policy publishes leave; identifiers never do.
-    I3  A release is refused as infeasible only when the coarsest release breaks a claim [boundaries Properties 5, 6];
-        see *Departures* of `problem` for models on shares.
-    I4  Groups never cross history classes (`constrain.constraints`), so joint classes over all releases keep every
-        claim.
+    I3  A release is refused as infeasible only when the coarsest release breaks a requirement [boundaries Properties 5,
+        6]; see *Departures* of `problem` for models on shares.
+    I4  Groups never cross persistent classes (`constrain.constraints`), so joint classes over all releases keep every
+        requirement.
 
 
 Attainable
 ----------
-The level that can be had where what was asked cannot: the strongest one of a single claim with which a release exists.
+The level that can be had where what was asked cannot: the strongest one of a single requirement with which a release
+exists.
 
 Guarantee
     With the level that is named, the other claims being what they are, at least one record can be published, and as
-    many as the policy wants. It is found by trying: a claim that is weakened is asked once more of the whole problem.
+    many as the policy wants. It is found by trying: a requirement that is weakened is asked once more of the whole
+    problem.
 
 Invariants
     I1  A weaker level never makes a policy infeasible, so levels are searched by halving.
-    I2  Every claim of the policy takes part, also one that followed from the claim that is weakened.
+    I2  Every requirement of the policy takes part, also one that followed from the requirement that is weakened.
 
 
 Overlay
@@ -53,14 +55,14 @@ Components
 ----------
 Columns that claims tie together: what is independent of each other is recoded by itself.
 
-A claim sees only the columns that its outsider is given. Two columns that no claim sees together, not even by way of
+A claim sees only the columns that its adversary is given. Two columns that no claim sees together, not even by way of
 others, can be recoded as if the other was not there; only the suppressed records are shared.
 
 Invariants
-    I1  Every claim speaks of columns of one component. Claims that give the outsider nothing see all published records
+    I1  Every claim is about columns of one component. Claims that give the adversary nothing see all published records
         at once, and hold however these are recoded, because they hold in the coarsest release.
     I2  Components publish the same records: those that the whole problem need not suppress.
-    I3  A claim that follows from another one is left out: the other is as strong and its outsider knows more.
+    I3  A requirement that follows from another one is left out: the other is as strong and its adversary knows more.
 
 >>> connected(("age", "sex", "zip"), [("age",), ("sex", "zip"), ()])
 [('age',), ('sex', 'zip')]
@@ -175,12 +177,14 @@ class RecodingMethod(Method):
     one_level: ClassVar[bool] = False
     """Whether every column is written at one level, so that nobody fits two classes."""
     mixed: ClassVar[bool] = False
-    """Whether `equivalence_classes_of` itself looks after claims that speak of some of the columns only, by asking
+    """Whether `equivalence_classes_of` itself looks after requirements that speak of some of the columns only, by
+    asking
 `RecodingProblem.satisfied`."""
 
     @abstractmethod
     def group(self, problem: RecodingProblem, task: Task) -> Grouping:
-        """Who stands with whom: every record outside `problem.out` in a group, and every group satisfies every claim.
+        """Who stands with whom: every record outside `problem.out` in a group, and every group satisfies every
+        requirement.
 
         What a group is published as is the smallest interval around it, unless the grouping brings its own.
         """
@@ -216,8 +220,8 @@ class RecodingMethod(Method):
             return found
 
     def _other_ways(self, task: Task) -> Iterator[Release]:
-        """Releases that were not looked for at first: groups that keep a claim only together, fewer records of frequent
-        values."""
+        """Releases that were not looked for at first: groups that keep a requirement only together, fewer records of
+        frequent values."""
         policy = task.policy
         if task.history or policy.person is not None or policy.of_population or task.data.counts is not None:
             return
@@ -273,7 +277,7 @@ _BY_VALUE = (
     "missing may guess a frequent value"
 )
 _RUNGS = 12
-"""So many weaker claims on single groups are tried where a claim is about a mean over all of them."""
+"""So many weaker requirements on single groups are tried where a requirement is about a mean over all of them."""
 _TRIMMED = 20_000_000
 """Rows that are looked at, one after the other, to leave out records of frequent values."""
 
@@ -285,7 +289,7 @@ def _allowed(policy: Policy, records: int) -> int:
 
 
 def weaker_claims(claims: Sequence[PrivacyRequirement]) -> Iterator[tuple[PrivacyRequirement, ...]]:
-    """The claims with weaker ones in the place of those that groups need not keep one by one
+    """The requirements with weaker ones in the place of those that groups need not keep one by one
     (`Model.weaker_by_group`)."""
     ladders = [claim.model.weaker_by_group() for claim in claims]
     longest = max(map(len, ladders), default=0)
@@ -298,7 +302,7 @@ def weaker_claims(claims: Sequence[PrivacyRequirement]) -> Iterator[tuple[Privac
 
 
 def linkage_of(release: Release, claim: PrivacyRequirement) -> Linkage:
-    """What the outsider of a claim is left with by a published table."""
+    """What the adversary of a requirement is left with by a published table."""
     table = Table(release.parts["data"].table)
     classes = equivalence_classes_of([table.text(name).codes for name in claim.given], rows=table.rows)
     texts = {name: combination_of(table, columns) for name, columns in claim.hidden_columns(table.names).items()}
@@ -306,8 +310,8 @@ def linkage_of(release: Release, claim: PrivacyRequirement) -> Linkage:
 
 
 def _without_proof(made: Release, suppressed: int, kept: IntArray | None, notes: tuple[str, ...]) -> Release:
-    """A release that was made under other claims, or of `kept` records: what was proved of it is not proved of the
-    policy's."""
+    """A release that was made under other requirements, or of `kept` records: what was proved of it is not proved of
+    the policy's."""
     rows = {part: each if kept is None else kept[each] for part, each in made.trace.rows.items()}
     trace = made.trace
     if isinstance(trace, RecodedProvenance):
@@ -343,8 +347,8 @@ def frequent_values_left_out(task: Task) -> IntArray | None:
 
 
 def _too_frequent(problem: RecodingProblem, rows: IntArray) -> Sensitive | None:
-    """The hidden column that breaks a claim on these records as one group; nothing when every claim holds, or needs no
-    values."""
+    """The sensitive column that breaks a requirement on these records as one group; nothing when every requirement
+    holds, or needs no values."""
     everybody = np.zeros(len(rows), dtype=np.int64)
     for requirement in problem.requirements:
         hidden = [column for column in problem.sensitive if column.name in requirement.hide]
@@ -364,14 +368,14 @@ def _without_flaw(problem: RecodingProblem, grouping: Grouping) -> Grouping:
 
 
 def can_recode(claim: PrivacyRequirement, policy: Policy) -> bool:
-    """Whether recoding can make the claim true: it hides nothing that is recoded, and a monotone model survives coarser
-    classes."""
+    """Whether recoding can make the requirement true: it hides nothing that is recoded, and a monotone model survives
+    coarser classes."""
     hidden = set(claim.hide).isdisjoint(policy.quasi_identifiers)
     return claim.model.by_group().monotone and hidden and set(claim.given) <= set(policy.quasi_identifiers)
 
 
 def refusal_of_recoding(policy: Policy) -> str:
-    """Why a recoded table cannot keep the claims of this policy; empty when it can."""
+    """Why a recoded table cannot keep the requirements of this policy; empty when it can."""
     if not policy.quasi_identifiers:
         return "the policy has no quasi-identifier column"
     if not policy.claims:
@@ -383,7 +387,7 @@ def refusal_of_recoding(policy: Policy) -> str:
 
 
 def problem_with_history(task: Task) -> tuple[HistoryConstraint, RecodingProblem | None]:
-    """The records that the method is asked about, and their recoding problem, in which nobody leaves their history
+    """The records that the method is asked about, and their recoding problem, in which nobody leaves their persistent
     class (I4).
 
     Return no problem if fixed classes contain all rows, or if no other record can be published.
@@ -406,12 +410,12 @@ def problem_with_history(task: Task) -> tuple[HistoryConstraint, RecodingProblem
 
 
 def _least_suppressed(policy: Policy, task: Task, going: HistoryConstraint) -> RecodingProblem:
-    """The problem that leaves fewest records out: claims as stated or, with a ledger, about all that a wider claim
-    gives.
+    """The problem that leaves fewest records out: requirements as stated or, with a ledger, about all that a wider
+    claim gives.
 
-    A class that only some columns make may consist of several groups, none of which satisfies the claim by itself. A
-    later release could then leave out no group without the others. So with a ledger every group of the wider claim
-    satisfies the narrower one, where that costs nobody."""
+    A class that only some columns make may consist of several groups, none of which satisfies the requirement by
+    itself. A later release could then leave out no group without the others. So with a ledger every group of the wider
+    claim satisfies the narrower one, where that costs nobody."""
     given = (going.table, going.apart, going.as_before, _others(task, going), going.divisible)
     claims = tuple(replace(claim, given=_widest(claim, policy)) for claim in policy.claims)
     if task.history is None or claims == policy.claims or policy.person is not None:
@@ -429,13 +433,13 @@ def _least_suppressed(policy: Policy, task: Task, going: HistoryConstraint) -> R
 
 
 def _widest(claim: PrivacyRequirement, policy: Policy) -> tuple[str, ...]:
-    """The most columns that a claim gives which gives all of this one's."""
+    """The most columns that a requirement gives which gives all of this one's."""
     wider = [other.given for other in policy.claims if claim.given and set(claim.given) < set(other.given)]
     return max(wider, key=len, default=claim.given)
 
 
 def _others(task: Task, going: HistoryConstraint) -> PersonCandidateClasses | None:
-    """Of people in several rows: who could be of another history class."""
+    """Of people in several rows: who could be of another persistent class."""
     person = task.policy.person
     return (
         None
@@ -454,7 +458,7 @@ def feasible_problem(
 ) -> RecodingProblem:
     """The recoding problem of a policy, or `Infeasible`; `apart` are classes of records that no group may mix.
 
-    Suppression is by whole regions. When too much would be suppressed, columns that no claim speaks of help after all:
+    Suppression is by whole regions. When too much would be suppressed, columns that no claim is about help after all:
     they divide regions into smaller ones, some of which may be saved (I3)."""
     problem = keep_classes_apart(problem_of(policy, table), apart, as_before, others, divisible)
     try:
@@ -497,10 +501,10 @@ def problem_of(policy: Policy, table: Table, names: tuple[str, ...] = ()) -> Rec
 
 
 def binding(policy: Policy) -> tuple[PrivacyRequirement, ...]:
-    """The claims that bind this table: what hides only columns that it leaves out cannot be broken by it.
+    """The requirements that bind this table: what hides only columns that it leaves out cannot be broken by it.
 
-    Unless it shows columns of no role that other releases may show too: then it hangs on their hidden columns, and is
-    bound."""
+    Unless it shows columns of no role that other releases may show too: then it hangs on their sensitive columns, and
+    is bound."""
     loose = bool(policy.with_role("other"))
     return tuple(c for c in policy.claims if loose or not c.hide or not set(c.hide).isdisjoint(policy.published))
 
@@ -511,7 +515,7 @@ def known_to(claim: PrivacyRequirement, policy: Policy) -> tuple[str, ...]:
 
 
 def known_quasi_identifiers(policy: Policy) -> tuple[str, ...]:
-    """The quasi-identifiers that some claim gives to an outsider."""
+    """The quasi-identifiers that some claim gives to an adversary."""
     spoken = {name for claim in policy.claims for name in known_to(claim, policy)}
     return tuple(name for name in policy.quasi_identifiers if name in spoken)
 
@@ -540,8 +544,8 @@ def check_feasible(policy: Policy, problem: RecodingProblem) -> None:
 
 
 def _regions_prove(policy: Policy) -> bool:
-    """Whether a region that breaks a claim as a whole breaks it with fewer records, too: then no release publishes any
-    of them.
+    """Whether a region that breaks a requirement as a whole breaks it with fewer records, too: then no release
+    publishes any of them.
 
     So it is where claims count candidates and different values: fewer records have no more of either. Shares, entropy
     and distances may be better among fewer records, unless nobody may be suppressed. A mean over all groups asks less
@@ -577,7 +581,7 @@ def _offer(policy: Policy, problem: RecodingProblem) -> str:
 
 
 def stated_requirements(policy: Policy) -> list[Requirement]:
-    """The claims of a policy as requirements, also those that follow from others."""
+    """The requirements of a policy as requirements, also those that follow from others."""
     return [population_requirement(claim, policy, known_to(claim, policy)) for claim in binding(policy)]
 
 
@@ -619,7 +623,7 @@ def publish_recoding(task: Task, problem: RecodingProblem, arranged: Sequence[tu
             columns[name] = pa.DictionaryArray.from_arrays(pa.array(of_group[groups[place]]), written)
         elif name == task.policy.calibrated:
             continue
-        elif name in table.names or table.counts is None:  # classes may leave out what no claim speaks of
+        elif name in table.names or table.counts is None:  # classes may leave out what no requirement is about
             columns[name] = _as_it_is(task.policy, table, name).take(pa.array(rows))
     said = task.policy.population
     if said is not None and said.weight is not None and task.policy.calibrated is not None:
@@ -666,8 +670,8 @@ Enough = Callable[[RecodingProblem], bool]
 
 
 def strongest_attainable(problem: RecodingProblem, stated: Sequence[Requirement], enough: Enough) -> Model | None:
-    """The first claim that needs to be weakened in one level only, as far as it must be; None when no single level
-    helps."""
+    """The first requirement that needs to be weakened in one level only, as far as it must be; None when no single
+    level helps."""
     for place, requirement in enumerate(stated):
         for key in requirement.model.levels:
 
@@ -722,7 +726,7 @@ class Pieces:
 
 
 def overlay_components(shared: Sequence[tuple[IntArray | None, Shares]], rows: int, counts: IntArray | None) -> Pieces:
-    """The pieces of all rows, in their order; each component speaks of some rows (named first) and suppresses the
+    """The pieces of all rows, in their order; each component is about some rows (named first) and suppresses the
     others."""
     if len(shared) == 1 and shared[0][0] is None:  # the array is not shared, so it may be changed in place
         return Pieces(shared[0][1].row, (shared[0][1].group,), shared[0][1].count)
@@ -791,12 +795,12 @@ def connected(names: Sequence[str], sets: Iterable[Sequence[str]]) -> list[tuple
 
 
 def without_implied(requirements: Sequence[Requirement]) -> tuple[Requirement, ...]:
-    """The claims that do not follow from others (I3)."""
+    """The requirements that do not follow from others (I3)."""
     return tuple(one for one in requirements if not any(_follows(one, other) for other in requirements))
 
 
 def _follows(one: Requirement, other: Requirement) -> bool:
-    """Whether `other` implies `one` because its outsider knows more; its classes are parts of the ones that `one` is
+    """Whether `other` implies `one` because its adversary knows more; its classes are parts of the ones that `one` is
     about."""
     more = set(one.given or ()) < set(other.given or ())
     return more and one.model.monotone and set(one.hide) <= set(other.hide) and other.model.covers(one.model)
@@ -915,7 +919,7 @@ def _rounded(weights: FloatArray, kind: IntArray, step: float, randomness: Rando
 
 
 def _require_kept(weights: FloatArray, margins: Sequence[tuple[IntArray, FloatArray]], said: SampledPopulation) -> None:
-    """What is promised (I2), and that everybody still stands for somebody."""
+    """What is promised (I2), and that everybody still stands for a person."""
     if (weights <= 0).any():
         what = f"{int((weights <= 0).sum())} row(s) would stand for nobody"
         raise Infeasible(what, where="population.round", hint="round to a smaller step")

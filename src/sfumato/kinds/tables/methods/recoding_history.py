@@ -1,12 +1,12 @@
-"""A recoding method continues a history: its problem has history classes as one more column, and what it made becomes a
-release.
+"""A recoding method continues a history: its problem has persistent classes as one more column, and what it made
+becomes a release.
 
 Invariants
-    I1  Groups never cross history classes (`constrain.constraints`), so joint classes over all releases keep every
-        claim.
+    I1  Groups never cross persistent classes (`constrain.constraints`), so joint classes over all releases keep every
+        requirement.
     I2  Claims of earlier releases that the policy does not make anew are requirements like its own.
-    I4  Hidden columns of such a claim that this release leaves out and hangs on by others are asked about as they are
-        remembered.
+    I4  Hidden columns of such a requirement that this release leaves out and hangs on by others are asked about as they
+        are remembered.
     I3  Rows of lineages that stay as they are and rows that the method made are shuffled together.
 
 
@@ -16,12 +16,12 @@ Merged labels: groups of different persistent classes with equal published label
 shows enough rows.
 
 Rows of a person that came later fit the cells of groups that were there before. An adversary who joins all releases can
-separate them; one who has only the newest release counts them all (M). Such a group cannot take rows of other history
-classes in, but it can be written like theirs: then the rows that look alike are more, and all releases together say
-what they said.
+separate them; one who has only the newest release counts them all (M). Such a group cannot take rows of other
+persistent classes in, but it can be written like theirs: then the rows that look alike are more, and all releases
+together say what they said.
 
-Groups of one history class that are written alike are one joint class. So what is asked over all releases is counted
-again on what is published, and where it is broken groups of the history class are joined (`people.settled`).
+Groups of one persistent class that are written alike are one joint class. So what is asked over all releases is counted
+again on what is published, and where it is broken groups of the persistent class are joined (`people.settled`).
 
 Invariants
     I1  Groups stay what they are; only what they are published as grows.
@@ -62,7 +62,7 @@ from sfumato.release.past_releases import SEPARATOR, keys_of, text_of
 from sfumato.release.release import Part, Release
 
 HISTORY = "\x1fhistory"
-"""The column of history classes in a problem that continues a history; it is never published."""
+"""The column of persistent classes in a problem that continues a history; it is never published."""
 
 
 def keep_classes_apart(
@@ -72,9 +72,9 @@ def keep_classes_apart(
     others: PersonCandidateClasses | None = None,
     divisible: Collection[int] | None = None,
 ) -> RecodingProblem:
-    """The problem with one more column that every outsider knows and that no value of may be generalized (I1).
+    """The problem with one more column that every adversary knows and that no value of may be generalized (I1).
 
-    Of history classes that are not `divisible` a method leaves everybody out or nobody, where it is said which are.
+    Of persistent classes that are not `divisible` a method leaves everybody out or nobody, where it is said which are.
     """
     problem = replace(problem, others=others)
     if apart is None or not len(apart) or (int(apart.max()) == 0 and (divisible is None or 0 in divisible)):
@@ -130,7 +130,8 @@ def with_standing_requirements(task: Task) -> tuple[Policy, Task]:
 
 
 def _told_elsewhere(bundles: PublishedCells, policy: Policy, claims: Sequence[PrivacyRequirement]) -> dict[str, Column]:
-    """Hidden columns of claims that a release leaves out, and hangs on all the same, as they were declared (I4)."""
+    """Hidden columns of requirements that a release leaves out, and hangs on all the same, as they were declared
+    (I4)."""
     bound = {name for claim in claims if classes_of_requirement(bundles, policy, claim) for name in claim.hide}
     left_out = sorted(bound.difference(policy.published) & set(bundles.values.newest))
     return {name: next(past.columns[name] for past in bundles.policies if name in past.published) for name in left_out}
@@ -163,7 +164,7 @@ def empty_release(task: Task, going: HistoryConstraint) -> Release:
 
 
 def continue_release(task: Task, release: Release, going: HistoryConstraint) -> Release:
-    """The release with the records of the task's table behind its rows, stand-ins, and lineages that stay as they
+    """The release with the records of the task's table behind its rows, counterfeits, and lineages that stay as they
     were."""
     trace = release.trace
     assert isinstance(trace, RecodedProvenance)
@@ -230,7 +231,7 @@ def _fresh_lineages(task: Task, release: Release, going: HistoryConstraint) -> I
 
 
 def _steady_rows(task: Task, found: RecordPlacement, names: list[str]) -> pa.Table:
-    """The rows of lineages that stay as they were, then those of stand-ins."""
+    """The rows of lineages that stay as they were, then those of counterfeits."""
     steady, columns = found.steady, {}
     for name in names:
         if name in steady.labels:
@@ -249,7 +250,8 @@ _GROUP = "group\0"
 
 
 def without_history(problem: RecodingProblem, of_row: np.ndarray) -> RecodingProblem:
-    """Return the problem for an adversary with this release alone; the group of each row is one more hidden column."""
+    """Return the problem for an adversary with this release alone; the group of each row is one more sensitive
+    column."""
     kept = [place for place, name in enumerate(problem.names) if name != HISTORY]
     names = tuple(problem.names[place] for place in kept)
     labels = tuple(map(str, range(int(of_row.max(initial=-1)) + 2)))

@@ -5,16 +5,16 @@ All methods that publish one recoded table (clustering, mondrian, refined, …) 
 with a `Grouping`. A group is published as the smallest publishable interval around it in every column, unless the
 grouping says otherwise.
 
-A claim speaks of the columns that the outsider is given. Who knows them sees *classes*: all records whose published
-intervals are equal there. Where a claim speaks of all columns, every group must satisfy it itself. Paper: [boundaries
-Def. 8, 9, Properties 1-6]
+A claim is about the columns that the adversary is given. Who knows them sees *classes*: all records whose published
+intervals are equal there. Where a requirement is about all columns, every group must satisfy it itself. Paper:
+[boundaries Def. 8, 9, Properties 1-6]
 
 Notation
     point     a distinct quasi-identifier tuple (leaf codes), with the number of records that have it
     cell      a distinct (point, sensitive values) combination, with its count: the smallest unit that methods move
     region    points with the same ceilings in every column (Def. 9); by Property 1 only records of one region may share
               a group
-    out       regions that break a claim even in the coarsest release; by Properties 5 and 6 exactly these must be
+    out       regions that break a requirement even in the coarsest release; by Properties 5 and 6 exactly these must be
               suppressed
     coarsest  every record at its ceilings. Whatever else may be published, it may be published so: the classes of any
               release are parts of the coarsest ones, and a monotone model survives joining. So a release exists if this
@@ -23,12 +23,12 @@ Notation
 
 Invariants
     I1  Groups never cross regions.
-    I2  Every group, or class, satisfies every claim; `satisfied` says so for a finished grouping, by the models
+    I2  Every group, or class, satisfies every requirement; `satisfied` says so for a finished grouping, by the models
         themselves.
     I3  Intervals that a grouping brings along are publishable, contain their group and stay within the boundaries.
-    I4  Of a class that breaks a claim exactly those regions are suppressed that break it by themselves. There is one,
-        because a monotone model would survive joining; and all of them, when adding records never hurts, because none
-        can be saved.
+    I4  Of a class that breaks a requirement exactly those regions are suppressed that break it by themselves. There is
+        one, because a monotone model would survive joining; and all of them, when adding records never hurts, because
+        none can be saved.
 
 Departures
     Properties 5 and 6 are stated for p-sensitive k-anonymity, where adding records to a group never hurts. For models
@@ -39,7 +39,7 @@ Departures
 
 Claims
 ------
-The claims of a recoding problem, asked about some of its groups at a time.
+The requirements of a recoding problem, asked about some of its groups at a time.
 
 Invariants
     I1  A verdict never depends on which other groups are asked about: where a model may compare with the whole release
@@ -77,7 +77,7 @@ from sfumato.models.base import Model
 _TRIED, _FEW = 100, 10
 """Regions that are tried alone when all of them together leave nothing; so few that every set of them is tried."""
 _OF_ROWS = ("row_point", "points", "row_cell", "cell_point", "cell_values", "regions")
-"""What is derived whatever the claims are."""
+"""What is derived whatever the requirements are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +91,7 @@ class Sensitive:
 
 @dataclass(frozen=True, slots=True)
 class Requirement:
-    """A model, the sensitive columns it speaks about, and the columns that the outsider knows (none: all of the
+    """A model, the sensitive columns it is about, and the columns that the adversary knows (none: all of the
     problem)."""
 
     model: Model
@@ -169,7 +169,7 @@ class RecodingProblem:
     whole: RecodingProblem | None = field(default=None, repr=False)
     """The problem that this is a component of, suppressed records included."""
     others: PersonCandidateClasses | None = field(default=None, repr=False)
-    """Of people in several rows: rows that could be of another history class, too."""
+    """Of people in several rows: rows that could be of another persistent class, too."""
 
     @property
     def rows(self) -> int:
@@ -225,7 +225,7 @@ class RecodingProblem:
         ceilings: list[IntArray] = []
         for column, domain in enumerate(self.domains):
             lo, hi = domain.ceiling()
-            if len(lo) and ((lo != lo[0]) | (hi != hi[0])).any():  # else it is the same for everybody
+            if len(lo) and ((lo != lo[0]) | (hi != hi[0])).any():  # else it is the same for all people
                 ceilings += [lo[self.points[:, column]], hi[self.points[:, column]]]
         return equivalence_classes_of(
             ceilings, rows=len(self.points)
@@ -245,13 +245,13 @@ class RecodingProblem:
         return all(self.given(requirement) == self.names for requirement in self.requirements)
 
     def given(self, requirement: Requirement) -> tuple[str, ...]:
-        """The columns that a claim's outsider knows, in the order of the problem."""
+        """The columns that a requirement's adversary knows, in the order of the problem."""
         known = requirement.given
         return self.names if known is None else tuple(name for name in self.names if name in known)
 
     @cached_property
     def out(self) -> BoolArray:
-        """Per point: must it be suppressed because its region breaks a claim even in the coarsest release?"""
+        """Per point: must it be suppressed because its region breaks a requirement even in the coarsest release?"""
         kept = np.ones(len(self.regions), dtype=np.bool_)
         while kept.any():
             stays = self._worth_keeping(self._whole_regions(kept))
@@ -287,11 +287,11 @@ class RecodingProblem:
 
     @cached_property
     def everywhere(self) -> RecodingProblem:
-        """The problem in which every claim speaks of all columns: more than is asked, and judged group by group."""
+        """The problem in which every claim is about all columns: more than is asked, and judged group by group."""
         return self.asking(tuple(replace(one, given=None) for one in self.requirements))
 
     def asking(self, requirements: tuple[Requirement, ...]) -> RecodingProblem:
-        """The same records under other claims; what rows alone say is not found out again."""
+        """The same records under other requirements; what rows alone say is not found out again."""
         other = replace(self, requirements=requirements)
         other.__dict__.update({name: made for name, made in vars(self).items() if name in _OF_ROWS})
         return other
@@ -345,7 +345,7 @@ class RecodingProblem:
         return np.searchsorted(self.cell_point, np.arange(len(self.points) + 1)).astype(np.int64)
 
     def linkage(self, grouping: Grouping, hide: Sequence[str] = ()) -> Linkage:
-        """What an outsider would be left with if this grouping were published."""
+        """What an adversary would be left with if this grouping were published."""
         groups = grouping.groups
         size = np.bincount(grouping.group, weights=grouping.count, minlength=groups).astype(np.int64)
         spread = {
@@ -358,7 +358,7 @@ class RecodingProblem:
         return Linkage(size, size, spread)
 
     def satisfied(self, grouping: Grouping) -> BoolArray:
-        """For each group: are all claims satisfied, there or in the class that the outsider sees? (I2)"""
+        """For each group: are all claims satisfied, there or in the class that the adversary sees? (I2)"""
         whole = self.linkage(grouping, self._hidden)
         verdict = np.ones(len(whole.candidates), dtype=np.bool_)
         for requirement in self.requirements:
@@ -440,7 +440,7 @@ class RecodingProblem:
 
 
 def _extremes(codes: CodeArray, grouping: Grouping) -> tuple[IntArray, IntArray]:
-    """The lowest and the highest code in each group; 0 in a group without anybody."""
+    """The lowest and the highest code in each group; 0 in a group without any person."""
     lo, hi = (
         np.full(grouping.groups, np.iinfo(codes.dtype).max, dtype=codes.dtype),
         np.full(grouping.groups, -1, dtype=codes.dtype),
@@ -501,7 +501,7 @@ class Claims:
 
     @cached_property
     def fewest(self) -> int:
-        """The smallest size that satisfies the claims on numbers; records + 1 when none does (I2)."""
+        """The smallest size that satisfies the requirements on numbers; records + 1 when none does (I2)."""
         low, high = 1, self.problem.records + 1
         while low < high:
             middle = (low + high) // 2
@@ -528,7 +528,7 @@ class Claims:
 
     @cached_property
     def _profiles(self) -> tuple[IntArray, IntArray, IntArray]:
-        """Per cell its combination of hidden values; per combination one cell, and the records that are to be
+        """Per cell its combination of sensitive values; per combination one cell, and the records that are to be
         placed."""
         classes = equivalence_classes_of(
             [self.problem.cell_values[name] for name in self.hidden], rows=len(self.problem.cell_point)
@@ -549,7 +549,8 @@ class Claims:
         )
 
     def variety(self, name: str) -> tuple[int, bool]:
-        """How many values of a hidden column a group needs at least, and whether they must be about equally frequent.
+        """How many values of a sensitive column a group needs at least, and whether they must be about equally
+        frequent.
 
         An estimate for methods that search groups, found by testing the models on invented ones; (1, False) means
         unknown."""
@@ -563,7 +564,7 @@ class Claims:
 
 
 class Sizes(Claims):
-    """Nothing but a number of records, for groups that are formed without a look at anybody's values."""
+    """Nothing but a number of records, for groups that are formed without a look at any person's values."""
 
     def __init__(self, problem: RecodingProblem, fewest: int) -> None:
         super().__init__(problem)

@@ -1,9 +1,9 @@
 """`refined`: the best of three quick methods, improved by local search while that helps or until its work is done.
 
 Starts: mondrian, a lattice sweep and, where the table has few enough distinct tuples, greedy clustering, which grows
-faster than linearly. The search is in `local_search`. Everything it does keeps the claims and the boundaries; what it
-minimizes is the policy's own figure. How much it does is stated in seconds of one core and counted in comparisons, so
-that the answer does not depend on the machine, on who else uses it, or on how many cores work at once.
+faster than linearly. The search is in `local_search`. Everything it does keeps the requirements and the boundaries;
+what it minimizes is the policy's own figure. How much it does is stated in seconds of one core and counted in
+comparisons, so that the answer does not depend on the machine, on who else uses it, or on how many cores work at once.
 
 
 Lattice
@@ -11,14 +11,14 @@ Lattice
 Lattice sweep: generalize all columns level by level; records that are safe at a combination of levels stay there.
 
 A level of a hierarchy is a cut at one depth; a range is cut into 1, 2, 4, … parts of about equally many records. The
-combinations of levels are visited from the least to the most costly. Points whose class satisfies the claims are fixed
-and leave, so every record gets (nearly) the cheapest uniform recoding that is safe for it.
+combinations of levels are visited from the least to the most costly. Points whose class satisfies the requirements are
+fixed and leave, so every record gets (nearly) the cheapest uniform recoding that is safe for it.
 
 Paper: the lattice of full-domain recodings is that of Samarati (2001); regions are those of [boundaries Def. 9].
 
 Invariants
     I1  A class is made of points of one region.
-    I2  A class is fixed only when the claims hold for it.
+    I2  A class is fixed only when the requirements hold for it.
     I3  A level never reads a leaf above its ceiling; the most costly combination reads every leaf at its ceiling.
 
 Cost: combinations × points still in play; the number of combinations is limited so that this product is.

@@ -1,5 +1,5 @@
-"""Bags of rows: people with equally many rows, recoded so that everybody's bag of published rows is that of at least k
-people.
+"""Bags of rows: people with equally many rows, recoded so that each person's bag of published rows is that of at least
+k people.
 
 For every number of rows r the people who have r become the records of one recoding problem: what is constant stands
 there once, what belongs to events r times, a person's rows in the order of their values. Any search for groups then
@@ -11,22 +11,23 @@ Notation
     gone    a row that an earlier release published and this one does not: it has no cells now, and what it told counts
             on
     kind    how many rows are published of a person, and how many are gone
-    ever    the set of values of a hidden column that a person has in whichever row
+    ever    the set of values of a sensitive column that a person has in whichever row
 
 Guarantee
     People of a group have equal bags. An adversary who knows all rows of a person, and their number, cannot tell the
     people of a group apart: each pseudonym is the person's with probability at most 1/k. In every slot the values
-    satisfy the claims, and *ever*: no value is had by all people of a group, none by more than the share that is asked
-    for.
+    satisfy the requirements, and *ever*: no value is had by all people of a group, none by more than the share that is
+    asked for.
 
 Invariants
-    I1  The number of rows is known to outsiders. If too few people have as many rows, or no group of them satisfies the
-        requirements, each of them loses a random row and joins those who have one less. A person without rows is
+    I1  The number of rows is known to adversaries. If too few people have as many rows, or no group of them satisfies
+        the requirements, each of them loses a random row and joins those who have one less. A person without rows is
         suppressed.
-    I2  What is constant is written as one cell that covers all rows of everybody in the group, also where it varies.
+    I2  What is constant is written as one cell that covers all rows of all people in the group, also where it varies.
     I4  Of a table of people and one of their rows, people without rows are records of a problem of their own: what is
-        constant, and whatever of claims is about numbers or about columns of people. Nothing else is said of them.
-    I3  Groups of a problem satisfy the claims; the models themselves say so.
+        constant, and whatever of requirements is about numbers or about columns of people. Nothing else is said of
+        them.
+    I3  Groups of a problem satisfy the requirements; the models themselves say so.
     I5  A person who was published before shares a group with people whose rows, one by one, had the same past, present
         or not (`chains`).
 
@@ -225,7 +226,7 @@ class RowMultisets:
         return [column for column in self.columns if kind.rows or (kind.line and column.name in self.own)]
 
     def _slots_of(self, name: str, kind: RowCounts) -> list[int]:
-        """The slots in which a hidden column says something: where it belongs to rows, those of people who have some
+        """The slots in which a sensitive column says something: where it belongs to rows, those of people who have some
         (I4)."""
         of_rows = isinstance(self.table, RelatedTable) and name not in self.own
         slots = kind.visits() if of_rows else list(range(sum(kind)))
@@ -234,7 +235,7 @@ class RowMultisets:
     def _ask(
         self, name: str, kind: RowCounts, records: IntArray, hidden: list[Sensitive], asked: list[Requirement]
     ) -> None:
-        """What is asked of a hidden column: of every slot, and of what people ever have."""
+        """What is asked of a sensitive column: of every slot, and of what people ever have."""
         slots, text = self._slots_of(name, kind), self.hidden[name]
         if not slots:
             return
@@ -388,9 +389,9 @@ class PastRecords:
     owner: IntArray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     """The person of each record that is gone; people who are not in the table follow those who are."""
     line: BoolArray = field(default_factory=lambda: np.zeros(0, dtype=np.bool_))
-    """Which of the records that are gone were the line of somebody without rows."""
+    """Which of the records that are gone were the line of a person without rows."""
     values: Mapping[str, Sequence[str | None]] = field(default_factory=dict)
-    """Per hidden column that was published before what the records that are gone told."""
+    """Per sensitive column that was published before what the records that are gone told."""
 
     @classmethod
     def none(cls, table: Table) -> PastRecords:
@@ -402,7 +403,7 @@ class PastRecords:
         return len(self.owner)
 
     def joined(self, text: TextColumn, name: str) -> TextColumn:
-        """A hidden column of the table with the values of what is gone behind it."""
+        """A sensitive column of the table with the values of what is gone behind it."""
         number = {label: code for code, label in enumerate(text.labels)}
         told = [number.setdefault(label or "", len(number)) for label in self.values.get(name, [None] * self.gone)]
         return TextColumn(np.concatenate([text.codes.astype(np.int32), np.array(told, dtype=np.int32)]), tuple(number))

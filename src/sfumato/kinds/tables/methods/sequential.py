@@ -13,17 +13,18 @@ Paper: [sequential Alg. 3, §6] for ``by: join``; joint classes are ours
 
 Invariants
     I1  Rows of every release are in an order of their own, drawn at random; keys and cohorts never leave.
-    I2  New records must satisfy the claim among themselves where an outsider can tell their sensitive values from those before.
+    I2  New records must satisfy the requirement among themselves where an adversary can tell their sensitive values
+        from those before.
     I3  Missing or changed records are refused, unless counterfeits with their earlier values replace them.
     I4  With `growth: separative` the requirement holds for adversaries who can tell old rows from new ones, and for
         those who cannot.
-    I5  By join, where a spent budget leaves a column suppressed for everybody, joint classes are published if there are any: they
-        keep the claim, too, and lose a little where the search would lose a column.
+    I5  By join, where a spent budget leaves a column suppressed for all people, joint classes are published if there
+        are any: they keep the requirement, too, and lose a little where the search would lose a column.
 
 Departures
-    The first release is the same method with no history. With `growth: unifying` an outsider is taken to know when people joined
-    (`cohorts: known`); the paper's adversary does not (`cohorts: unknown`).
-    Columns with the role `other` take part in joins; they are generalized when they have a hierarchy, else published as they are.
+    The first release is the same method with no history. With `growth: unifying` an adversary is taken to know when
+    people joined (`cohorts: known`); the paper's adversary does not (`cohorts: unknown`). Columns with the role `other`
+    take part in joins; they are generalized when they have a hierarchy, else published as they are.
 
 
 Growth
@@ -36,8 +37,8 @@ Invariants
     I1  Vanished and changed records are found by key against everything the ledger remembers.
     I2  A counterfeit has the values that were published about its record, so earlier releases stay consistent with it, and for
         other columns those of a person drawn at random; it stays in every later release.
-    I3  New records: an outsider who compares the sensitive values of two releases sees which came new, so these alone must satisfy
-        the claim.
+    I3  New records: an adversary who compares the sensitive values of two releases sees which came new, so these alone
+        must satisfy the requirement.
 
 Departures: the paper leaves deletions and changes open (critical absence). A changed record is treated as one that vanished and one
 that is new, only if its key changes too; a changed value under the same key is refused.
@@ -45,15 +46,16 @@ that is new, only if its key changes too; a changed value under the same key is 
 
 Together
 --------
-Cohorts that were arranged apart, looked at together: an outsider who cannot tell old rows from new ones joins all of them.
+Cohorts that were arranged apart, looked at together: an adversary who cannot tell old rows from new ones joins all of
+them.
 
 Guarantee
-    What passes has the claimed level for that outsider too: by the kernel join for two releases, by proof for more.
+    What passes has the claimed level for that adversary too: by the kernel join for two releases, by proof for more.
 
 Where cohorts are safe one by one, a count of values is safe together, because links only become more. A limit on shares is not:
 rows of another cohort may bring the same value again and again.
 
-Paper: [sequential Def. 4.2, §6]; the paper judges cohorts apart and leaves this outsider out.
+Paper: [sequential Def. 4.2, §6]; the paper judges cohorts apart and leaves this adversary out.
 
 Invariants
     I1  The releases are judged as if a fully suppressed one followed: it multiplies all links by the same number.
@@ -66,10 +68,11 @@ Weaving releases together: boxes of one record after another through all release
 Paper: [sequential §2.1, §6]
 
 Notation
-    population   the records the newest release speaks about: those of the table, and counterfeits for those that vanished
+    population   the records the newest release is about: those of the table, and counterfeits for those that vanished
     joined       the release in which a record first appeared
-    cohort       one more column that an outsider may know: when a person joined. A row of release r belongs to somebody who joined
-                 by then, ``[0, r]``; the stand-in for somebody absent from it to somebody who joined later
+    cohort       one more column that an adversary may know: when a person joined. A row of release r belongs to a
+                 person who joined by then, ``[0, r]``; the counterfeit for a person absent from it to a person who
+                 joined later
 
 Invariants
     I1  A label means the same leaves in every release; a hierarchy that changed between releases is refused.
@@ -77,9 +80,9 @@ Invariants
         the column. This is what [sequential §6] means: an adversary sees in the next release which values are new.
 
 Departures
-    [sequential §6] gives stand-ins a sensitive value in every release; in releases without that column this would let an outsider
-    know what nobody published. The cohort column is ours: without it an outsider who knows whether somebody is new breaks part of
-    what the paper accepts.
+    [sequential §6] gives counterfeits a sensitive value in every release; in releases without that column this would
+    let an adversary know what nobody published. The cohort column is ours: without it an adversary who knows whether a
+    person is new breaks part of what the paper accepts.
 """  # noqa: E501
 
 from __future__ import annotations
@@ -284,7 +287,7 @@ class Sequential(RecodingMethod):
             made = self._made(task, part, level, task.randomness.child(f"cohort {cohort}"))
             for m, name in enumerate(part.names):
                 place = whole.names.index(name)
-                if name == hidden:  # values are numbered by those of a cohort there, and by everybody's here
+                if name == hidden:  # values are numbered by those of a cohort there, and by each person's here
                     lo[rows, place], hi[rows, place] = whole.leaves[rows, place], whole.leaves[rows, place] + 1
                     continue
                 lo[rows, place], hi[rows, place] = _translated(part, whole, name, made.lo[:, m], made.hi[:, m])
@@ -298,7 +301,7 @@ class Sequential(RecodingMethod):
 
 
 def _loses_a_column(policy: Policy, weave: AlignedReleases, made: Specialized) -> bool:
-    """Whether a column is suppressed for everybody."""
+    """Whether a column is suppressed for all people."""
     for place, name in enumerate(weave.names):
         size = weave.domains[name].size if name in policy.quasi_identifiers and name in policy.published else 1
         if size > 1 and bool(((made.hi[:, place] - made.lo[:, place]) == size).all()):
@@ -315,7 +318,7 @@ def _instead(release: Release) -> Release:
 
 
 def _goal(claim: PrivacyRequirement) -> Goal:
-    """The claim as the search knows it: values that are counted, or a limit on their shares."""
+    """The requirement as the search knows it: values that are counted, or a limit on their shares."""
     demand = claim.model.demand()
     return Goal(demand.diversity, "linkability" if demand.counts_values else "diversity")
 
@@ -323,7 +326,7 @@ def _goal(claim: PrivacyRequirement) -> Goal:
 def _translated(
     part: AlignedReleases, whole: AlignedReleases, name: str, lo: np.ndarray, hi: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Intervals of a cohort's own domain in the domain of everybody: by label, which says the same in both."""
+    """Intervals of a cohort's own domain in the domain of all people: by label, which says the same in both."""
     mine, ours = part.domains[name], whole.domains[name]
     if mine.leaves == ours.leaves:
         return lo, hi
@@ -483,8 +486,8 @@ def _invented(gone: list[str], columns: list[str], values: Table, history: Histo
 
 
 def check_batch(history: History, people: ReleasePopulation, claim: Goal, hidden: str, tells: bool) -> None:
-    """Refuse when the records that came new since the last release with the sensitive column break the claim themselves
-    (I3)."""
+    """Refuse when the records that came new since the last release with the sensitive column break the requirement
+    themselves (I3)."""
     tellers = [past for past in history.releases if hidden in past.published]
     if not tells or not tellers:
         return
@@ -503,7 +506,7 @@ def check_batch(history: History, people: ReleasePopulation, claim: Goal, hidden
 
 
 def enough(batch: Counter[str], claim: Goal) -> bool:
-    """Whether a multiset of sensitive values satisfies the claim by itself."""
+    """Whether a multiset of sensitive values satisfies the requirement by itself."""
     if claim.goal == "linkability":
         return len(batch) >= claim.k
     return max(batch.values()) * Fraction(str(claim.k)) <= sum(batch.values())
@@ -516,7 +519,7 @@ def enough(batch: Counter[str], claim: Goal) -> bool:
 def require_together(
     weave: AlignedReleases, policy: Policy, lo: IntArray, hi: IntArray, level: Goal, budget: float
 ) -> None:
-    """Refuse boxes of the new release that keep the claim in each cohort and not over all rows."""
+    """Refuse boxes of the new release that keep the requirement in each cohort and not over all rows."""
     if level.goal == "linkability" or not (weave.sensitive_name in policy.published or _told(weave)):
         return
     shown = np.array([name in policy.published for name in weave.names])
@@ -559,7 +562,7 @@ Box = tuple[IntArray, IntArray]
 
 @dataclass(frozen=True)
 class ReleasePopulation:
-    """The records a release speaks about, with the original values of the columns it publishes."""
+    """The records a release is about, with the original values of the columns it publishes."""
 
     keys: tuple[str, ...]
     values: Table
@@ -576,7 +579,7 @@ class ReleasePopulation:
 
 
 class AlignedReleases:
-    """Earlier releases and the population in one numbering; `sensitive` is the hidden column that is judged."""
+    """Earlier releases and the population in one numbering; `sensitive` is the sensitive column that is judged."""
 
     def __init__(
         self,
@@ -639,7 +642,7 @@ class AlignedReleases:
         return [self.boxes(past, rows, r) for r, (past, rows) in enumerate(zip(self.releases, self.rows, strict=True))]
 
     def boxes(self, past: PastRelease, rows: IntArray, r: int) -> Box:
-        """The boxes that release r gives to the records; stand-ins for the absent ones (I2)."""
+        """The boxes that release r gives to the records; counterfeits for the absent ones (I2)."""
         records, here = len(rows), rows >= 0
         lo, hi = np.zeros((records, len(self.names)), dtype=np.int64), np.tile(self.sizes, (records, 1))
         for m, name in enumerate(self.names):
@@ -688,7 +691,7 @@ class AlignedReleases:
         return (*self.attributes, Attribute(COHORT, len(self.releases) + 1, "quasi-identifier"))
 
     def known(self) -> Box:
-        """What an outsider may know of each record whose sensitive value was ever published."""
+        """What an adversary may know of each record whose sensitive value was ever published."""
         lo = np.where(self.leaves >= 0, self.leaves, 0)
         hi = np.where(self.leaves >= 0, self.leaves + 1, self.sizes)
         if self.cohorts:

@@ -3,7 +3,7 @@
 Paper: [sequential Alg. 3, Eq. 7]
 
 Invariants
-    I1  The board satisfies the claim (on the claim's join) before and after every step that is kept.
+    I1  The board satisfies the requirement (on the requirement's join) before and after every step that is kept.
     I2  Linkability is monotone: a step that breaks it breaks it for ever, for every record of the same unit, and for
         whatever these records become in other columns. So group testing may condemn, and ends maximal: no cell can be
         specialized any more.
@@ -22,7 +22,7 @@ Specialize
 From a task to the boxes of the new release: Algorithm 3, the exact guard, and one box per record.
 
 Guarantee
-    The result satisfies the claim on the full join: by construction for one and two releases, by proof for more.
+    The result satisfies the requirement on the full join: by construction for one and two releases, by proof for more.
 
 Paper: [sequential Alg. 3]
 
@@ -59,8 +59,8 @@ The exact guard for three and more releases: links that are proven by a perfect 
 too few.
 
 Guarantee
-    `certified` is true only if the claim holds when nothing but proven cliques is counted (linkability), or when every
-    clique of the kernel is proven or refuted (diversity). Every proof is a matching in integers.
+    `certified` is true only if the requirement holds when nothing but proven cliques is counted (linkability), or when
+    every clique of the kernel is proven or refuted (diversity). Every proof is a matching in integers.
 
 Paper: [sequential Def. 3.3, Thm. 3.4]
 
@@ -100,7 +100,7 @@ _EXACT = float(1 << 52)
 
 
 def holds(claim: Goal, weights: FloatArray) -> np.ndarray:
-    """Per tuple, does the claim hold? Diversity is decided in exact arithmetic where rounding could matter.
+    """Per tuple, does the requirement hold? Diversity is decided in exact arithmetic where rounding could matter.
 
     >>> holds(Goal(2.5, "diversity"), np.array([[2.0, 2.0, 1.0], [3.0, 2.0, 2.0]])).tolist()
     [True, False]
@@ -135,7 +135,7 @@ class Specialization:
         self.costs = [costs[m] for m in board.task.columns]
 
     def late(self) -> bool:
-        """The time for searching is over; whatever the board shows then satisfies the claim (I1)."""
+        """The time for searching is over; whatever the board shows then satisfies the requirement (I1)."""
         return time.process_time() >= self.until
 
     def ok(self) -> bool:
@@ -190,7 +190,7 @@ class Specialization:
         return sorted(found, key=lambda entry: (-entry[0], entry[1]))
 
     def _try(self, moves: StepsDown) -> float | None:
-        """The level after the moves, or nothing when the claim breaks; the board stays as it was."""
+        """The level after the moves, or nothing when the requirement breaks; the board stays as it was."""
         went = self.board.make(moves)
         weights = self.board.weights()
         self.board.undo(moves, went)
@@ -210,7 +210,7 @@ class Specialization:
             self.fill_buckets()
 
     def _keep(self, moves: StepsDown) -> IntArray | None:
-        """Make the moves if the claim survives them; where the records went."""
+        """Make the moves if the requirement survives them; where the records went."""
         went = self.board.make(moves)
         if self.ok():
             return went  # I1
@@ -400,7 +400,7 @@ def _impossible(claim: Goal, board: Board) -> Infeasible:
 
 
 def _open(task: SequelProblem) -> Specialized:
-    """As long as nobody published the sensitive column nothing can be linked: leaves for everybody (Def. 4.2a)."""
+    """As long as nobody published the sensitive column nothing can be linked: leaves for all people (Def. 4.2a)."""
     boxes, of = task.target
     return Specialized(boxes.lo[of], boxes.hi[of], 0.0, 0.0, float("inf"), 0, 0, 0)
 
@@ -463,7 +463,8 @@ class Ladder:
         )
 
     def _backing_off(self, deadline: float) -> bool:
-        """Generalize around those whose claim is not proven, or everybody when an attempt took too long (I1, I2)."""
+        """Generalize around those whose requirement is not proven, or everybody when an attempt took too long (I1,
+        I2)."""
         settled = None
         while True:
             begun = time.process_time()
@@ -493,7 +494,7 @@ class Ladder:
         return done
 
     def _without_columns(self) -> bool:
-        """The cut with the cheapest set of shared columns suppressed for everybody that leaves nothing to prove
+        """The cut with the cheapest set of shared columns suppressed for all people that leaves nothing to prove
         (I3)."""
         options = []
         for columns in _sets(self.board.shared):
@@ -558,7 +559,7 @@ class Witness:
         return np.concatenate(parts, axis=1) + offset, np.concatenate([*counts, per_class]), amounts[self.cliques]
 
     def certified(self) -> bool:
-        """Prove cliques until the claim holds on them, or nothing more can be proven in time."""
+        """Prove cliques until the requirement holds on them, or nothing more can be proven in time."""
         if self.board.past.cliques.shape[1] == 1 or self.plain():
             return True
         self._in_batches()
@@ -574,13 +575,13 @@ class Witness:
         return not self._short().any()
 
     def _short(self) -> np.ndarray:
-        """Tuples whose claim is not yet proven; with diversity everybody waits for the last clique."""
+        """Tuples whose requirement is not yet proven; with diversity everybody waits for the last clique."""
         if self.board.claim.goal == "diversity" and bool((~self.proven & ~self.refuted).any()):
             return np.ones(len(self.board.past.people), dtype=np.bool_)
         return self.short()
 
     def short(self) -> np.ndarray:
-        """Tuples for which the claim does not hold on what is proven alone."""
+        """Tuples for which the requirement does not hold on what is proven alone."""
         alive = np.zeros(len(self.join[3]), dtype=np.bool_)
         alive[self.cliques[self.proven]] = True
         short = ~holds(self.board.claim, self.board.weights((*self.join[:3], alive)))
@@ -590,7 +591,7 @@ class Witness:
         return short
 
     def _wanted(self) -> np.ndarray:
-        """Undecided cliques that might help somebody who is short."""
+        """Undecided cliques that might help a person who is short."""
         short, past, board = self._short(), self.board.past, self.board
         wanted = np.flatnonzero(~self.proven & ~self.refuted)
         history = board.clique_h.data[self.cliques[wanted]]

@@ -29,7 +29,7 @@ Invariants
 
 Sequel problem
 --------------
-What is asked of the next release: earlier releases, the records as they could be published at best, the claim.
+What is asked of the next release: earlier releases, the records as they could be published at best, the requirement.
 
 Paper: [sequential Alg. 3, input]
 
@@ -343,7 +343,7 @@ class Board:
         return self._regroup(units, new)
 
     def suppress(self, columns: tuple[int, ...]) -> int:
-        """Generalize these columns (places in `task.columns`) for everybody as far as they may be; how many records
+        """Generalize these columns (places in `task.columns`) for all people as far as they may be; how many records
         changed."""
         units = np.flatnonzero(self.records.data[: self.unit_count])
         kinds, place = np.unique(self.unit_class.data[units], return_inverse=True)
@@ -429,7 +429,7 @@ class Board:
         return found
 
     def levels(self) -> FloatArray:
-        """Per representative tuple its level under the claim's goal."""
+        """Per representative tuple its level under the requirement's goal."""
         found = self.weights()
         if self.claim.goal == "linkability":
             return np.asarray((found > 0).sum(axis=1), dtype=np.float64)

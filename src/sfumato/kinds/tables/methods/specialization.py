@@ -1,19 +1,21 @@
-"""Specializing: make what is published finer, one column at a time, as long as every claim holds for its own outsider.
+"""Specializing: make what is published finer, one column at a time, as long as every requirement holds for its own
+adversary.
 
-For claims that speak of different columns. Groups are then not judged one by one: cutting a column changes the classes
-of every claim that sees it, and of no other. So all records that agree on the columns which these claims have in common
-are cut alike.
+For requirements that speak of different columns. Groups are then not judged one by one: cutting a column changes the
+classes of every requirement that sees it, and of no other. So all records that agree on the columns which these claims
+have in common are cut alike.
 
-Paper: top-down specialization is that of Fung, Wang, Yu (2005); claims with columns of their own are ours.
+Paper: top-down specialization is that of Fung, Wang, Yu (2005); requirements with columns of their own are ours.
 
 Notation
     entry     some records of a cell that are published alike; its box is what they are published as
-    unit      of a column c: entries with equal boxes in the columns that *all* claims on c see. Every class of such a
-              claim lies within one unit, so units are cut independently of each other
+    unit      of a column c: entries with equal boxes in the columns that *all* requirements on c see. Every class of
+              such a requirement lies within one unit, so units are cut independently of each other
 
 Invariants
     I1  Boxes only shrink, and contain their records; what was within the boundaries stays there.
-    I2  A unit is cut only when every class that comes of it satisfies its claim, the records that stay behind included.
+    I2  A unit is cut only when every class that comes of it satisfies its requirement, the records that stay behind
+        included.
     I3  In the end boxes shrink to what their unit needs. Then classes can become equal, which a monotone model
         survives.
 
@@ -75,7 +77,7 @@ class _Boxes:
         self.shared = [self._shared(column) for column in range(len(problem.names))]
 
     def _shared(self, column: int) -> list[int]:
-        """The columns that all claims on a column see."""
+        """The columns that all requirements on a column see."""
         sets = [set(columns) for columns in self.seen if column in columns]
         return sorted(set.intersection(*sets)) if sets else [column]
 
@@ -119,7 +121,7 @@ class _Boxes:
         return lo, hi
 
     def _hold(self, column: int, units: IntArray, lo: IntArray, hi: IntArray) -> BoolArray:
-        """For each entry: would its classes hold, for every claim that sees the column? Units are looked at by
+        """For each entry: would its classes hold, for every requirement that sees the column? Units are looked at by
         themselves."""
         verdict = np.ones(len(units), dtype=np.bool_)
         for requirement, seen in zip(self.problem.requirements, self.seen, strict=True):

@@ -2,7 +2,7 @@
 
 Guarantee
     Every rule under `keep` holds in the output. Parts made by a direct engine are blind to the values they replace, so
-    their release tells nothing about anybody beyond rules, domains and the number of records (zero knowledge); the
+    their release tells nothing about any person beyond rules, domains and the number of records (zero knowledge); the
     certificate says for each part how it was made, whether uniformly, and whether the original was read.
 
 Paper: [obfuscation §3-5]. The rule graph cuts the table into parts (Stage 1.1), each goes to the cheapest exact engine;
@@ -169,7 +169,7 @@ class Obfuscation(Method):
             )
 
     def enforces(self, claim: PrivacyRequirement, policy: Policy) -> bool:
-        """Claims that hide replaced columns; the audit computes what an outsider may still believe."""
+        """Claims that hide replaced columns; the audit computes what an adversary may still believe."""
         return bool(claim.hide) and set(claim.hide) <= set(policy.with_role("replaced"))
 
     def finds_out(self) -> bool:

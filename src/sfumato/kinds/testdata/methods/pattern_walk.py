@@ -10,7 +10,7 @@ published.
 Guarantee
     Every property holds in the published table, exactly: values are integers in units of their domain and no sum is
     rounded. Nothing is guaranteed about privacy; the audit measures it afterwards, and refuses a release in which the
-    outsider of `linked_at_most` finds more people than that.
+    adversary of `linked_at_most` finds more people than that.
 
 Paper
     [multitype ch. 5]

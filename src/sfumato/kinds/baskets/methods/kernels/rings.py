@@ -54,7 +54,7 @@ Notation
     f_x ~ share of label x; a_t(x) ~ chance that place t has label x, as published (0 or 1 where it is shown). top_x ~
     the largest, over the windows around a place, of what x has there already plus f_x for every place still open.
 Invariants
-    I1  top_x + f_x ≤ bound for every label before each place: the scan could always go on by withholding everything.
+    I1  top_x + f_x ≤ bound for every label before each place: the scan could always go on by suppressing everything.
     I2  x outside S keeps I1 when shown (top_x + 1 ≤ bound); x in S keeps it when suppressed (top_x + f_x / f(S) ≤
         bound), and since f_x ≤ bound − top_x, widening S to all labels always suffices.
 Cost

@@ -4,9 +4,10 @@ nobody moves.
 One step takes a costly record and a box around it, which becomes a new group; or the box of a group that is there, as
 it is or widened for the record, and records that move join that group, which needs no members: under requirements on
 values most moves are of this kind. Donors keep what they need: they give no more than their surplus, but for a few that
-give all and are filled up again or dissolved (`rehousing`). Under claims on values, donors take back what they lack and
-the new group gives up what it has too much of. Boxes shrink to what they hold. A step is kept when it saves, or costs
-no more than chance and a falling temperature allow; what it may cost is drawn first, so that hopeless steps end early.
+give all and are filled up again or dissolved (`rehousing`). Under requirements on values, donors take back what they
+lack and the new group gives up what it has too much of. Boxes shrink to what they hold. A step is kept when it saves,
+or costs no more than chance and a falling temperature allow; what it may cost is drawn first, so that hopeless steps
+end early.
 
 Notation
     heat       the temperature: a step that costs x is kept with probability exp(−x / heat)
@@ -332,7 +333,7 @@ def open_drawn(
     heat: float,
     dice: NDArray[np.uint64],
 ) -> float:
-    """Open the box on the desk for everybody of a region who pays more; what that changed of the total cost."""
+    """Open the box on the desk for all people of a region who pays more; what that changed of the total cost."""
     units_inside(stand, shape, desk, region)  # I2
     pieces, donors, records = look_inside(stand, desk)
     desk.number[2] += len(desk.word) * len(desk.lo) // 2 + 4 * pieces

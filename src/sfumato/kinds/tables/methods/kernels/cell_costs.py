@@ -29,7 +29,7 @@ Invariants
 
 Group joining
 -------------
-Join groups that break a claim to the neighbour whose joining costs least.
+Join groups that break a requirement to the neighbour whose joining costs least.
 
 Notation
     growth   what joining adds to the loss, ``(size₁ + size₂) · price₁₂ − size₁ · price₁ − size₂ · price₂``

@@ -30,8 +30,8 @@ Rehousing
 Who is left behind when a box is opened: groups that lack records are filled up again, or dissolved.
 
 If only counts matter, a group that has lost records takes surplus records of others inside its box, costliest first;
-the more it has left, the more likely this is tried. Otherwise, and under claims on values, it is dissolved: each of its
-pieces goes to the group whose total grows least.
+the more it has left, the more likely this is tried. Otherwise, and under requirements on values, it is dissolved: each
+of its pieces goes to the group whose total grows least.
 
 Notation
     most      what may still be added to the total cost, where groups that lack something count as if they cost nothing
@@ -48,10 +48,10 @@ Terms
 What a group must offer, as numbers that a loop can read: records, different values, shares, entropy, distance.
 
 Notation
-    row       ``tally[g]``: how many records of group g have each tag; the tags of hidden column h are
+    row       ``tally[g]``: how many records of group g have each tag; the tags of sensitive column h are
               ``start[h]:start[h + 1]``
     fewest    records per group
-    kinds     different values of a hidden column (0: any)
+    kinds     different values of a sensitive column (0: any)
     share     largest share of one value (1: any)
     entropy   least entropy of the shares (0: any)
     far       largest distance of the shares from `overall`, half the sum of absolute differences (1: any)
@@ -287,7 +287,7 @@ def end_group(stand: Seating, g: int) -> None:
 FAR = 24
 """A member of a group is drawn among this many of its first pieces."""
 GUESTS = 12
-"""So many groups are looked at before one takes somebody in."""
+"""So many groups are looked at before one takes a person in."""
 
 
 class Workbench(NamedTuple):
@@ -579,7 +579,7 @@ def dissolve(
 ) -> tuple[float, int]:
     """Everybody of a group goes where the total cost grows least.
 
-    Returned are what is left of `most`, below nothing when somebody finds no home, and how many pieces have gone in
+    Returned are what is left of `most`, below nothing when a person finds no home, and how many pieces have gone in
     this step."""
     p = stand.of_group[g]
     while p >= 0:
@@ -634,7 +634,7 @@ _SLACK = 1e-10
 
 
 class Terms(NamedTuple):
-    """The terms of a problem's claims."""
+    """The terms of a problem's requirements."""
 
     fewest: int
     start: IntArray
@@ -672,8 +672,8 @@ def met(terms: Terms, tally: IntArray, g: int, size: int) -> bool:
 
 @in_place
 def too_much(terms: Terms, tally: IntArray, g: int, size: int) -> tuple[int, int]:
-    """The tag that a claim on shares finds most over-represented, and how many records of it to drop; −1 when there is
-    none."""
+    """The tag that a requirement on shares finds most over-represented, and how many records of it to drop; −1 when
+    there is none."""
     worst, tag, many = 0.0, -1, 0
     for h in range(len(terms.kinds)):
         if terms.far[h] >= 1.0 and terms.share[h] >= 1.0 and terms.entropy[h] <= 0.0:

@@ -31,10 +31,11 @@ A draft: a few groups over a small pool of units, kept with their extents and co
 
 Notation
     unit    records that are alike in everything that matters, with a count
-    pool    the units of a neighbourhood: ``code[v]`` (leaves), ``tag[v]`` (hidden values), ``records[v]``, ``price[v]``
+    pool    the units of a neighbourhood: ``code[v]`` (leaves), ``tag[v]`` (sensitive values), ``records[v]``,
+    ``price[v]``
     draft   ``held[g, v]`` records of unit v in group g; ``lo, last`` extents; ``cost`` of one record; ``number[0]``
             groups
-    wanted  ``fewest`` records per group; per hidden column `kinds` different values, and when `even` no value above
+    wanted  ``fewest`` records per group; per sensitive column `kinds` different values, and when `even` no value above
             1/kinds
 
 Invariants

@@ -1,7 +1,7 @@
 """Cutting points again and again where only the number of records counts: one group after the other, in place.
 
-The same cuts as `partitioning` makes in rounds, for claims that a number of records satisfies. A group is a run of the
-order of points; a cut sorts the run into its parts and puts them on a stack.
+The same cuts as `partitioning` makes in rounds, for requirements that a number of records satisfies. A group is a run
+of the order of points; a cut sorts the run into its parts and puts them on a stack.
 
 One look at the points of a run counts the records of every code of every column; which cut is best is read from these
 counts, and a second look hands the points out to the parts. Where a run has far fewer points than a column has codes
@@ -224,7 +224,7 @@ def children_of(
     trees: Trees,
     desk: CuttingDesk,
 ) -> int:  # fmt: skip
-    """Size and extent of the children of the node around a run; one more than the last of them that has somebody."""
+    """Size and extent of the children of the node around a run; one more than the last of them that has a person."""
     base = desk.base[column]
     width = 0
     if few:

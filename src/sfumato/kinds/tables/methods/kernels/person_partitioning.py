@@ -24,7 +24,7 @@ Notation
     fits    numbers of the rows, of people with several, that fit the box around a larger set: only they can fit a
             smaller one
 
-Cost: one look at the records of the set, and one at the rows of `fits`, which ends when somebody has too many.
+Cost: one look at the records of the set, and one at the rows of `fits`, which ends when a person has too many.
 
 
 Key order
@@ -37,7 +37,7 @@ Rows that fit
 How many rows of one person fit into each published box, at most.
 
 Notation
-    row     a row of somebody who has several, as leaf codes; rows are sorted by one column, the *guide*
+    row     a row of a person who has several, as leaf codes; rows are sorted by one column, the *guide*
     box     what a group is published as: an interval of leaves in every column
 
 Cost: for every box the rows whose guide lies in its interval, each comparison ending at the first column that does not
@@ -70,7 +70,7 @@ class Crowd(NamedTuple):
     point: NDArray[np.int64]
     whose: NDArray[np.int64]
     value: NDArray[np.int64]
-    """The hidden values of a record, one column each."""
+    """The sensitive values of a record, one column each."""
     having: NDArray[np.int64]
     """Who has which of them: the value itself for people with one row, else a number of its own for a person and a
     value."""
@@ -79,8 +79,9 @@ class Crowd(NamedTuple):
 
 
 class CrowdWish(NamedTuple):
-    """What is asked of a set: records, that nobody has more than a k-th of them; and of every hidden column different
-    values, their largest share of records and (`among`) of people, whether nobody may be certain to have one."""
+    """What is asked of a set: records, that nobody has more than a k-th of them; and of every sensitive column
+    different values, their largest share of records and (`among`) of people, whether nobody may be certain to have
+    one."""
 
     fewest: int
     k: int
@@ -90,7 +91,7 @@ class CrowdWish(NamedTuple):
     certain: NDArray[np.int64]
     values: NDArray[np.int64]
     value_of: NDArray[np.int64]
-    """The value behind a number of `having`, one line for each hidden column."""
+    """The value behind a number of `having`, one line for each sensitive column."""
 
 
 class Ends(NamedTuple):
@@ -102,7 +103,7 @@ class Ends(NamedTuple):
 
 class CrowdDesk(NamedTuple):
     """Working memory for one set: zeros per person, value and number of `having`; its box; records with the most
-    frequent hidden values."""
+    frequent sensitive values."""
 
     tally: NDArray[np.int64]
     value: NDArray[np.int64]
@@ -133,7 +134,7 @@ def rows_allowed(
 
 @jit
 def varied(crowd: Crowd, wanted: CrowdWish, desk: CrowdDesk, members: IntArray, low: int, high: int) -> bool:
-    """Whether hidden values are as many and as rare as asked; counts the most frequent ones."""
+    """Whether sensitive values are as many and as rare as asked; counts the most frequent ones."""
     fine = True
     for hidden in range(len(wanted.distinct)):
         different = 0

@@ -35,8 +35,8 @@ Invariants
         best in it.
     I3  A level is passed over only when even the best cold price for every missing record would not make it better.
 
-Cost: a pass over the memberships; nodes whose hot records do not satisfy the claim by themselves are put into heaps,
-from which as many records are taken as are looked at."""
+Cost: a pass over the memberships; nodes whose hot records do not satisfy the requirement by themselves are put into
+heaps, from which as many records are taken as are looked at."""
 
 from __future__ import annotations
 

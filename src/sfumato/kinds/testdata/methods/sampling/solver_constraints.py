@@ -211,7 +211,7 @@ class RecordPosting:
         total: Total,
         whole: bool,
     ) -> None:
-        """Without the later records (IG) the rule speaks of the records so far, as [obfuscation §5.2] drops
+        """Without the later records (IG) the rule is about the records so far, as [obfuscation §5.2] drops
         variables."""
         terms, constant, unit = self._summed(model, cells, block.records.tolist(), total)
         if block.totals == "keeps":
