@@ -91,6 +91,7 @@ SUMMARIES = {
     "explore": "Show what levels and methods cost, and choose.",
     "ledger": "Show or verify what was published so far.",
     "measure": "Measure what a release is still good for.",
+    "new": "Write the file of a new model, method or metric, and its test.",
     "preview": "Show before and after for a few rows; writes nothing.",
     "publish": "Make, certify and write a release.",
     "query": "Answer COUNT queries from a release folder.",
