@@ -45,7 +45,7 @@ class BasketSource(Source):
     reads: ClassVar[frozenset[str]] = Source.reads | {
         "columns", "columns.proposed", "columns.hierarchy", "columns.boundary", "columns.at_most",
         "columns.publish", "protect.given", "protect.hide", "knows",
-        "utility.suppress_at_most", "ledger", "key", "series", "accept",
+        "utility.suppress_at_most", "ledger", "key", "series",
     }  # fmt: skip
     private: ClassVar[tuple[str, ...]] = ("source", "base", "table", "record")
     needs_key: ClassVar[bool] = True

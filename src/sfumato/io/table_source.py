@@ -50,7 +50,7 @@ class TableSource(Source):
         "columns.constant", "columns.persistent", "columns.dates", "columns.proposed", "protect.given", "protect.hide",
         "knows", "keep",
         "utility.suppress_at_most", "utility.minimize", "utility.importance", "ledger", "key", "person", "population",
-        "series", "accept", "plugins",
+        "series", "plugins",
     }  # fmt: skip
     needs_key: ClassVar[bool] = True
     private: ClassVar[tuple[str, ...]] = (

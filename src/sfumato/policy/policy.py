@@ -58,6 +58,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 UNPROTECTED = "unprotected:"
 """Begins the identifier of a warning about a sensitive column that no privacy requirement names."""
+OPEN = "open:"
+"""Begins the identifier of an open point of a release: something measured that no requirement limits."""
 Role = Literal["identifier", "quasi-identifier", "sensitive", "other", "replaced"]
 WrittenRole = Literal["identifier", "quasi-identifier", "sensitive", "other", "replaced", "drop", "review"]
 """Roles as a policy file has them: a dropped column is left out, and one under review is decided by a person before
@@ -79,6 +81,17 @@ _KEYS = (
     "population",
     "series", "accept", "plugins", "effort", "title",
 )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Acceptance:
+    """A warning or open point that the data holder accepts."""
+
+    point: str
+    """Its identifier."""
+    reason: str
+    by: str = ""
+    """Who accepts it."""
 
 
 class Column(BaseModel):
@@ -197,6 +210,8 @@ class Policy:
     """Warnings about columns that the data holder has looked at and accepts, by their identifiers."""
     accept_reasons: Mapping[str, str] = field(default_factory=dict)
     """Why a warning is accepted, by its identifier, where the policy says so."""
+    accept_names: Mapping[str, str] = field(default_factory=dict)
+    """Who accepts it, by its identifier, where the policy says so."""
     effort: Effort = USUAL
     """How long searches may take: quick, balanced or thorough."""
     title: str = ""
@@ -440,15 +455,30 @@ class Policy:
         return self.data.as_written(declared_path(self.base, self.population.file))
 
     def _check_accepted(self) -> None:
-        if self.accept and self.data.name not in ("table", "baskets"):
-            hint = "a database accepts warnings under 'data:'" if self.data.name == "database" else "remove it"
-            raise PolicyError("'accept' is about columns of a table", where=self.document.where("accept"), hint=hint)
         for identifier in self.accept:
-            if identifier.startswith(UNPROTECTED) and not self.accept_reasons.get(identifier, "").strip():
+            reason, name = (told.get(identifier, "").strip() for told in (self.accept_reasons, self.accept_names))
+            if identifier.startswith(OPEN) and not (reason and name):
+                hint = f"write '- {{\"{identifier}\": {{by: NAME, reason: why it may be published so}}}}'"
+                what = f"'{identifier}' is accepted without a name and a reason"
+                raise PolicyError(what, where=self.document.where("accept"), hint=hint)
+            if identifier.startswith(UNPROTECTED) and not reason:
                 hint = f"write '- {{{identifier}: why it may be published so}}'"
                 raise PolicyError(
                     f"'{identifier}' is accepted without a reason", where=self.document.where("accept"), hint=hint
                 )
+            if not identifier.startswith(OPEN) and self.data.name not in ("table", "baskets"):
+                hint = "a database accepts warnings under 'data:'" if self.data.name == "database" else "remove it"
+                raise PolicyError(
+                    "'accept' is about columns of a table", where=self.document.where("accept"), hint=hint
+                )
+
+    @property
+    def acceptances(self) -> tuple[Acceptance, ...]:
+        """What the data holder accepts with a reason, in the order of the policy."""
+        told = self.accept_reasons
+        return tuple(
+            Acceptance(each, told[each], self.accept_names.get(each, "")) for each in self.accept if each in told
+        )
 
     def with_role(self, role: Role) -> tuple[str, ...]:
         """The published columns with this role, in the order of the policy."""
@@ -680,16 +710,18 @@ def _texts(document: Document, key: str) -> tuple[str, ...]:
     return tuple(str(text) for text in entries)
 
 
-def _accepted(document: Document) -> dict[str, str]:
-    """Identifiers of accepted warnings, each with its reason, which may be empty."""
+def _accepted(document: Document) -> dict[str, tuple[str, str]]:
+    """Identifiers of what is accepted, each with the reason and the name of who accepts it; both may be empty."""
     entry = document.tree.get("accept")
-    accepted: dict[str, str] = {}
+    accepted: dict[str, tuple[str, str]] = {}
     for one in () if entry is None else entry if isinstance(entry, list | tuple) else [entry]:
-        given = one if isinstance(one, Mapping) else {one: ""}
-        if not all(isinstance(reason, str) for reason in given.values()):
-            hint = "write '- unique-column:case' or '- {unique-column:case: why}'"
-            raise PolicyError("a reason under 'accept' is a text", where=document.where("accept"), hint=hint)
-        accepted |= {str(key): reason for key, reason in given.items()}
+        for key, told in (one if isinstance(one, Mapping) else {one: ""}).items():
+            given = told if isinstance(told, Mapping) else {"reason": told}
+            if set(given) - {"by", "reason"} or not all(isinstance(text, str) for text in given.values()):
+                hint = "write '- unique-column:case', '- {unique-column:case: why}' or"
+                hint += " '- {unique-column:case: {by: NAME, reason: why}}'"
+                raise PolicyError("a reason under 'accept' is a text", where=document.where("accept"), hint=hint)
+            accepted[str(key)] = (given.get("reason", ""), given.get("by", ""))
     return accepted
 
 
@@ -712,7 +744,8 @@ _READ: dict[str, Callable[[Document], Any]] = {
     "population": read_population,
     "series": lambda document: instantiate(Series, document.tree.get("series"), document, "series"),
     "accept": lambda document: tuple(_accepted(document)),
-    "accept_reasons": lambda document: {key: reason for key, reason in _accepted(document).items() if reason},
+    "accept_reasons": lambda document: {key: told[0] for key, told in _accepted(document).items() if told[0]},
+    "accept_names": lambda document: {key: told[1] for key, told in _accepted(document).items() if told[1]},
     "plugins": _plugins,
     "effort": _effort,
     "title": lambda document: str(document.tree.get("title") or ""),

@@ -383,6 +383,8 @@ class Certificate:
     """Number of the release and head of the ledger it was entered in (`ledger.entries`)."""
     attacks: tuple[KnownAttack, ...] | None = ()
     """What it does not protect against; ``None`` in a certificate from before these were named."""
+    accepted: tuple[Mapping[str, str], ...] = ()
+    """Warnings and open points that the data holder accepts: `point`, `reason`, and `by` where a name is given."""
 
     def __repr__(self) -> str:
         verdict = "holds" if self.holds else "violated" if self.violations else "not all judged"
@@ -425,19 +427,26 @@ class Certificate:
         return not self.open
 
     def to_json(self) -> dict[str, Any]:
-        return {
-            "schema": SCHEMA,
-            "holds": verdict_of(self.findings),
-            "complete": self.complete,
-            "findings": [finding.to_json() for finding in self.findings],
-            "attacks": [asdict(attack) for attack in self.attacks or ()],
-            "records": asdict(self.records),
-            "utility": dict(self.utility),
-            "assumptions": list(self.assumptions),
-            "limits": list(self.limits),
-            "method": self.method,
-            "version": self.version,
-        } | ({} if self.ledger is None else {"ledger": dict(self.ledger)})
+        return (
+            {
+                "schema": SCHEMA,
+                "holds": verdict_of(self.findings),
+                "complete": self.complete,
+                "findings": [finding.to_json() for finding in self.findings],
+                "attacks": [asdict(attack) for attack in self.attacks or ()],
+                "records": asdict(self.records),
+                "utility": dict(self.utility),
+                "assumptions": list(self.assumptions),
+                "limits": list(self.limits),
+                "method": self.method,
+                "version": self.version,
+            }
+            | ({} if self.ledger is None else {"ledger": dict(self.ledger)})
+            | self._accepted()
+        )
+
+    def _accepted(self) -> dict[str, Any]:
+        return {"accepted": [dict(one) for one in self.accepted]} if self.accepted else {}
 
     @classmethod
     def from_json(cls, tree: Mapping[str, Any]) -> Certificate:
@@ -455,6 +464,7 @@ class Certificate:
             None
             if "attacks" not in tree
             else tuple(KnownAttack(str(e["name"]), str(e["applies"])) for e in tree["attacks"]),
+            tuple({str(key): str(told) for key, told in one.items()} for one in tree.get("accepted", ())),
         )
 
 

@@ -16,14 +16,15 @@ What publishing did to the data, in sentences and shares: one class for each kin
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, ClassVar, Literal
 
 from sfumato.core.registry import catalogue, entry
 from sfumato.core.wording import count_text, join_names, percent_text
 from sfumato.models.base import Model
-from sfumato.policy.policy import UNPROTECTED, Policy
+from sfumato.policy.policy import OPEN, UNPROTECTED, Acceptance, Policy
 from sfumato.release.certificate import Finding, KnownAttack
 from sfumato.release.form import Form
 from sfumato.release.view import Applicable, ReleaseView
@@ -85,16 +86,68 @@ class RiskChange:
     promised: float | None = None
 
 
+Action = Literal["count as known", "coarsen", "leave out", "require", "change"]
+
+
+@dataclass(frozen=True, slots=True)
+class Remedy:
+    """One thing that can be done about an open point."""
+
+    action: Action
+    text: str
+    """What it does, in the imperative and without a full stop."""
+    edit: str = ""
+    """What the policy says then, where that is one line."""
+
+
 @dataclass(frozen=True, slots=True)
 class OpenPoint:
     """Something that is not covered, with its figure and what can be done about it."""
 
     text: str
-    advice: str = ""
-    figure: str = ""
-    """The part of the text that is shown large."""
-    subject: str = ""
-    """The column that it is about, where it is about one."""
+    identifier: str = ""
+    """What `accept:` names it by; empty where it cannot be accepted."""
+    remedies: tuple[Remedy, ...] = ()
+    columns: tuple[str, ...] = ()
+    """The columns that it is about."""
+    weight: float = 0.0
+    """The share of the records that it is about, where that is known; heavier points are shown first."""
+    accepted: Acceptance | None = None
+    """Who accepts it and why, where the policy says so."""
+
+    @property
+    def figure(self) -> str:
+        """The first figure of the text, with its unit.
+
+        >>> OpenPoint("688 of 3,000 records are unique.").figure, OpenPoint("ward guesses it for 29.9 %.").figure
+        ('688', '29.9 %')
+        """
+        found = _FIGURE.search(self.text)
+        return found[0] if found else ""
+
+    @property
+    def advice(self) -> str:
+        """What can be done, as one sentence."""
+        ways = [remedy.text + (f" (`{remedy.edit}`)" if remedy.edit else "") for remedy in self.remedies]
+        if not ways:
+            return ""
+        told = ", ".join(ways)
+        return f"{told[:1].upper()}{told[1:]}{', or accept it' if self.identifier else ''}."
+
+    @property
+    def acceptance(self) -> str:
+        """The line that accepts it, for `accept:` in the policy; empty where it cannot be accepted."""
+        return f'- {{"{self.identifier}": {{by: NAME, reason: WHY}}}}' if self.identifier else ""
+
+    def to_json(self) -> dict[str, Any]:
+        """The same for programs."""
+        told: dict[str, Any] = {"text": self.text, "figure": self.figure, "advice": self.advice}
+        told |= {"remedies": [asdict(remedy) for remedy in self.remedies]} if self.remedies else {}
+        told |= {"id": self.identifier} if self.identifier else {}
+        return told | ({"accepted": asdict(self.accepted)} if self.accepted else {})
+
+
+_FIGURE = re.compile(r"(?<![\w.])\d[\d,.]*(?<![.,])(?: %)?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +165,9 @@ class Summary:
     columns: tuple[ColumnChange, ...] = ()
     risks: tuple[RiskChange, ...] = ()
     open_points: tuple[OpenPoint, ...] = ()
+    """What a person has to decide about."""
+    accepted: tuple[OpenPoint, ...] = ()
+    """Open points that the policy accepts, each with a name and a reason."""
     limits: tuple[KnownAttack, ...] = ()
     next_steps: tuple[str, ...] = ()
     stopped: bool = False
@@ -136,7 +192,9 @@ class Summary:
                 each.name: {"unchanged": each.unchanged, "generalized": each.generalized, "suppressed": each.suppressed}
                 for each in self.columns
             },
-            "not_covered": [{"text": point.text, "advice": point.advice} for point in self.open_points],
+            "risks": [asdict(risk) for risk in self.risks],
+            "not_covered": [point.to_json() for point in self.open_points],
+            "accepted": [point.to_json() for point in self.accepted],
             "next": list(self.next_steps),
         }
 
@@ -178,9 +236,12 @@ def decide_headline(findings: Sequence[Finding], policy: Policy, form: Form, ope
         )
     if any(finding.open for finding in promised):  # I2
         return ReleaseHeadline("open", UNASSESSED, f"Promised: {guarantee}")
-    waiting = (
-        open_points or any(finding.open or finding.state == "warning" for finding in findings) or policy.unexplained
+    accepted = {each.point for each in policy.acceptances}
+    waiting = open_points or any(
+        finding.open or (finding.state == "warning" and finding_point(finding).identifier not in accepted)
+        for finding in findings
     )
+    waiting = waiting or policy.unexplained
     verdict: Verdict = "open" if waiting else "holds"
     return ReleaseHeadline(verdict, LABELS[verdict], guarantee)
 
@@ -241,17 +302,20 @@ def summarize(
     columns = tuple(effects.columns(exhibit)) if effects else ()
     points = [*_of_findings(findings), *_unprotected(exhibit.policy), *vanished(columns)]
     points += [*effects.exposed(exhibit)] if effects else []
+    points = _by_weight(points, exhibit.policy.acceptances)
+    waiting = tuple(point for point in points if point.accepted is None)
     shown = [finding for finding in findings if finding.holds and (_of_model(finding) or finding.model in _ALWAYS)]
     rest = [finding for finding in findings if finding.holds and finding not in shown and finding.state != "warning"]
     return Summary(
-        decide_headline(findings, exhibit.policy, exhibit.form, len(points)),
+        decide_headline(findings, exhibit.policy, exhibit.form, len(waiting)),
         promised=tuple(shown),
         violated=violated,
         further=tuple(rest),
         lost=tuple(effects.lost(exhibit)) if effects else (),
         columns=columns,
         risks=tuple(effects.risks(exhibit)) if effects else (),
-        open_points=tuple(points),
+        open_points=waiting,
+        accepted=tuple(point for point in points if point.accepted is not None),
         limits=tuple(attacks),
         next_steps=tuple(next_steps),
     )
@@ -265,32 +329,70 @@ def _of_findings(findings: Sequence[Finding]) -> Iterator[OpenPoint]:
     """Measured figures to act on, then what was not assessed."""
     for finding in findings:
         if finding.state == "warning":
-            yield OpenPoint(finding.sentence, finding.advice)
+            yield finding_point(finding)
     for finding in findings:
         if finding.open and not _of_model(finding):
             yield OpenPoint(f"{finding.title}: {finding.sentence[:1].lower() + finding.sentence[1:]}")
 
 
+def finding_point(finding: Finding) -> OpenPoint:
+    """The open point of a measured figure that no requirement limits."""
+    columns = tuple(str(name) for name in finding.details.get("columns", ()))
+    remedies = [*column_remedies(columns)] if columns else [Remedy("change", finding.advice.rstrip("."))]
+    found, records = finding.achieved.get("alone", 0), finding.details.get("records", 0)
+    weight = 1 + float(found) / float(records) if found and records else 0.0  # being found is worse than being guessed
+    identifier = _identifier(finding.code, columns or finding.hide)
+    return OpenPoint(finding.sentence, identifier, tuple(remedies), columns, weight)
+
+
+def _identifier(code: str, columns: Iterable[str]) -> str:
+    """The name of an open point; it names its columns, so that it is open again when another column comes in."""
+    return OPEN + ":".join([code, *filter(None, [",".join(columns)])])
+
+
+def column_remedies(columns: Sequence[str]) -> Iterator[Remedy]:
+    """What can be done about columns that no requirement counts."""
+    names, them = join_names(columns), "it" if len(columns) == 1 else "them"
+    edit = columns[0] if len(columns) == 1 else ""
+    yield Remedy("count as known", f"count {names} as known", f"{edit}: quasi-identifier" if edit else "")
+    yield Remedy("coarsen", f"coarsen {them} with a hierarchy")
+    yield Remedy("leave out", f"leave {them} out", "publish: false")
+
+
 def _unprotected(policy: Policy) -> Iterator[OpenPoint]:
-    names = policy.unexplained
-    if names:
-        verb = "is" if len(names) == 1 else "are"
-        advice = (
-            f"Add a requirement that hides {'it' if len(names) == 1 else 'them'}, or say why under `accept:`"
-            f" (`{UNPROTECTED}NAME`)."
+    for name in policy.unexplained:
+        remedies = (
+            Remedy("require", "add a requirement that hides it"),
+            Remedy("leave out", "leave it out", f"{name}: {{role: sensitive, publish: false}}"),
         )
-        yield OpenPoint(
-            f"{join_names(names)} {verb} sensitive, and no requirement limits what can be learned about it.", advice
-        )
+        told = f"{name} is sensitive, and no requirement limits what can be learned about it."
+        yield OpenPoint(told, UNPROTECTED + name, remedies, (name,))
 
 
 def vanished(columns: Iterable[ColumnChange]) -> Iterator[OpenPoint]:
     """Columns that say nothing in most rows."""
     for column in columns:
         if column.suppressed > _MOSTLY:
-            advice = "Generalize or leave out another column, raise `suppress_at_most`, or lower the level."
+            remedies = (
+                Remedy("coarsen", "generalize or leave out another column"),
+                Remedy("change", "raise `suppress_at_most`"),
+                Remedy("change", "lower the level"),
+            )
             told = f"{column.name} is suppressed in {percent_text(column.suppressed)} of the rows."
-            yield OpenPoint(told, advice, subject=column.name)
+            identifier = _identifier("suppressed", [column.name])
+            yield OpenPoint(told, identifier, remedies, (column.name,), column.suppressed)
+
+
+def open_point(code: str, text: str, columns: Sequence[str], *remedies: Remedy, weight: float = 0.0) -> OpenPoint:
+    """An open point that effects found."""
+    return OpenPoint(text, _identifier(code, columns), remedies, tuple(columns), weight)
+
+
+def _by_weight(points: Iterable[OpenPoint], acceptances: Iterable[Acceptance]) -> list[OpenPoint]:
+    """The heaviest points first and what was not assessed last; each with its acceptance."""
+    accepted = {each.point: each for each in acceptances}
+    marked = [replace(point, accepted=accepted.get(point.identifier)) for point in points]
+    return sorted(marked, key=lambda point: (not point.identifier, -point.weight))
 
 
 # Effects

@@ -147,8 +147,8 @@ def _table_of_columns(columns: Sequence[ColumnChange]) -> Markup:
 
 
 def _not_covered(summary: Summary) -> Markup:
-    points = Markup("").join(map(_point, summary.open_points))
-    names = ", ".join(limit.name for limit in summary.limits)
+    points = Markup("").join(map(_point, (*summary.open_points, *summary.accepted)))
+    names = ", ".join(limit.name.replace("-", " ") for limit in summary.limits)
     limits = Markup('<p class="soft">Known limits: {} (explained below).</p>').format(names) if names else Markup("")
     return (
         Markup('<ul class="points">{}</ul>').format(points) + limits
@@ -158,10 +158,18 @@ def _not_covered(summary: Summary) -> Markup:
 
 
 def _point(point: OpenPoint) -> Markup:
+    """A point with its figure, and what can be done or who accepts it."""
+    if point.accepted is not None:
+        told = (
+            f"Accepted by {point.accepted.by}: {point.accepted.reason}" if point.accepted.by else point.accepted.reason
+        )
+        sign = Markup('<span class="chip plain">accepted</span>')
+        return Markup('<li>{} <span>{}<br><span class="soft">{}</span></span></li>').format(
+            sign, coded(point.text), told
+        )
+    sign = Markup('<span class="chip warn">! {}</span>').format(point.figure)
     advice = Markup('<br><span class="soft">→ {}</span>').format(coded(point.advice)) if point.advice else Markup("")
-    return Markup('<li><span class="warn-sign" aria-hidden="true">!</span> <span>{}{}</span></li>').format(
-        coded(point.text), advice
-    )
+    return Markup("<li>{} <span>{}{}</span></li>").format(sign, coded(point.text), advice)
 
 
 def _next(steps: Sequence[str]) -> Markup:

@@ -159,7 +159,7 @@ def _tried(planned: Plan, data: Any) -> tuple[Trial | None, tuple[Warning, ...]]
 def _vanishing(trial: Trial | None) -> Iterator[Warning]:
     """Warn of columns that the trial run suppressed in most rows."""
     for point in () if trial is None else vanished(trial.summary.columns):
-        yield Warning(f"suppressed:{point.subject}", f"{point.text} {point.advice}")
+        yield Warning(f"suppressed:{point.columns[0]}", f"{point.text} {point.advice}")
 
 
 def _with_warnings(policy: Policy, report: SourceReport, found: Sequence[Warning]) -> SourceReport:

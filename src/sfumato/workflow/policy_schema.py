@@ -57,7 +57,12 @@ BOUNDARY = {
         {"type": "object", "properties": {"level": {"type": ["integer", "string"]}}, "additionalProperties": False},
     ],
 }
-_REASON = {"type": "object", "additionalProperties": {"type": "string"}}
+_ACCEPTANCE = {
+    "type": "object",
+    "properties": {"by": {"type": "string"}, "reason": {"type": "string"}},
+    "additionalProperties": False,
+}
+_REASON = {"type": "object", "additionalProperties": {"anyOf": [{"type": "string"}, _ACCEPTANCE]}}
 TEXTS = {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}
 
 
@@ -117,7 +122,7 @@ def policy_schema() -> dict[str, Any]:
         "accept": {
             "anyOf": [{"type": "string"}, {"type": "array", "items": {"anyOf": [{"type": "string"}, _REASON]}}],
             "description": (
-                "warnings about columns that were looked at and accepted, each with a reason where one is needed"
+                "warnings and open points that were reviewed and accepted, each with a reason and a name where needed"
             ),
         },
         "plugins": shared.of(Plugins),

@@ -37,7 +37,7 @@ What a method adds about the way a release was made is in its notes, and cannot 
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -296,6 +296,7 @@ def _certificate(exhibit: ReleaseView, chosen: Plan, release: Release) -> Certif
         method=chosen.method.name,
         version=__version__,
         attacks=known_attacks(exhibit),
+        accepted=list_accepted(exhibit.policy),
     )
 
 
@@ -445,6 +446,11 @@ def _verdict(finding: Finding, reason: str) -> Finding:
 
 # Assumptions
 # -----------
+
+
+def list_accepted(policy: Policy) -> tuple[dict[str, str], ...]:
+    """What the data holder accepts with a reason, as certificates state it."""
+    return tuple({key: text for key, text in asdict(one).items() if text} for one in policy.acceptances)
 
 
 def list_assumptions(exhibit: ReleaseView) -> tuple[str, ...]:

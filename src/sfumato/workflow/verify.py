@@ -17,6 +17,7 @@ from sfumato.engines.local import HERE
 from sfumato.engines.protocol import FileEngine
 from sfumato.history.judge.series import published_cells_of
 from sfumato.history.ledger import Ledger
+from sfumato.policy.policy import OPEN
 from sfumato.release.attack import known_attacks
 from sfumato.release.certificate import MEASURED, NOT_JUDGED, Finding, verdict_of
 from sfumato.release.folder import read_folder, with_private_data
@@ -26,7 +27,7 @@ from sfumato.release.signature import UNSIGNED, examine_signature
 from sfumato.release.summary import Summary, summarize
 from sfumato.release.summary_html import headline_html, summary_html
 from sfumato.release.view import ReleaseView, certificate_of
-from sfumato.workflow.publication import list_assumptions, public_findings
+from sfumato.workflow.publication import list_accepted, list_assumptions, public_findings
 
 if TYPE_CHECKING:
     from sfumato.release.signature import VerifyingKey
@@ -271,7 +272,10 @@ def _less_is_compared(exhibit: ReleaseView) -> Iterator[Finding]:
 
 def _stated(exhibit: ReleaseView, found: tuple[Finding, ...]) -> Finding:
     """Whether the certificate states what was found and what it does not protect against."""
-    told, hushed = _findings_stated(exhibit, found), [*filter(None, [_hushed(exhibit), _struck_out(exhibit)])]
+    told, hushed = (
+        _findings_stated(exhibit, found),
+        [*filter(None, [_hushed(exhibit), _struck_out(exhibit), _accepted_otherwise(exhibit)])],
+    )
     if not hushed:
         return told
     count = int(told.achieved.get("contradictions", 1 - told.holds)) + len(hushed)
@@ -311,6 +315,14 @@ def _struck_out(exhibit: ReleaseView) -> str:
         return ""
     missing = set(list_assumptions(exhibit)) - set(said.assumptions)
     return f"the certificate leaves out {len(missing)} assumption(s)" if missing else ""
+
+
+def _accepted_otherwise(exhibit: ReleaseView) -> str:
+    """Whether the certificate accepts something else than the published policy; one of before may name nothing."""
+    stated, written = certificate_of(exhibit).accepted, list_accepted(exhibit.policy)
+    if list(stated) == list(written) or (not stated and not any(one["point"].startswith(OPEN) for one in written)):
+        return ""
+    return "the certificate does not name the open points that the policy accepts"
 
 
 def _findings_stated(exhibit: ReleaseView, found: tuple[Finding, ...]) -> Finding:

@@ -501,6 +501,7 @@ class OtherColumns(Check):
             "records": int(sizes.sum()),
             "others": join_names(others),
             "verb": "is" if len(others) == 1 else "are",
+            "columns": list(others),
         }
         return Finding(self.name, True, {}, achieved, known, grade=MEASURED, details=details)
 

@@ -23,7 +23,15 @@ from sfumato.kinds.tables.information_loss import declared_domains, per_column
 from sfumato.release.attack import largest_allowed_share
 from sfumato.release.form import Form
 from sfumato.release.metric import figures
-from sfumato.release.summary import ColumnChange, Effects, OpenPoint, RiskChange, records_sentence
+from sfumato.release.summary import (
+    ColumnChange,
+    Effects,
+    OpenPoint,
+    Remedy,
+    RiskChange,
+    open_point,
+    records_sentence,
+)
 from sfumato.release.view import ReleaseView
 
 AGAINST_ORIGINAL, WITHIN_RELEASE = "against the original", "within what is published"
@@ -96,9 +104,9 @@ class RecodedEffects(Effects):
                     f" (most frequent value alone: {percent_text(blind)}), and for some with {percent_text(worst)}"
                     " certainty."
                 )
-                yield OpenPoint(
-                    text, "Ask for frequency l-diversity or t-closeness, which limit how certain a guess can be."
-                )
+                require = "ask for frequency l-diversity or t-closeness, which limit how certain a guess can be"
+                leave = Remedy("leave out", "leave it out", f"{name}: {{role: sensitive, publish: false}}")
+                yield open_point("guess", text, [name], Remedy("require", require), leave, weight=mean)
 
 
 class PerturbedEffects(Effects):

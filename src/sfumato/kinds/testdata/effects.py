@@ -11,7 +11,7 @@ from sfumato.kinds.testdata.form import DatabaseForm, Replaced
 from sfumato.policy.kept_constraints import replacements_of
 from sfumato.release.form import Form
 from sfumato.release.metric import figures
-from sfumato.release.summary import Effects, OpenPoint, records_sentence
+from sfumato.release.summary import Effects, OpenPoint, Remedy, open_point, records_sentence
 from sfumato.release.view import ReleaseView
 
 _MOST = 6
@@ -45,7 +45,12 @@ def _unchanged(exhibit: ReleaseView) -> Iterator[OpenPoint]:
             f"{_listed(kept)} {'is' if len(kept) == 1 else 'are'} published unchanged, beside new values of the same"
             " person."
         )
-        yield OpenPoint(text, "State a requirement under `protect:`, or replace these columns, too.")
+        ways = (
+            Remedy("require", "state a requirement under `protect:`"),
+            Remedy("change", "replace these columns, too"),
+            Remedy("leave out", "leave them out", "publish: false"),
+        )
+        yield open_point("unchanged", text, kept, *ways)
 
 
 class DatabaseEffects(Effects):
@@ -65,9 +70,8 @@ class DatabaseEffects(Effects):
         text = (
             "Columns that are not replaced are published unchanged, and rows of one person stay linked by their keys."
         )
-        yield OpenPoint(
-            text, "Replace or empty every column that says something about a person; `check` lists suspects."
-        )
+        ways = "replace or empty every column that says something about a person (`check` lists suspects)"
+        yield open_point("unchanged", text, (), Remedy("change", ways))
 
 
 def _listed(names: tuple[str, ...]) -> str:

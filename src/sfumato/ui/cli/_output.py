@@ -121,7 +121,18 @@ def _risks(summary: Summary) -> Iterator[str]:
 def _not_covered(summary: Summary, verbose: bool, *, advise: bool) -> Iterator[str]:
     label = "Not covered"
     for point in summary.open_points:
-        yield from _entry("!", "", point.text, point.advice if advise else "", indent=_LABEL, label=label)
+        yield from _entry(
+            "!", "", point.text, point.advice if advise else "", indent=_LABEL, label=label, shade="yellow"
+        )
+        if advise and verbose and point.acceptance:
+            yield from _wrapped(f"accept: {point.acceptance}", _LABEL + 2)
+        label = ""
+    if advise and not verbose and any(point.acceptance for point in summary.open_points):
+        yield f"{'':<{_LABEL}}(--verbose shows the line under `accept:` with which a point is accepted)"
+    for point in summary.accepted:
+        told = point.accepted
+        by = f"Accepted by {told.by}: {told.reason}" if told and told.by else f"Accepted: {told.reason}" if told else ""
+        yield from _entry("·", "", point.text, by, indent=_LABEL, label=label)
         label = ""
     if not summary.limits:
         return
@@ -140,11 +151,14 @@ def _block(label: str, lines: Sequence[str]) -> Iterator[str]:
         label = ""
 
 
-def _entry(mark: str, title: str, text: str, advice: str, *, indent: int, label: str = "") -> Iterator[str]:
+def _entry(
+    mark: str, title: str, text: str, advice: str, *, indent: int, label: str = "", shade: str | None = None
+) -> Iterator[str]:
     """A mark, a title in a column of its own, and a sentence with a hanging indent; advice on a line below."""
     name = f"{title:<{_TITLE - 1}} " if title else ""
     hang = indent + 2 + len(name)
     lines = textwrap.wrap(text, WIDTH - hang, break_long_words=False, break_on_hyphens=False) or [""]
+    lines = [click.style(line, fg=shade) if shade else line for line in lines]
     yield f"{label:<{indent}}{_mark(mark)} {name}{lines[0]}".rstrip()
     yield from (" " * hang + line for line in lines[1:])
     if advice:

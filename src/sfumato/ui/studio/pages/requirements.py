@@ -117,7 +117,12 @@ class PromisesPage(Page):
 
 def _accepted(entry: Any) -> str:
     """An accepted warning with its reason."""
-    return "; ".join(f"{key}: {why}" for key, why in entry.items()) if isinstance(entry, Mapping) else str(entry)
+    if not isinstance(entry, Mapping):
+        return str(entry)
+    told = {key: why if isinstance(why, Mapping) else {"reason": why} for key, why in entry.items()}
+    return "; ".join(
+        f"{key}: {', by '.join(map(str, filter(None, map(one.get, ('reason', 'by')))))}" for key, one in told.items()
+    )
 
 
 def roles_of(tree: Mapping[str, Any]) -> dict[str, str]:
