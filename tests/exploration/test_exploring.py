@@ -6,6 +6,7 @@ from __future__ import annotations
 import itertools
 import json
 import random
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ import pytest
 import sfumato as sf
 from sfumato.core.errors import PolicyError
 from sfumato.workflow.explore import explore as exploring
-from sfumato.workflow.explore.exploration import Point, dominates, mark_dominated
+from sfumato.workflow.explore.exploration import Point, dominates, mark_dominated, try_variant
 from sfumato.workflow.explore.variants import Variant, levels_of, variants
 from tests.command_line import run
 
@@ -157,7 +158,7 @@ def test_the_budget_ends_it_and_the_folder_goes_on(folder: Path, monkeypatch: py
     made: list[str] = []
     original = exploring.try_variant
 
-    def counting(policy: sf.Policy, variant: Variant, data: object) -> Point:
+    def counting(policy: sf.Policy, variant: Variant, data: object, *rest: object) -> Point:
         if len(made) == 2:
             raise KeyboardInterrupt
         made.append(str(variant))
@@ -225,7 +226,30 @@ def test_without_words_the_first_level_is_swept_with_able_methods(folder: Path) 
     assert {each.levels["k"] for each in found} == {2, 3, 4, 5, 10, 20}
     assert {each.levels["l"] for each in found} == {2}
     assert {each.method for each in found} >= {"mondrian", "clustering", "refined"}
-    assert found[0].method == "mondrian"
+    assert found[0] == Variant({"k": 4, "l": 2}, "refined")  # what the policy itself would publish
+
+
+@pytest.mark.parametrize("method", [None, "clustering"])
+def test_the_best_point_is_never_worse_than_the_release_of_the_policy(folder: Path, method: str | None) -> None:
+    tree = TREE | ({"method": {method: {}}} if method else {})
+    (folder / "policy.yaml").write_text(json.dumps(tree))
+    release = sf.publish(folder / "policy.yaml")
+    for sweep in (sf.Sweep(), sf.Sweep({"k": (2, 8)})):
+        found = sf.explore(folder / "policy.yaml", sweep=sweep, budget=0.01)  # no time for anything else
+        assert found.points[0].status == "published"
+        assert found.chosen is not None
+        best = found.points[found.chosen - 1]
+        assert best.loss is not None and best.loss <= release.utility["loss"] + 1e-9
+
+
+def test_a_search_that_the_budget_ends_is_marked_and_tried_again(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    policy, rows = sf.Policy.read(folder / "policy.yaml"), sf.Policy.read(folder / "policy.yaml").data.read(None)
+    variant = Variant({"k": 8, "l": 2}, "refined")
+    assert try_variant(policy, variant, rows, 1e-6).cut and not try_variant(policy, variant, rows).cut
+    monkeypatch.setattr(exploring, "is_own", lambda policy, variant: False)
+    monkeypatch.setattr(exploring, "try_variant", lambda *given: replace(try_variant(*given[:3]), cut=True))
+    sf.explore(policy, sweep=sf.Sweep({"k": (8,)}, ("mondrian",)), folder=folder / "kept")
+    assert not (folder / "kept" / "points.jsonl").exists()
 
 
 def test_claims_in_one_line_are_varied_too() -> None:

@@ -23,3 +23,13 @@ def waits(progress: object) -> str:
     progress(0.5, "inside")
     time.sleep(0.4)
     return "done"
+
+
+def until_taken(progress: object) -> str:
+    """Work that goes on until it is asked for the best result so far."""
+    from sfumato.core.effort import taking
+
+    progress(0.1, "search: best so far 0.2")
+    while not taking():
+        time.sleep(0.02)
+    return "taken"

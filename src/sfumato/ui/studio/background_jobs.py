@@ -36,6 +36,7 @@ from typing import Any, Literal
 from sfumato.core.confinement import CONFINED_TO
 from sfumato.core.effort import take_on_request
 from sfumato.core.errors import SfumatoError
+from sfumato.core.remaining_time import RemainingTime
 from sfumato.ui.studio.project import Project
 
 Work = Callable[..., Any]
@@ -58,6 +59,8 @@ class Job:
     subject: str
     """Which policy or folder it is about."""
     name: str = field(default_factory=lambda: token_urlsafe(9))
+    remaining: RemainingTime = field(default_factory=RemainingTime)
+    """What is left; with a limit, the job takes the best result so far when that is over."""
     state: State = "running"
     share: float = 0.0
     stage: str = "starting"
@@ -81,7 +84,7 @@ class Job:
     def to_json(self) -> dict[str, Any]:
         running = self.state == "running"
         spent = time.monotonic() - self.began if running else self.seconds
-        left = spent / self.share - spent if running and self.share > 0.02 else None
+        left = self.remaining.left(self.share, spent) if running and self.process is not None else None
         told = {
             "name": self.name,
             "title": self.title,
@@ -92,7 +95,8 @@ class Job:
         figures = {
             "share": round(self.share, 3),
             "seconds": round(spent, 1),
-            "left": None if left is None else round(left),
+            "left": None if left is None else math.ceil(left),
+            "limit": self.remaining.limit,
             "cpu": self.cpu,
         }
         return told | figures | {"result": self.result, "error": None if self.error is None else dict(self.error)}
@@ -121,9 +125,9 @@ class Desk:
         """Let the process that workers are forked from import the package before the first request."""
         threading.Thread(target=self._context.Process(target=_nothing).start, daemon=True).start()
 
-    def start(self, work: Work, title: str, subject: str, **given: Any) -> Job:
-        """Begin what somebody wants done; returns at once."""
-        return self._enter(Job(title, subject), work, given)
+    def start(self, work: Work, title: str, subject: str, *, limit: float | None = None, **given: Any) -> Job:
+        """Begin what somebody wants done; returns at once. After `limit` seconds it takes the best result so far."""
+        return self._enter(Job(title, subject, remaining=RemainingTime(limit)), work, given)
 
     def ask(self, work: Work, asked: str, stamp: str, subject: str, **given: Any) -> Job:
         """Begin what a page wants to know; an older question of the same words is no longer of interest."""
@@ -176,9 +180,16 @@ class Desk:
 
     def _watch(self, job: Job, pipe: Connection) -> None:
         """Read what the worker says until it ends, then clear up (I1)."""
+        limit = job.remaining.limit
         try:
             while True:
-                self._hear(job, json.loads(pipe.recv_bytes()))  # I2
+                if limit is not None and time.monotonic() - job.began >= limit:
+                    self.take(job.name)  # again every second: it has no effect before a search began
+                    pipe.poll(1.0)
+                elif limit is not None and not pipe.poll(max(job.began + limit - time.monotonic(), 0.01)):
+                    continue
+                if limit is None or pipe.poll():
+                    self._hear(job, json.loads(pipe.recv_bytes()))  # I2
         except (EOFError, OSError):
             pass
         job.process.join()

@@ -30,6 +30,7 @@ An exploration in lines, and in files; and what the command line says as a sweep
 
 from __future__ import annotations
 
+import math
 import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -39,6 +40,7 @@ from typing import Any, Literal
 
 from markupsafe import Markup
 
+from sfumato.core.effort import watch_searches
 from sfumato.core.errors import AuditRefused, Infeasible, PolicyError
 from sfumato.core.html.charts import Mark, scatter
 from sfumato.core.html.pages import Headline, Passage, card, render_page
@@ -71,6 +73,8 @@ class Point:
     seconds: float = 0.0
     """Of the processor."""
     dominated: bool = False
+    cut: bool = False
+    """Whether the search ended with the time budget, so that the method may reach less loss."""
 
     def to_json(self) -> dict[str, Any]:
         tree = asdict(self)
@@ -85,11 +89,12 @@ class Point:
         return cls(variant, **values)
 
 
-def try_variant(policy: Policy, variant: Variant, data: Any) -> Point:
-    """Publish one variant: certified like every release, kept nowhere."""
+def try_variant(policy: Policy, variant: Variant, data: Any, seconds: float | None = None) -> Point:
+    """Publish one variant: certified like every release, kept nowhere; its searches may do so many seconds of work."""
     started = time.process_time()
     try:
-        publication = publish(variant.policy(policy), data)
+        with watch_searches(math.inf if seconds is None else seconds) as watch:
+            publication = publish(variant.policy(policy), data)
     except (Infeasible, PolicyError) as error:
         return Point(variant, "infeasible", str(error), seconds=_since(started))
     except AuditRefused as error:
@@ -109,6 +114,7 @@ def try_variant(policy: Policy, variant: Variant, data: Any) -> Point:
         query_error=_number(figures.get("query_error")),
         suppressed=records.suppressed / max(records.input, 1),
         seconds=_since(started),
+        cut=any(not course.ended and course.allowed < course.limit for course in watch.courses),
     )
 
 

@@ -31,7 +31,7 @@ from sfumato.release.evidence import source_audit
 from sfumato.release.method import Progress, no_progress
 from sfumato.workflow.arguments import PolicyLike, as_policy
 from sfumato.workflow.explore.exploration import Exploration, Point, mark_dominated, try_variant
-from sfumato.workflow.explore.variants import Sweep, Variant, variants
+from sfumato.workflow.explore.variants import Sweep, Variant, is_own, variants
 
 JOURNAL = "points.jsonl"
 _KINDS = ("table", "baskets")
@@ -61,7 +61,8 @@ def explore(
     sweep
         What is varied. By default the first level over its usual values, with every suitable method.
     budget
-        Seconds after which no further variant is started.
+        Seconds after which no further variant is started. The first variant is what the policy itself would publish,
+        with its full effort; the search of every later one ends with the budget.
     jobs
         Number of parallel processes.
     folder
@@ -98,7 +99,7 @@ def explore(
     try:
         for done, point in enumerate(_run(policy, open_ones, table, budget, jobs), 1):
             points[_key(point.variant)] = point
-            if journal is not None:
+            if journal is not None and not point.cut:
                 journal.enter(point)
             progress(done / len(open_ones), str(point.variant))
     except KeyboardInterrupt:
@@ -124,9 +125,10 @@ def _run(policy: Policy, wanted: Sequence[Variant], table: Explored, budget: flo
     end = time.monotonic() + budget
     if jobs <= 1:
         for variant in wanted:
-            if time.monotonic() >= end:
+            left = end - time.monotonic()
+            if left <= 0:
                 return
-            yield try_variant(policy, variant, table)
+            yield try_variant(policy, variant, table, None if is_own(policy, variant) else left)
         return
     yield from _side_by_side(policy, wanted, table, end, jobs)
 
@@ -139,8 +141,8 @@ def _side_by_side(policy: Policy, wanted: Sequence[Variant], table: Explored, en
         running: set[Future[Point]] = set()
         try:
             while waiting or running:
-                while waiting and len(running) < jobs and time.monotonic() < end:
-                    running.add(pool.submit(_tried, waiting.pop(0)))
+                while waiting and len(running) < jobs and (left := end - time.monotonic()) > 0:
+                    running.add(pool.submit(_tried, waiting.pop(0), left))
                 if not running:
                     return
                 finished, running = wait(running, return_when=FIRST_COMPLETED)
@@ -162,8 +164,9 @@ def _begin(policy: Policy, data: pa.Table | Baskets) -> None:
     _HERE.update(policy=policy, table=data if isinstance(data, Baskets) else Table(data))
 
 
-def _tried(variant: Variant) -> Point:
-    return try_variant(_HERE["policy"], variant, _HERE["table"])
+def _tried(variant: Variant, left: float) -> Point:
+    policy = _HERE["policy"]
+    return try_variant(policy, variant, _HERE["table"], None if is_own(policy, variant) else left)
 
 
 class PointJournal:

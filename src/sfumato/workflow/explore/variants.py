@@ -7,6 +7,8 @@ Notation
 ...     "protect": [{"k-anonymity": {"k": 5}}]})
 >>> [str(each) for each in variants(policy, Sweep({"k": (3, 5)}, ("mondrian", "clustering")))]
 ['k = 3, mondrian', 'k = 5, mondrian', 'k = 3, clustering', 'k = 5, clustering']
+>>> str(variants(policy, Sweep({"k": (3, 10)}))[0])
+'k = 5, refined'
 >>> variants(policy, Sweep({"k": (3,)}, ("mondrian",)))[0].policy(policy).claims[0].model.k
 3
 """
@@ -27,7 +29,7 @@ from sfumato.policy.policy import Policy
 from sfumato.policy.requirements import short_forms
 from sfumato.policy.yaml_document import Document
 from sfumato.release.method import Method
-from sfumato.workflow.plan import able_methods
+from sfumato.workflow.plan import able_methods, plan
 
 Level = float
 _USUAL: Mapping[str, tuple[float, ...]] = {
@@ -114,7 +116,11 @@ def levels_of(policy: Policy) -> dict[str, Level]:
 
 
 def variants(policy: Policy, sweep: Sweep) -> list[Variant]:
-    """Every variant of a sweep, method by method."""
+    """Every variant of a sweep, method by method; first what the policy itself would publish.
+
+    The policy's own method and levels are added where the sweep names no methods, so that the best point is never worse
+    than the release that the policy makes.
+    """
     asked = levels_of(policy)
     _require_known(policy, sweep, asked)
     grid = {name: tuple(sweep.levels.get(name, (value,))) for name, value in asked.items()}
@@ -125,7 +131,19 @@ def variants(policy: Policy, sweep: Sweep) -> list[Variant]:
     depths = [dict(zip(sweep.depths, chosen, strict=True)) for chosen in itertools.product(*sweep.depths.values())]
     methods = tuple(sweep.methods) or usual_methods(policy)
     rest = itertools.product(methods, [tuple(names) for names in sweep.without], depths)
-    return [Variant(level, method, without, depth) for method, without, depth in rest for level in levels]
+    found = [Variant(level, method, without, depth) for method, without, depth in rest for level in levels]
+    own = Variant(dict(asked), own_method(policy))
+    return [own, *(each for each in found if each != own)] if own in found or not sweep.methods else found
+
+
+def own_method(policy: Policy) -> str:
+    """The method that the policy names, or that the planner takes for it."""
+    return plan(policy, records=policy.data.size()).method.name
+
+
+def is_own(policy: Policy, variant: Variant) -> bool:
+    """Whether a variant is what the policy itself would publish."""
+    return variant == Variant(levels_of(policy), own_method(policy))
 
 
 def usual_methods(policy: Policy) -> tuple[str, ...]:
