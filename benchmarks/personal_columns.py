@@ -102,18 +102,26 @@ def decisions(path: Path) -> Iterator[tuple[str, str, ColumnDecision]]:
         rows = list(csv.DictReader(file))
     tables = {table: list(own) for table, own in groupby(rows, key=lambda row: row["table"])}
     parents = {"".join(words_of_name(table)): table for table in tables}
-    columns = {table: [_column(row, table, parents) for row in own] for table, own in tables.items()}
+    columns = {
+        table: [_column(row, table, parents, [one for one in own if "primary" in one.get("key", "")]) for row in own]
+        for table, own in tables.items()
+    }
     references = [
         (table, parents[_stem(one.name)]) for table, own in columns.items() for one in own if _stem(one.name) in parents
     ]
     people = people_tables(columns, references)
     for table, own in columns.items():
         for row, column in zip(tables[table], own, strict=True):
-            yield f"{table}.{column.name}", row["label"], decide(column, table in people, points_at_persons(own))
+            follows = "reference" in row.get("key", "")  # it gets the new values of what it refers to
+            decision = decide(column, table in people, points_at_persons(own))
+            yield f"{table}.{column.name}", row["label"], ColumnDecision("keep", "", "") if follows else decision
 
 
-def _column(row: dict[str, str], table: str, parents: dict[str, str]) -> DatabaseColumn:
-    return DatabaseColumn(row["column"], table, TYPES.get(row["type"], row["type"]), key=_is_key(row, parents))
+def _column(
+    row: dict[str, str], table: str, parents: dict[str, str], primary: list[dict[str, str]]
+) -> DatabaseColumn:
+    key = "reference" in row["key"] or primary == [row] if "key" in row else _is_key(row, parents)
+    return DatabaseColumn(row["column"], table, TYPES.get(row["type"], row["type"]), key=key)
 
 
 def _stem(name: str) -> str:
@@ -123,12 +131,14 @@ def _stem(name: str) -> str:
 
 
 def _is_key(row: dict[str, str], parents: dict[str, str]) -> bool:
-    """Keys and references, which a database declares and a list of columns does not; a text refers to a table of its
-    name only."""
+    """Keys and references, which older lists do not tell: a number may refer to a table by its name, a text may not.
+
+    No key is known that its values would be, and what only is called like a reference may hold anything."""
     words = words_of_name(row["column"])
-    if words in (("id",), ("rowid",), ("row", "id")) or words[:1] == ("fk",) or _stem(row["column"]) in parents:
+    if words in (("id",), ("rowid",), ("row", "id")):
         return True
-    return words[-1:] == ("id",) and TYPES.get(row["type"], row["type"]) == "integer"
+    named = words[-1:] == ("id",) or words[:1] == ("fk",) or _stem(row["column"]) in parents
+    return named and TYPES.get(row["type"], row["type"]) == "integer"
 
 
 def score(path: Path) -> Score:

@@ -237,8 +237,11 @@ def decide(column: DatabaseColumn, people: bool, pointing: bool = False) -> Colu
         return ColumnDecision("replace", found.kind, found.reason)
     if column.key or (column.type in _SILENT and column.type != "time"):
         return ColumnDecision("keep", "", "")
-    if reason := _opaque_reason(column):
+    if reason := _doer_reason(column) or _opaque_reason(column):
         return ColumnDecision("ask", "", reason)
+    people = people or _holds_talk(column.table)
+    if people and column.type == "tsvector":
+        return ColumnDecision("ask", "free text", "search words of a text about people")
     named = kind_by_name(column.name, column.table, dated=column.type in _DATES)
     if named is not None and named.kind == "vehicle" and column.type not in _CLOSED:
         return ColumnDecision("ask", named.kind, named.reason)
@@ -266,10 +269,23 @@ def decide(column: DatabaseColumn, people: bool, pointing: bool = False) -> Colu
         named is not None
         and treatment in ("keep", "beside")
         and KINDS[named.kind].role != "identifier"
+        and (named.matched != "title" or is_about_persons(column.table))
         and _are_labels(column)
     ):
         return ColumnDecision("keep", named.kind, named.reason)
     return ColumnDecision("ask", "", f"no word or pattern recognized in a column of type {column.type} about people")
+
+
+def _doer_reason(column: DatabaseColumn) -> str:
+    """Return why a text names somebody: it says by whom a row was made or changed."""
+    words = words_of_name(column.name)
+    done = len(words) > 1 and words[-1] == "by" and words[-2].endswith(("ed", "made", "done", "sent", "paid"))
+    return f'"{column.name}" says who did it' if done and column.type == "text" and not column.listed else ""
+
+
+def _holds_talk(table: str) -> bool:
+    """Return whether people write into a table of this name, as into `note` and `ticket_comments`."""
+    return bool(set(words_of_name(table)[-1:]) & vocabulary().group("talk"))
 
 
 def _are_labels(column: DatabaseColumn) -> bool:

@@ -21,7 +21,10 @@ from functools import lru_cache
 from sfumato.data.personal_columns.vocabulary import KINDS, Phrase, Vocabulary, fold, vocabulary
 
 _PIECE = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\d_A-Za-z]+|\d+")
-_IRREGULAR = {"people": "person", "children": "child", "men": "man", "women": "woman", "media": "medium"}
+_IRREGULAR = {"people": "person", "children": "child", "men": "man", "women": "woman", "media": "medium"} | {
+    "datetime": "date",
+    "timestamp": "date",
+}
 _ENDINGS = (
     ("s", ""),
     ("es", ""),
@@ -197,12 +200,18 @@ def is_about_persons(table: str) -> bool:
         if said[-1] in groups.group("person"):
             return True
         said = said[:-1]
-    return bool(said) and said[-1] in groups.group("person") | groups.group("account")
+    return bool(said) and (said[-1] in groups.group("person") | groups.group("account") or _is_party(said))
 
 
 def mentions_persons(table: str) -> bool:
     """Return whether a table is named after people or what belongs to them, as `customer_tokens` is."""
-    return bool(set(words_of_name(table)) & vocabulary().group("person"))
+    words = words_of_name(table)
+    return bool(set(words) & vocabulary().group("person")) or _is_party(list(words[:1]))
+
+
+def _is_party(words: list[str]) -> bool:
+    """Return whether a word stands alone for whoever a company deals with, as in `party` and `entity`."""
+    return len(words) == 1 and words[0] in vocabulary().group("party")
 
 
 def kinds_by_name(column: str, table: str = "") -> list[NamedKind]:
@@ -255,6 +264,8 @@ def _speaks(phrase: Phrase, own: list[str], table: str) -> bool:
     if kind.role not in ("identifier", "drop") and kind.treatment != "replace":
         return True
     ends = {own[-1]} | ({own[0]} & {"is", "has", "type", "tipo", "nb", "num"})
+    if phrase.kind == "free text" and own[0] in groups.group("fault"):
+        return False
     if ends & groups.group("about") - set(phrase.words) and not (own[-1] == "id" and phrase.kind in _NUMBERED):
         return False
     if phrase.kind in ("photo", "link", "name") and is_about_things(table):

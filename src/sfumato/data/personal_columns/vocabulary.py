@@ -7,6 +7,8 @@ One file per language has a line per kind with its phrases, and lines that begin
     @about    words for facts about a value (``email_count``), which make a name that of no personal value
     @record   words after a person in the name of a table whose rows are still people
     @talk     tables in which people write         @place    tables of places
+    @party    whole names of tables of whoever a company deals with
+    @fault    words that make a message one of the program
     @link     words without meaning of their own   @yes      words for yes and no
 
 >>> KINDS["email"].role, KINDS["email"].hipaa, KINDS["income"].title if "income" in KINDS else KINDS["money"].title
