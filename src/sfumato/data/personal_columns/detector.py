@@ -277,15 +277,16 @@ def decide(column: DatabaseColumn, people: bool, pointing: bool = False) -> Colu
 
 
 def _doer_reason(column: DatabaseColumn) -> str:
-    """Return why a text names somebody: it says by whom a row was made or changed."""
+    """Return why a text names somebody: it says who made or changed a row, as `created_by` and `log_user` do."""
     words = words_of_name(column.name)
     done = len(words) > 1 and words[-1] == "by" and words[-2].endswith(("ed", "made", "done", "sent", "paid"))
-    return f'"{column.name}" says who did it' if done and column.type == "text" and not column.listed else ""
+    named = len(words) > 1 and words[-1] in vocabulary().group("person")
+    return f'"{column.name}" says who it was' if (done or named) and column.type == "text" and not column.listed else ""
 
 
 def _holds_talk(table: str) -> bool:
-    """Return whether people write into a table of this name, as into `note` and `ticket_comments`."""
-    return bool(set(words_of_name(table)[-1:]) & vocabulary().group("talk"))
+    """Return whether people write into a table of this name, or it says what they did, as `note` and `sessions` do."""
+    return bool(set(words_of_name(table)[-1:]) & (vocabulary().group("talk") | vocabulary().group("trace")))
 
 
 def _are_labels(column: DatabaseColumn) -> bool:

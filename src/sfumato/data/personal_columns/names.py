@@ -292,7 +292,8 @@ def _of_person(own: list[str], table: str) -> list[NamedKind]:
     """Return names and numbers of people: a word for a person beside a word for a name or a number."""
     groups = vocabulary()
     person = [word for word in own if word in groups.group("person")]
-    if not person:
+    above = {"parent", "child"} & set(own[:-2])  # parent_phase_name is the name of a phase
+    if not person or (above and own[-1] in groups.group("name") and not set(own[1:]) & groups.group("person")):
         return []
     if groups.group("name") & set(own) and own[-1] not in groups.group("about") and not _names_thing(own, table):
         return [NamedKind("name", " ".join(own))]
