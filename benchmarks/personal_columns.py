@@ -117,9 +117,7 @@ def decisions(path: Path) -> Iterator[tuple[str, str, ColumnDecision]]:
             yield f"{table}.{column.name}", row["label"], ColumnDecision("keep", "", "") if follows else decision
 
 
-def _column(
-    row: dict[str, str], table: str, parents: dict[str, str], primary: list[dict[str, str]]
-) -> DatabaseColumn:
+def _column(row: dict[str, str], table: str, parents: dict[str, str], primary: list[dict[str, str]]) -> DatabaseColumn:
     key = "reference" in row["key"] or primary == [row] if "key" in row else _is_key(row, parents)
     return DatabaseColumn(row["column"], table, TYPES.get(row["type"], row["type"]), key=key)
 
