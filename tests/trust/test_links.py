@@ -312,7 +312,7 @@ def test_no_trace_is_an_empty_trace_and_a_strange_one_an_error(release: Path, tm
     assert not read_provenance(tmp_path / "none", form).rows
     for content in (b"", b"PK\x03\x04", b"\x93NUMPY\x01\x00", b"text"):
         provenance_path(tmp_path / "odd").write_bytes(content)
-        with pytest.raises(SfumatoError, match="trace cannot be read"):
+        with pytest.raises(SfumatoError, match="provenance cannot be read"):
             read_provenance(tmp_path / "odd", form)
 
 

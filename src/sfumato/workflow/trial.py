@@ -80,8 +80,9 @@ class Trial:
 
 def can_try(planned: Plan, data: Any) -> bool:
     """Whether a trial says something: generalized tables that lie here, without earlier releases."""
-    whole = isinstance(data, Table) and data.counts is None and data.rows > 0
-    return whole and issubclass(planned.form, Recoded) and bool(planned.policy.quasi_identifiers)
+    if data is None or not issubclass(planned.form, Recoded):
+        return False
+    return data.counts is None and data.rows > 0 and bool(planned.policy.quasi_identifiers)
 
 
 def try_policy(policy: Policy, table: Table, *, seconds: float = SECONDS) -> Trial:
