@@ -110,5 +110,5 @@ def test_a_spent_budget_makes_a_finding_at_best_that_does_not_hold():
         finding = _worst(claim, [spent], "over 3 release(s)")
         assert (spent.grade, finding.holds) == (AT_BEST, False)
         assert spent.undecided > 0
-        assert f"{spent.undecided} links undecided" in finding.reason
+        assert f"{spent.undecided} possible links could not be excluded" in finding.reason
         assert judge_sequence(sequence, claim, labels).grade == "exact"

@@ -271,7 +271,9 @@ class Suppression(Check):
     on_classes: ClassVar[bool] = True
 
     def ready(self, exhibit: ReleaseView) -> bool:
-        return exhibit.records is not None and exhibit.form.shows_columns and not exhibit.form.hides_size
+        limited = exhibit.policy.utility.suppress_at_most is not None
+        shown = exhibit.form.shows_columns or limited
+        return exhibit.records is not None and shown and not exhibit.form.hides_size
 
     def examine(self, exhibit: ReleaseView) -> Finding:
         assert exhibit.records is not None

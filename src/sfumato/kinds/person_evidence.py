@@ -439,12 +439,12 @@ PER_BUCKET = (
 def _found(tallies: list[ViolationCount], scope: str = "") -> Finding:
     """What was found; `scope` says of what the figures hold, where that is not everything about a person."""
     broken = sum(tally.broken for tally in tallies)
-    among = min((tally.fewest for tally in tallies if tally.fewest is not None), default=0)
+    fewest = [tally.fewest for tally in tallies if tally.fewest is not None]
     if not broken and not all(tally.complete for tally in tallies):
         return _open("the persons of the rows cannot be derived from the original")
     reason = f"{broken} class(es) reveal too much about a person with several rows" if broken else scope
-    achieved, details = {"classes": broken, "among": among}, {"among": among} if among else {}
-    return Finding(CountedPeople.name, not broken, _ASKED, achieved, reason=reason, details=details)
+    among = {"among": min(fewest)} if fewest else {}
+    return Finding(CountedPeople.name, not broken, _ASKED, {"classes": broken} | among, reason=reason, details=among)
 
 
 def _open(reason: str) -> Finding:

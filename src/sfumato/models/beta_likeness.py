@@ -91,8 +91,8 @@ class BetaLikeness(ComparingModel):  # I1
         },
     )
     sentence: ClassVar[str] = (
-        "may not see the share of any value of {hide} grow by more than the factor {beta} ({kind}; "
-        "the whole table is counted {reference})"
+        "may not see the share of any value of {hide} grow by more than {beta} times its share overall ({kind}; "
+        "the whole release is counted {reference})"
     )
     paper: ClassVar[str] = "Cao, Karras 2012"
     levels: ClassVar[Mapping[str, Safer]] = {"beta": "less"}

@@ -51,7 +51,7 @@ class KDiversity(Model):
         ),
         limit="The share is not a probability: possible links are not equally likely.",
     )
-    sentence: ClassVar[str] = "may believe no value of {hide} with more than one in {k}"
+    sentence: ClassVar[str] = "may find no value of {hide} in more than one of {k} of a person's possible links"
     paper: ClassVar[str] = "sequential Def. 4.2"
     joint: ClassVar[bool] = True
     levels: ClassVar[Mapping[str, Safer]] = {"k": "more"}

@@ -52,8 +52,8 @@ class Profitability(Model):  # I1
         limit="It is an economic argument. An attack may still be profitable for the attacker.",
     )
     sentence: ClassVar[str] = (
-        "must gain nothing by an attack that brings {gain} and costs {cost}, and the publisher nothing by holding "
-        "back what brings {benefit} and would cost {loss} (game: {game})"
+        "must gain nothing by an attack that brings {gain} and costs {cost}, or its expected damage, at {loss} each, "
+        "must not exceed the {benefit} that publishing a record brings (game: {game})"
     )
     paper: ClassVar[str] = "Wan et al. 2015"
     bounds_candidates: ClassVar[bool] = True

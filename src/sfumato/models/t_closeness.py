@@ -99,8 +99,8 @@ class TCloseness(ComparingModel):  # I1
         ),
     )
     sentence: ClassVar[str] = (
-        "must find the values of {hide} distributed within {t} of the whole table "
-        "(values {distance} apart; in the order {order}; in the tree {tree}; the whole table is counted {reference})"
+        "must find the values of {hide} distributed within {t} of the whole release "
+        "(values {distance} apart; in the order {order}; in the tree {tree}; the whole release is counted {reference})"
     )
     paper: ClassVar[str] = "Li, Li, Venkatasubramanian 2007"
     levels: ClassVar[Mapping[str, Safer]] = {"t": "less"}

@@ -228,7 +228,8 @@ def decide_headline(findings: Sequence[Finding], policy: Policy, form: Form, ope
     if violated:
         first = violated[0]
         return ReleaseHeadline("broken", LABELS["broken"], f"{first.title}: {first.sentence}")
-    unit = "people" if policy.person is None else "records"
+    invented = getattr(form, "counterfeits", 0)  # classes count them, and they are nobody
+    unit = "people" if policy.person is None and not invented else "records"
     guarantee = _guarantee([finding.headline(unit, form.knowledge) for finding in promised])
     if not promised:
         return ReleaseHeadline(

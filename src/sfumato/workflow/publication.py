@@ -441,7 +441,8 @@ def _verdict(finding: Finding, reason: str) -> Finding:
         return replace(finding, achieved={}, grade=NOT_JUDGED, reason=reason, details={})
     exact = finding.required and not any(finding.required.values())
     achieved = dict(finding.required)
-    return replace(finding, achieved=achieved, grade="exact" if exact else AS_ASKED, reason=reason, details={})
+    grade = AS_ASKED if not exact else finding.grade if finding.certainty == "estimate" else "exact"
+    return replace(finding, achieved=achieved, grade=grade, reason=reason, details={})
 
 
 # Assumptions

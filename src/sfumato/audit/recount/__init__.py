@@ -23,13 +23,15 @@ Guarantee
     required one.
 
 What is counted
-    recoded table   k-anonymity, p-sensitivity, l-diversity (all four kinds), t-closeness (both distances),
-                    (α, k)-anonymity
-    anatomy         the same; a person whose known values occur in several buckets gets their mixture, in exact
-                    fractions
-    sub-tables      the same, through the guardian table of [versatile Def. 4], with background knowledge
-    replaced table  requirements that protect only columns published unchanged
-    graph           k-degree-anonymity
+    forms   recoded table, linked table, related tables, sampled table, microaggregated table, locally suppressed table,
+            anatomy, sub-tables, replaced table, graph
+    models  k-anonymity, p-sensitivity, l-diversity, entropy-diversity, t-closeness, alpha-k-anonymity, beta-likeness,
+            delta-disclosure, average-risk, profitability, k-map, delta-presence, k-linkability, k-diversity,
+            subset-anonymity, k-degree-anonymity
+
+    In an anatomy, a person whose known values occur in several buckets gets their mixture, in exact fractions.
+    Sub-tables are counted through the guardian table of [versatile Def. 4], with background knowledge. Of a replaced
+    table, requirements that protect only columns published unchanged are counted.
 
 What is not, and why
     k-linkability, k-diversity   they speak of all releases, and of people who fit into rows of several groups; the
@@ -37,7 +39,7 @@ What is not, and why
                                  release are given as a level that is reached *at least* when nothing else was published
     k-map, δ-presence            where the population is a table and nobody gives it: it is not in the folder
     baskets, replaced columns    candidates and beliefs are of people and rules that are not in the folder
-    structural-attack            a bound on a channel, no count
+    noise models                 a bound on a channel, no count
     databases, unknown models    nothing here says what they mean
 
     Such an entry says *not counted* with the reason (`Recount.why`), so that the caller decides.

@@ -157,7 +157,11 @@ def _worst(claim: PrivacyRequirement, findings: list[SequenceLinks], what: str) 
         below = int(judged.linkage.people[~verdict].sum())
         unsure = judged.undecided > 0
         words = f"{below_text(below, 'people')}, " if below else ""
-        words += f"{judged.undecided} links undecided, so nothing is proven, " if unsure else ""
+        words += (
+            f"{judged.undecided} possible links could not be excluded within the time limit, so nothing is proven, "
+            if unsure
+            else ""
+        )
         entries.append(
             Finding(
                 claim.model.name,

@@ -114,7 +114,7 @@ class OneToOne(Check):
 
     def examine(self, exhibit: ReleaseView) -> Finding:
         published = exhibit.once(published_baskets)
-        withheld, limit = exhibit.records.suppressed if exhibit.records else 0, exhibit.policy.utility.suppress_at_most
+        withheld = exhibit.records.suppressed if exhibit.records else 0
         missing = len(exhibit.original) - withheld - len(published)
         if missing:
             reason = (
@@ -122,9 +122,6 @@ class OneToOne(Check):
                 " as suppressed"
             )
             return Finding(self.name, False, {"rows": 0}, {"rows": abs(missing)}, reason=reason)
-        if limit is not None and withheld > limit * len(exhibit.original) + 1e-9:
-            reason = f"{withheld} of {len(exhibit.original)} records are suppressed, the policy allows {limit:.3%}"
-            return Finding(self.name, False, {"rows": 0}, {"rows": 0, "withheld": withheld}, reason=reason)
         (unmatched, grade), invented = _unmatched(exhibit, published), _inventing(exhibit, published)
         wrong = [f"{unmatched} published rows stand for no original record of their own"] if unmatched else []
         wrong += [f"{invented} published rows show an item that no original record has"] if invented else []

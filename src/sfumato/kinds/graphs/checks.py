@@ -104,9 +104,17 @@ class Perturbation(Check):
             not wrong,
             {"contradictions": 0},
             {"contradictions": len(wrong)},
-            grade=grade_of_graph_finding(exhibit),
-            reason="; ".join(wrong),
+            grade="exact"
+            if wrong
+            else f"estimate (counts within {SIGMAS:g} standard deviations of the declared noise)",
+            reason="; ".join([*wrong, *_named_by_the_manifest(exhibit)]),
         )
+
+
+def _named_by_the_manifest(exhibit: ReleaseView) -> list[str]:
+    """Return what the manifest alone says about people without edges."""
+    alone = unnamed_nodes(exhibit)
+    return [f"that {alone} people have no tie is the manifest's word"] if alone else []
 
 
 def grade_of_graph_finding(exhibit: ReleaseView) -> str:
@@ -353,7 +361,11 @@ class FiguresNear(Check):
     words: ClassVar[Wording] = Wording(
         title="Noisy figures",
         code="noisy-figures",
-        holds="The published figures are consistent.",
+        holds=(
+            "The published figures are consistent with the original and the declared noise ({details.compared}"
+            " compared; triangles are not).",
+            "The published figures are consistent with each other.",
+        ),
         violated="The published figures are inconsistent: {reason}",
     )
     forms: ClassVar[tuple[type[Form], ...]] = (NoisyFigures,)
@@ -364,7 +376,19 @@ class FiguresNear(Check):
             wrong += _not_drawn(exhibit)
         if exhibit.private and not wrong:
             wrong += _far(exhibit)
-        return Finding(self.name, not wrong, {"wrong": 0}, {"wrong": len(wrong)}, reason="; ".join(wrong))
+        compared = "number of edges" if exhibit.of(NoisyFigures).limit is None else "number of edges and degrees"
+        details = {"compared": compared} if exhibit.private and not wrong else {}
+        certain = wrong or not (exhibit.private or exhibit.of(NoisyFigures).drawn)
+        grade = "exact" if certain else f"estimate (within {_FAR:g} times the scale of the noise)"
+        return Finding(
+            self.name,
+            not wrong,
+            {"wrong": 0},
+            {"wrong": len(wrong)},
+            grade=grade,
+            reason="; ".join(wrong),
+            details=details,
+        )
 
 
 def _malformed(exhibit: ReleaseView) -> Iterator[str]:

@@ -542,8 +542,9 @@ class AlibiRows(Check):
                 for claim in claims
             ]
             achieved |= {"people_over_all_releases": max(0 if one is None else one.below for one in found)}
+        given = tuple(dict.fromkeys(name for claim in claims for name in claim.given))
         hide = tuple(dict.fromkeys(name for claim in claims for name in claim.hide))
-        return Finding(self.name, True, {}, achieved, hide=hide, grade=MEASURED)
+        return Finding(self.name, True, {}, achieved, given, hide, grade=MEASURED)
 
 
 def _in_classes(exhibit: ReleaseView, claim: PrivacyRequirement) -> int:
@@ -552,7 +553,7 @@ def _in_classes(exhibit: ReleaseView, claim: PrivacyRequirement) -> int:
     told = [name for name in claim.hide if name in table.names]
     if not told:
         return 0
-    known = [name for name in exhibit.policy.quasi_identifiers if name in table.names]
+    known = [name for name in claim.given if name in table.names]
     classes = equivalence_classes_of([table.text(name).codes for name in known], rows=table.rows)
     seen = Linkage.of_groups(classes.of, {name: (table.text(name).codes, table.text(name).labels) for name in told})
     holds = claim.model.satisfied(seen)
@@ -571,11 +572,11 @@ class Counterfeits(Check):
         title="Counterfeit records",
         code="counterfeit-records",
         holds=(
-            "{found.counterfeits counterfeit record/counterfeit records} beside "
+            "{found.counterfeits counterfeit record/counterfeit records} declared beside "
             "{found.input real one/real ones} (limit: {asked.counterfeits_at_most %})."
         ),
         violated=(
-            "{found.counterfeits counterfeit record/counterfeit records} beside "
+            "{found.counterfeits counterfeit record/counterfeit records} declared beside "
             "{found.input real one/real ones}, above the limit of {asked.counterfeits_at_most %}."
         ),
     )

@@ -270,8 +270,14 @@ class LinkedReading(Evidence):
         if model.joint or not model.demand().sufficient:
             reason = "it is not defined for people in several rows"
             return Finding(model.name, True, model.required(), {}, claim.given, claim.hide, NOT_JUDGED, reason)
-        seen = [self.read(exhibit, claim), *([_slots(exhibit, claim)] if claim.hide else [])]
-        below = sum(int(linkage.people[~model.satisfied(linkage)].sum()) for linkage in seen)
+        whole = self.read(exhibit, claim)
+        broken = ~model.satisfied(whole)
+        seen = [whole]
+        if claim.hide:
+            slots, bag = _slots(exhibit, claim)
+            broken[bag[~model.satisfied(slots)]] = True  # a person in several rows is counted once
+            seen.append(slots)
+        below = int(whole.people[broken].sum())
         achieved = min((model.achieved(linkage) for linkage in seen), key=model.strength)
         reason = below_text(below, "people") if below else ""
         return Finding(model.name, not below, model.required(), achieved, claim.given, claim.hide, self.grade, reason)
@@ -292,17 +298,18 @@ def _bags(table: Table, claim: PrivacyRequirement) -> tuple[IntArray, IntArray, 
     return person, number_equal_multisets(person, cell), cell
 
 
-def _slots(exhibit: ReleaseView, claim: PrivacyRequirement) -> Linkage:
-    """Rows of a group of people that are written alike."""
+def _slots(exhibit: ReleaseView, claim: PrivacyRequirement) -> tuple[Linkage, IntArray]:
+    """Rows of a group of people that are written alike, and the group of each."""
     table = exhibit.data
     person, bag, cell = _bags(table, claim)
     slots = equivalence_classes_of([bag[person], cell], rows=table.rows)
-    people = np.bincount(bag)[bag[person][slots.first]]
+    group = bag[person][slots.first]
+    people = np.bincount(bag)[group]
     hidden = {name: table.text(name) for name in claim.hide}
     spread = {
         name: ValueDistribution.count(slots.of, text.codes, len(slots), text.labels) for name, text in hidden.items()
     }
-    return Linkage(people, people, spread)
+    return Linkage(people, people, spread), group
 
 
 def _ever(table: Table, name: str, bag: IntArray, person: IntArray, people: IntArray) -> ValueDistribution:
@@ -326,10 +333,14 @@ class RelatedReading(Evidence):
             reason = "it is not defined for people in several rows"
             return Finding(model.name, True, model.required(), {}, claim.given, claim.hide, NOT_JUDGED, reason)
         candidates = self.read(exhibit, claim)
-        seen = list(_of_values(exhibit.once(joined_table), claim)) if claim.hide else [candidates]
-        below = sum(int(linkage.people[~model.satisfied(linkage)].sum()) for linkage in seen)
-        few = candidates.candidates < model.demand().candidates
-        below = max(below, int(candidates.people[few].sum()))
+        found = list(_of_values(exhibit.once(joined_table), claim)) if claim.hide else []
+        seen = [linkage for linkage, _ in found] or [candidates]
+        broken = candidates.candidates < model.demand().candidates
+        for linkage, group in found:
+            broken[group[~model.satisfied(linkage)]] = True  # a person in several rows or tables is counted once
+        if not found:
+            broken |= ~model.satisfied(candidates)
+        below = int(candidates.people[broken].sum())
         achieved = min((model.achieved(linkage) for linkage in seen), key=model.strength)
         if "k" in achieved:  # people without rows are candidates of each other, too
             achieved["k"] = min(achieved["k"], int(candidates.candidates.min(initial=achieved["k"])))
@@ -351,8 +362,9 @@ def _related_bags(table: RelatedTable, claim: PrivacyRequirement) -> tuple[IntAr
     return person, number_equal_multisets(person, cell), cell
 
 
-def _of_values(table: RelatedTable, claim: PrivacyRequirement) -> Iterator[Linkage]:
-    """What is seen of sensitive values: those of people among everybody, those of rows among people who have some."""
+def _of_values(table: RelatedTable, claim: PrivacyRequirement) -> Iterator[tuple[Linkage, IntArray]]:
+    """What is seen of sensitive values, and of which group: those of people among everybody, those of rows among people
+    who have some."""
     person, bag, cell = _related_bags(table, claim)
     for name in claim.hide:
         there: BoolArray = np.ones(table.rows, dtype=np.bool_) if name in table.own else ~table.absent
@@ -361,12 +373,10 @@ def _of_values(table: RelatedTable, claim: PrivacyRequirement) -> Iterator[Linka
         people = np.bincount(bag)[kinds]
         slots = equivalence_classes_of([kind, cell[mine]], rows=len(mine))
         many = people[kind[slots.first]]
-        yield Linkage(many, many, {name: ValueDistribution.count(slots.of, text.codes[mine], len(slots), text.labels)})
-        yield Linkage(
-            people,
-            people,
-            {name: persons_per_value(text.codes[mine], text.labels, kind.astype(np.int64), person[mine], people)},
-        )
+        spread = ValueDistribution.count(slots.of, text.codes[mine], len(slots), text.labels)
+        yield Linkage(many, many, {name: spread}), kinds[kind[slots.first]]
+        ever = persons_per_value(text.codes[mine], text.labels, kind.astype(np.int64), person[mine], people)
+        yield Linkage(people, people, {name: ever}), kinds
 
 
 # Perturbed

@@ -27,14 +27,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.core.arrays import BoolArray, IntArray, NarrowArray, narrow_codes
 from sfumato.core.errors import DataError
-from sfumato.core.wording import Wording
+from sfumato.core.wording import Wording, join_names
 from sfumato.data.equivalence_classes import EquivalenceClasses, class_counts, equivalence_classes_of, unit_weights
 from sfumato.data.generalization import MISSING, Generalization
 from sfumato.data.table import Table, TextColumn
@@ -56,8 +56,11 @@ class Truthfulness(Check):
         title="Truthfulness",
         code="truthfulness",
         holds=(
+            "All {details.rows} published records cover an original record each, in {details.compared}.",
+            "Of {details.shown} published records, all but the {details.invented} declared counterfeit ones cover an"
+            " original record each.",
             "All {details.rows} published records cover an original record each.",
-            "Every published record covers an original record.",
+            "Every published record that is not a declared counterfeit covers an original record.",
         ),
         violated=(
             "{found.rows published row/published rows} cover no original record.",
@@ -80,17 +83,31 @@ class Truthfulness(Check):
             return Finding(self.name, required={"rows": 0}, **said)
         result = replace(result, rows=max(result.rows, exhibit.strangers or 0))
         found = truthfulness_finding(self.name, result, "published rows cover no original record of their own")
-        return (
-            replace(found, details={"rows": exhibit.data.records}, reason=found.reason or _left_out(exhibit))
-            if found.judged
-            else found
-        )
+        if not found.judged:
+            return found
+        return replace(found, details=_compared(exhibit), reason=found.reason or _left_out(exhibit))
+
+
+def _compared(exhibit: ReleaseView) -> dict[str, Any]:
+    """Return how many records were compared, beside how many that stand for nobody, and where not all columns were, in
+    which."""
+    invented, left_out = exhibit.of(Recoded).counterfeits, _beside_the_rows(exhibit)
+    if invented:
+        return {"shown": exhibit.data.records, "invented": invented}
+    if not left_out:
+        return {"rows": exhibit.data.records}
+    return {"rows": exhibit.data.records, "compared": f"all columns but {join_names(left_out)}"}
+
+
+def _beside_the_rows(exhibit: ReleaseView) -> list[str]:
+    """Return the columns that other checks compare: shifted dates and calibrated weights."""
+    policy = exhibit.policy
+    return [name for name in policy.published if policy.columns[name].dates is not None or name == policy.calibrated]
 
 
 def _left_out(exhibit: ReleaseView) -> str:
     """What was not compared record by record, or not with every row, in sentences; empty when everything was."""
-    policy, invented = exhibit.policy, exhibit.of(Recoded).counterfeits
-    names = [name for name in policy.published if policy.columns[name].dates is not None or name == policy.calibrated]
+    names, invented = _beside_the_rows(exhibit), exhibit.of(Recoded).counterfeits
     said = (
         [f"{', '.join(names)}: shifted dates and calibrated weights are compared by checks of their own"]
         if names
@@ -193,7 +210,7 @@ class Boundaries(Check):
         alone, unsure = sum(wrong for wrong, _ in counted), sum(unsure for _, unsure in counted)
         if not alone and exhibit.private and isinstance(exhibit.form, Recoded):
             words = "rows can only stand for records generalized beyond their boundary"
-            return truthfulness_finding(self.name, count_uncovered_rows(exhibit, bounded=True), words)
+            return truthfulness_finding(self.name, _beyond_alone(exhibit), words)
         if not alone and len(known) < len(names):
             reason = (
                 f"{len(names) - len(known)} column(s) have a tree that grows from original values, which are not at"
@@ -206,6 +223,16 @@ class Boundaries(Check):
         )
         said = one_sided_verdict(not alone, SOME_FOUND if unsure else "exact", {"cells": alone}, reason, why)
         return Finding(self.name, required={"cells": 0}, **said)
+
+
+def _beyond_alone(exhibit: ReleaseView) -> UnmatchedRows:
+    """Rows that cover records, and none within its boundary; those that cover no record at all are untruthful, which
+    is a finding of its own."""
+    within = count_uncovered_rows(exhibit, bounded=True)
+    if not within.rows:
+        return within
+    anywhere = count_uncovered_rows(exhibit, bounded=False)
+    return UnmatchedRows(max(0, within.rows - anywhere.rows), within.exact and anywhere.exact)
 
 
 def _bounded(exhibit: ReleaseView) -> list[str]:

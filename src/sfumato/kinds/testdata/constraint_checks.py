@@ -36,7 +36,7 @@ import numpy as np
 import pyarrow.compute as pc
 
 from sfumato.core.arrays import BoolArray, IntArray
-from sfumato.core.errors import ReleaseError
+from sfumato.core.errors import NotAssessed, ReleaseError
 from sfumato.core.wording import Wording
 from sfumato.data.equivalence_classes import equivalence_classes_of
 from sfumato.data.table import Table, TextColumn
@@ -93,10 +93,16 @@ class RulesKept(Check):
         return bool(judged(exhibit))
 
     def examine(self, exhibit: ReleaseView) -> Finding:
-        rules = judged(exhibit)
-        broken = {rule.text: _broken(exhibit, rule) for rule in rules}
+        broken, left = dict[str, int](), list[str]()
+        for rule in judged(exhibit):
+            try:
+                broken[rule.text] = _broken(exhibit, rule)
+            except NotAssessed as error:
+                left.append(error.what)
         wrong = [f'"{text}" is broken {count} time(s)' for text, count in broken.items() if count]
-        achieved = {"rules": len(rules), "broken": sum(count > 0 for count in broken.values())}
+        if left and not wrong:
+            return Finding(self.name, True, {"broken": 0}, {}, grade=NOT_JUDGED, reason="; ".join(left))
+        achieved = {"rules": len(broken), "broken": sum(count > 0 for count in broken.values())}
         return Finding(self.name, not wrong, {"broken": 0}, achieved, reason="; ".join(wrong))
 
 
@@ -158,7 +164,7 @@ def _broken_elsewhere(exhibit: ReleaseView, rule: IntegrityRule) -> int:
     if _adds_up(rule) and isinstance(exhibit.form, Replaced):
         return _broken_total(exhibit, rule)
     if not isinstance(exhibit.form, Replaced) or classify(rule).is_global or classify(rule).against_original:
-        raise ReleaseError(f'nobody judges "{rule.text}" where only different rows with their counts are at hand')
+        raise NotAssessed(f'nobody judges "{rule.text}" where only different rows with their counts are at hand')
     return count_by_file(exhibit, partial(_broken_in, rule))
 
 
@@ -334,7 +340,10 @@ class StillMissing(Check):
     words: ClassVar[Wording] = Wording(
         title="Missing values",
         code="missing-values",
-        holds="Exactly the originally missing values are missing.",
+        holds=(
+            "Exactly the originally missing values are missing ({details.compared row/rows} compared one by one).",
+            "Every replaced column has as many missing values as in the original.",
+        ),
         violated="{found.different value/values} are missing or filled in by mistake.",
     )
     on_classes: ClassVar[bool] = True
@@ -357,8 +366,14 @@ class StillMissing(Check):
                 int((now != before[_behind(exhibit)]).sum()) if known else abs(int(now.sum()) - int(before.sum()))
             )
         told = [f"{count} values of '{name}' are missing or filled" for name, count in wrong.items() if count]
+        details = {} if exhibit.counted or exhibit.behind is None else {"compared": exhibit.data.rows}
         return Finding(
-            self.name, not told, {"different": 0}, {"different": sum(wrong.values())}, reason="; ".join(told)
+            self.name,
+            not told,
+            {"different": 0},
+            {"different": sum(wrong.values())},
+            reason="; ".join(told),
+            details=details,
         )
 
 
@@ -385,8 +400,14 @@ class Kept(Check):
     words: ClassVar[Wording] = Wording(
         title="Unchanged columns",
         code="kept-columns",
-        holds="All columns that are not replaced equal the original.",
-        violated="{found.changed cell/cells} differ from the original.",
+        holds=(
+            "All columns that are not replaced equal the original ({details.cells cell/cells} compared).",
+            "The columns that are not replaced have the same combinations of values as in the original.",
+        ),
+        violated=(
+            "In {details.wrong_cells cell/cells} the value differs from the original.",
+            "In {found.changed row/rows} the combination of values differs from the original.",
+        ),
     )
     on_classes: ClassVar[bool] = True
     forms: ClassVar[tuple[type[Form], ...]] = (Replaced,)
@@ -407,8 +428,12 @@ class Kept(Check):
         else:
             now, before = _combinations(exhibit.data, names), _combinations(exhibit.original, names)
             changed = max((now - before).total(), (before - now).total())
-        reason = f"{changed} kept cells or rows differ from the original" if changed else ""
-        return Finding(self.name, not changed, {"changed": 0}, {"changed": changed}, reason=reason)
+        single = not exhibit.counted and exhibit.behind is not None
+        details = (
+            {} if not single else {"wrong_cells": changed} if changed else {"cells": len(names) * exhibit.data.rows}
+        )
+        reason = f"{changed} kept {'cells' if single else 'rows'} differ from the original" if changed else ""
+        return Finding(self.name, not changed, {"changed": 0}, {"changed": changed}, reason=reason, details=details)
 
 
 def _kept(exhibit: ReleaseView) -> list[str]:

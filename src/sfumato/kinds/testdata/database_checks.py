@@ -478,8 +478,15 @@ class KeptCells(Check):
     words: ClassVar[Wording] = Wording(
         title="Unchanged columns",
         code="kept-cells",
-        holds="All columns that are not replaced equal the original, and nulls are where they were.",
-        violated="{found.changed cell/cells} differ from the original: {reason}",
+        holds=(
+            "All columns that are not replaced equal the original, and nulls are where they were ({details.compared"
+            " row/rows} compared one by one).",
+            "The columns that are not replaced, and nulls, occur in the same combinations as in the original.",
+        ),
+        violated=(
+            "In {details.wrong_cells cell/cells} the value differs from the original: {reason}",
+            "In {found.changed row/rows} the combination of values differs from the original: {reason}",
+        ),
     )
     forms: ClassVar[tuple[type[Form], ...]] = (DatabaseForm,)
 
@@ -489,9 +496,18 @@ class KeptCells(Check):
     def examine(self, exhibit: ReleaseView) -> Finding:
         seen = exhibit.once(DatabaseView)
         changed = _changed_cells(seen) if seen.aligned else _changed_rows(seen)
-        wrong = [f"{count} kept cells or rows of '{table}' differ" for table, count in changed.items() if count]
+        what = "cells" if seen.aligned else "rows"
+        wrong = [f"{count} kept {what} of '{table}' differ" for table, count in changed.items() if count]
+        details = (
+            {"wrong_cells": sum(changed.values())} if wrong else {"compared": sum(t.rows for t in seen.tables.values())}
+        )
         return Finding(
-            self.name, not wrong, {"changed": 0}, {"changed": sum(changed.values())}, reason="; ".join(wrong)
+            self.name,
+            not wrong,
+            {"changed": 0},
+            {"changed": sum(changed.values())},
+            reason="; ".join(wrong),
+            details=details if seen.aligned else {},
         )
 
 
@@ -610,7 +626,10 @@ class Unchanged(Check):
             "above chance": len(loud),
         }  # the counts themselves are statistics of the original
         told = f"bound to original or kept values by rules, not judged: {', '.join(bound)}" if bound else ""
-        return Finding(self.name, not loud, {"above chance": 0}, achieved, reason="; ".join(loud) or told)
+        details = {"above_chance": len(loud), "not_tested": len(bound)}
+        return Finding(
+            self.name, not loud, {"above chance": 0}, achieved, reason="; ".join(loud) or told, details=details
+        )
 
 
 def _tail(same: int, expected: float, trials: int) -> float:

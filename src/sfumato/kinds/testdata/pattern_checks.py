@@ -94,7 +94,7 @@ import numpy as np
 
 from sfumato.core.arrays import BoolArray, FloatArray, IntArray
 from sfumato.core.errors import DataError, SfumatoError
-from sfumato.core.wording import Wording
+from sfumato.core.wording import Wording, join_names
 from sfumato.data.equivalence_classes import equivalence_classes_of
 from sfumato.data.table import Table
 from sfumato.data.text_values import parse_integer
@@ -281,6 +281,7 @@ class Neighbours(Check):
             "first_neighbour": round(float(worst.first[0]), 4),
             "median_k_t": worst.median,
         }
+        details = {"median_rank": int(worst.median) if worst.median.isdigit() else None}
         people = exhibit.original.rows
         some = f"{ASKED:,} of {people:,} people of " if people > ASKED else ""
         reason = f"measured on {some}this release, not guaranteed"
@@ -294,6 +295,7 @@ class Neighbours(Check):
             hide,
             grade=f"{MEASURED}, a bound (an outsider gets at least this)",
             reason=reason,
+            details=details,
         )
 
 
@@ -471,13 +473,16 @@ class RecordLinkageCheck(Check):
         code="row-linkage",
         group="privacy",
         holds=(
-            "An adversary who knows all original numbers finds {found.share %} of the rows (limit: {found.at_most %}).",
-            "An adversary who knows all original numbers finds no more rows than the policy allows.",
+            "An adversary who knows all original numbers and looks for the nearest row (by {details.attacks}) finds"
+            " {found.share %} of the rows (limit: {found.at_most %}). Another search may find more.",
+            "An adversary who knows all original numbers and looks for the nearest row finds no more rows than the"
+            " policy allows. Another search may find more.",
         ),
         violated=(
-            "An adversary who knows all original numbers finds {found.share %} of the rows (limit: {found.at_most %})."
+            "An adversary who knows all original numbers finds at least {found.share %} of the rows (limit:"
+            " {found.at_most %})."
         ),
-        measured="An adversary who knows all original numbers finds {found.share %} of the rows.",
+        measured="An adversary who knows all original numbers finds at least {found.share %} of the rows.",
         warns=lambda found: found["share"] > 0.05,
         advice="Set `linked_at_most`, or keep fewer relations.",
     )
@@ -502,8 +507,8 @@ class RecordLinkageCheck(Check):
         achieved: dict[str, float] = {"share": round(share, 4)} | {
             f"by_{name}": round(one, 4) for name, one in found.items()
         }
-        grade = MEASURED if limit is None else "exact"
         holds = limit is None or share <= limit
+        grade = MEASURED if limit is None else "estimate (by the named attacks)" if holds else "exact"
         if limit is not None:
             achieved |= {"at_most": limit, "beyond": max(0, math.ceil((share - limit) * exhibit.data.rows - 1e-9))}
         reason = (
@@ -512,7 +517,8 @@ class RecordLinkageCheck(Check):
             else f"the outsider finds {share:.1%} of the rows"
         )
         names = numeric_columns(exhibit.original, exhibit.data, exhibit.policy)
-        return Finding(self.name, holds, required, achieved, names, (), grade=grade, reason=reason)
+        details = {"attacks": join_names(sorted(found))}
+        return Finding(self.name, holds, required, achieved, names, (), grade=grade, reason=reason, details=details)
 
 
 def shares(exhibit: ReleaseView) -> dict[str, float]:

@@ -157,11 +157,11 @@ def _ledger(file: str) -> Any:
 
 def _summary(entry: Any) -> dict[str, Any]:
     certificate = entry.body["certificate"]
-    found = {
-        f["model"]: ", ".join(f"{k} {v}" for k, v in f["achieved"].items())
-        for f in certificate.get("findings", ())
-        if f["given"] or f["hide"]
-    }
+    found: dict[str, str] = {}
+    for f in certificate.get("findings", ()):
+        if f["given"] or f["hide"]:
+            level = ", ".join(f"{k} {v}" for k, v in f["achieved"].items())
+            found[f["model"]] = "; ".join(filter(None, (found.get(f["model"]), level)))
     return {
         "number": entry.number,
         "when": entry.when,

@@ -50,6 +50,14 @@ def command(
     ctx.exit(1 if verdict.violated else 0)
 
 
+_EVIDENCE = (
+    ("original", "original data", "the original data"),
+    ("ledger", "--ledger", "the earlier releases"),
+    ("population", "--population", "the population table"),
+)
+"""Options, the words with which a finding asks for them, and what they give."""
+
+
 def _next(verdict: Audit, folder: str, options: dict[str, Any]) -> Iterator[str]:
     """What a recipient can do now."""
     from sfumato.release.signature import UNCHECKED
@@ -59,7 +67,9 @@ def _next(verdict: Audit, folder: str, options: dict[str, Any]) -> Iterator[str]
         return
     if verdict.signature == UNCHECKED:
         yield f"Signed, but not checked. `sfumato verify {folder} --signer KEY` checks who signed it."
-    if verdict.open and options.get("original") is None:
-        yield f"sfumato verify {folder} --original FILE also checks what needs the original data."
+    needed = " ".join(finding.sentence for finding in verdict.open)
+    for option, words, what in _EVIDENCE:
+        if words in needed and options.get(option) is None:
+            yield f"sfumato verify {folder} --{option} FILE also checks what needs {what}."
     if not verdict.open:
         yield f"sfumato query {folder} 'count' answers count queries from the release."
