@@ -56,6 +56,8 @@ FILES: Mapping[str, str] = {
     "policy.yaml": "the policy without anything private",
     "data.csv": "the published part; several parts have names of their own, `--format parquet` gives `.parquet`",
     "report.html": "the public report (without `--no-report`)",
+    "croissant.json": "descriptor for catalogues and data loaders (Croissant 1.0; without `--no-report`)",
+    "datapackage.json": "descriptor for archives and analysis tools (Data Package; without `--no-report`)",
     "statement.dsse.json": "the signature (with `--sign`)",
     "target.json": "result of loading a test database; not signed",
 }

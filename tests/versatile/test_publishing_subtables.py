@@ -259,7 +259,7 @@ def test_tables_in_the_same_order_are_refused():
     assert len(rows) > 1
     same = dict.fromkeys(rows, next(iter(rows.values())))
     together = replace(evidence(publication), trace=Provenance(same), original=publication.original)
-    assert any(finding.model == "agreement" and "same order" in finding.reason for finding in certify(together))
+    assert any(finding.model == "agreement" and "same row order" in finding.reason for finding in certify(together))
 
 
 def test_nothing_but_shared_columns_links_the_tables():

@@ -49,8 +49,9 @@ from sfumato.data.text_values import find_formulas
 from sfumato.io.plain_files import is_part_file
 from sfumato.models.base import round_significant
 from sfumato.release.certificate import MEASURED, Finding
+from sfumato.release.descriptors import wrong_descriptors
 from sfumato.release.evidence import Check
-from sfumato.release.folder import CERTIFICATE, MANIFEST, POLICY, REPORT
+from sfumato.release.folder import AGAIN, CERTIFICATE, MANIFEST, POLICY
 from sfumato.release.view import ReleaseView, of_parts
 
 
@@ -104,8 +105,9 @@ def _strays(exhibit: ReleaseView) -> Iterator[str]:
     them."""
     if exhibit.folder is None:
         return
-    listed = json.loads((exhibit.folder / MANIFEST).read_text(encoding="utf-8"))["files"]
-    own = {CERTIFICATE, POLICY, REPORT}
+    manifest = json.loads((exhibit.folder / MANIFEST).read_text(encoding="utf-8"))
+    listed = manifest["files"]
+    own = {CERTIFICATE, POLICY, *AGAIN}
     own |= {column.hierarchy for column in exhibit.policy.columns.values() if isinstance(column.hierarchy, str)}
     parts = [PurePosixPath(name) for name, entry in listed.items() if "rows" in entry and name not in own]
     strange = sum(
@@ -115,6 +117,8 @@ def _strays(exhibit: ReleaseView) -> Iterator[str]:
     strange += sum(name not in own and "rows" not in entry for name, entry in listed.items())
     if strange:
         yield f"{strange} listed file(s) are neither parts nor anything that the policy names"
+    for name in wrong_descriptors(exhibit, manifest):
+        yield f"{name} does not describe the published files"
     named = [part.stem for part in parts if len(part.parts) == 1] + sorted(
         {part.parts[0] for part in parts if len(part.parts) > 1}
     )

@@ -10,6 +10,7 @@
       <part>.csv        the published parts
       <part>/part-00000.parquet …  the same as a folder, of releases made where the data lies
       report.html       the public report
+      croissant.json, datapackage.json  descriptors for other tools (`descriptors`)
       statement.dsse.json  of a signed release: manifest, certificate and all files as one signed statement
                            (`statement`)
       target.json       of a database that was loaded: what the audit found in the target, bound to this manifest
@@ -88,6 +89,8 @@ from sfumato.release.view import ReleaseView
 Format = Literal["csv", "parquet"]
 MANIFEST, CERTIFICATE, POLICY, REPORT = "manifest.json", "certificate.json", "policy.yaml", "report.html"
 TARGET, STATEMENT = "target.json", "statement.dsse.json"
+AGAIN = frozenset({REPORT, "croissant.json", "datapackage.json"})
+"""Files that are made from the others, and may be made again."""
 UNLISTED = frozenset({MANIFEST, TARGET, STATEMENT})
 """Files that the manifest does not list: itself, and what is made when it is complete."""
 MANIFEST_VERSION = 1

@@ -33,7 +33,7 @@ from sfumato.kinds.testdata.leaked_values import Originals, original_values
 from sfumato.policy.database_policy import BoundPolicy
 from sfumato.policy.policy import Policy, public_policy
 from sfumato.release.certificate import Finding
-from sfumato.release.folder import MANIFEST, POLICY, REPORT, TARGET, read_folder, write_json
+from sfumato.release.folder import AGAIN, MANIFEST, POLICY, TARGET, read_folder, write_json
 from sfumato.release.method import Progress, no_progress
 from sfumato.release.view import ReleaseView
 from sfumato.workflow.plan import plan
@@ -66,7 +66,8 @@ class Loading:
 def release_name(folder: Path) -> str:
     """A digest of everything in the manifest but the report, which may be written again."""
     manifest = read_tree(folder / MANIFEST)
-    manifest["files"].pop(REPORT, None)
+    for name in AGAIN:
+        manifest["files"].pop(name, None)
     return hashlib.sha256(json.dumps(manifest, sort_keys=True).encode()).hexdigest()
 
 

@@ -30,12 +30,14 @@ from sfumato.history.ledger import Ledger
 from sfumato.history.ledger.entries import LedgerPlace
 from sfumato.history.ledger.person_files import PersonFilesDraft
 from sfumato.history.ledger.stored_releases import pack_memory, write_cache
-from sfumato.io.plain_files import is_part_file, replace_file, require_writable
+from sfumato.io.plain_files import is_part_file, read_tree, replace_file, require_writable
 from sfumato.policy.policy import Policy, write_public_policy
 from sfumato.release.certificate import Certificate
+from sfumato.release.descriptors import describe_folder
 from sfumato.release.evidence import evidence_for
 from sfumato.release.folder import (
     CERTIFICATE,
+    MANIFEST,
     REPORT,
     Format,
     folder_damage,
@@ -184,6 +186,8 @@ def _fill(draft: DraftFolder, exhibit: ReleaseView, folder: Path, report: bool, 
         from sfumato.workflow.report import render
 
         replace_file(folder / REPORT, render(exhibit.as_published(), folder, signed=key is not None).encode())
+        for name, text in describe_folder(exhibit, read_tree(folder / MANIFEST)).items():
+            replace_file(folder / name, text.encode())
         write_manifest(folder, draft.form, draft.rows, draft.engine.over_files, again=True)
     if key is not None:
         sign_folder(folder, key)  # I3

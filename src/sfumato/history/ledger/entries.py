@@ -57,7 +57,7 @@ from sfumato.core.errors import LedgerError
 from sfumato.history.ledger.person_files import PEOPLE
 from sfumato.io.file_contents import parse_json
 from sfumato.io.plain_files import digest, files_of
-from sfumato.release.folder import CERTIFICATE, MANIFEST, REPORT, STATEMENT, TARGET
+from sfumato.release.folder import AGAIN, CERTIFICATE, MANIFEST, STATEMENT, TARGET
 
 _BODY = {"when": str, "policy": str, "certificate": dict, "records": int, "counterfeits": int}
 """What every entry has, whatever else it may have."""
@@ -200,7 +200,7 @@ GENESIS = "0" * 64
 """The digest before the first entry."""
 MEMORY = "memory.arrow"
 """What a ledger keeps of the records behind a release; private."""
-_AFTER = frozenset({MANIFEST, CERTIFICATE, STATEMENT, REPORT, TARGET, MEMORY})
+_AFTER = AGAIN | {MANIFEST, CERTIFICATE, STATEMENT, TARGET, MEMORY}
 """Files that a head does not cover: the certificate that carries it, what is made from the certificate, and what is
 private."""
 

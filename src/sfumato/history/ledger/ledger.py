@@ -79,7 +79,7 @@ from sfumato.history.ledger.stored_releases import (
 from sfumato.history.persistent_classes import condense_history
 from sfumato.io.plain_files import digest, files_of, is_inner, is_part_file, read_tree
 from sfumato.policy.policy import Policy
-from sfumato.release.folder import CERTIFICATE, MANIFEST, POLICY, REPORT, STATEMENT, new_folder
+from sfumato.release.folder import AGAIN, CERTIFICATE, MANIFEST, POLICY, STATEMENT, new_folder
 from sfumato.release.past_releases import History, PastRelease, StoredRelease
 
 APPLICATION = 0x53464D4F  # "SFMO"
@@ -390,8 +390,9 @@ class Ledger:
         files[MEMORY] = pack_memory(memory)
         manifest = json.loads(files[MANIFEST])
         if STATEMENT not in files:  # what was signed is kept to the byte, a report that can be written again is not
-            files.pop(REPORT, None)
-            manifest["files"].pop(REPORT, None)
+            for name in AGAIN:
+                files.pop(name, None)
+                manifest["files"].pop(name, None)
             files[MANIFEST] = json.dumps(manifest, indent=1, ensure_ascii=False).encode()
         body = (
             {
