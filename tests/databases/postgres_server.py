@@ -134,9 +134,9 @@ def local_server(binaries: Path) -> Iterator[Server]:
         "listen_addresses=127.0.0.1",
     ]
     options = [part for setting in settings for part in ("-c", setting)]
-    log = (home / "log").open("wb")
     command = [*before, str(binaries / "postgres"), "-D", str(data), "-p", str(port), *options]
-    process = subprocess.Popen(command, stdout=log, stderr=log, cwd=home)
+    with (home / "log").open("wb") as log:
+        process = subprocess.Popen(command, stdout=log, stderr=log, cwd=home)
     server = Server(f"postgresql://sfumato:sesame@127.0.0.1:{port}/postgres")
     try:
         _wait(server, process)

@@ -62,6 +62,7 @@ USUAL = 2 << 30
 _REGION = 1 << 31
 """Bytes of text, and as many of places, that a column may have."""
 _AT_ONCE, _SHARE, _TOGETHER, _FEWEST = 2048, 512, 16, 1
+_BESIDE = 12
 _SELDOM = 0.5
 """Seconds between two times of letting pages go."""
 _bound, _last = [USUAL], [0.0]
@@ -91,6 +92,11 @@ def buffer_limit() -> int:
 def fits_in_memory(size: int) -> bool:
     """Whether so many bytes may stay in memory."""
     return size <= _bound[0] // _SHARE
+
+
+def fits_beside(size: int) -> bool:
+    """Whether so many bytes may be worked on at once beside everything else."""
+    return size <= _bound[0] // _BESIDE
 
 
 def release_pages() -> None:

@@ -236,7 +236,7 @@ class Labels(tuple[str, ...]):
 
 def labels_as_texts(values: Sequence[str] | NDArray[Any]) -> Any:
     """The values as an Arrow array of texts; labels that came from one are not written again."""
-    kept = values._texts if isinstance(values, Labels) else None
+    kept = values._texts if isinstance(values, Labels) else values if isinstance(values, pa.Array) else None
     return kept if kept is not None else pa.array(values, pa.string())
 
 

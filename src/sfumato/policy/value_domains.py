@@ -22,13 +22,15 @@ from fractions import Fraction
 from typing import Any, ClassVar
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from sfumato.core.arrays import BoolArray
 from sfumato.core.errors import PolicyError
 from sfumato.core.registry import nearest
 from sfumato.data.check_digits import NUMBERS, countries_of, is_valid, of_country
-from sfumato.data.regular_expressions import matches_pattern, require_regular
+from sfumato.data.regular_expressions import labels_as_texts, matches_pattern, require_regular
 from sfumato.data.text_values import EXACT, format_timestamp, is_whole, parse_integer, parse_number, timestamp_steps
 
 FAKES = ("name", "first_name", "last_name", "email", "city", "street", "address", "company", "job", "country")
@@ -40,6 +42,10 @@ FORMED = {
 """Fakes that a pattern describes: random identifiers, addresses of private networks, locally administered devices."""
 
 
+_MANY = 100
+_EPOCH = datetime.date(1970, 1, 1).toordinal()
+
+
 @dataclass(frozen=True)
 class ValueDomain:
     """The common face of all domains."""
@@ -47,6 +53,8 @@ class ValueDomain:
     kind: ClassVar[str] = "text"
     limits: ClassVar[bool] = True
     """Whether it tells texts that belong to it from others; one that takes every text cannot be judged."""
+    by_column: ClassVar[bool] = False
+    """Whether `contains` looks at an arrow array of many texts at once."""
 
     def contains(self, texts: Sequence[str]) -> BoolArray:
         """Which of the texts belong to the domain."""
@@ -64,6 +72,8 @@ class ValueDomain:
 class Ordered(ValueDomain):
     """Equally spaced values low … high, in units."""
 
+    by_column: ClassVar[bool] = True
+
     low: int
     high: int
     unit: int = 1
@@ -71,6 +81,30 @@ class Ordered(ValueDomain):
     @property
     def size(self) -> int:
         return self.high - self.low + 1
+
+    usual: ClassVar[str] = ""
+    """The form in which values are usually written; such texts are read many at a time."""
+
+    def contains(self, texts: Sequence[str]) -> BoolArray:
+        if not self.usual or len(texts) < _MANY:
+            return super().contains(texts.to_pylist() if isinstance(texts, pa.Array) else texts)
+        values: Any = labels_as_texts(texts)
+        plain = np.asarray(pc.match_substring_regex(values, self._form()))
+        found = np.zeros(len(values), dtype=bool)
+        levels = self._levels(values.filter(pa.array(plain)))
+        if levels is None:  # one of them is no value
+            return super().contains(values.to_pylist())
+        found[plain] = (levels >= self.low) & (levels <= self.high)
+        other = np.flatnonzero(~plain)
+        found[other] = super().contains(values.take(pa.array(other)).to_pylist())
+        return found
+
+    def _form(self) -> str:
+        return self.usual
+
+    def _levels(self, values: pa.Array) -> NDArray[np.int64] | None:
+        """The levels of texts of the usual form; None where one of them has none."""
+        raise NotImplementedError
 
     def holds(self, text: str) -> bool:
         level = self.level(text)
@@ -94,6 +128,10 @@ class Integers(Ordered):
     """Whole numbers from low to high."""
 
     kind: ClassVar[str] = "number"
+    usual: ClassVar[str] = "^-?[0-9]{1,17}$"
+
+    def _levels(self, values: pa.Array) -> NDArray[np.int64]:
+        return np.asarray(values.cast(pa.int64()))
 
     def level(self, text: str) -> int | None:
         return parse_integer(text)
@@ -111,6 +149,13 @@ class Decimals(Ordered):
 
     kind: ClassVar[str] = "number"
     places: int = 2
+    usual: ClassVar[str] = r"^-?[0-9]{{1,8}}\.[0-9]{{{0}}}$"
+
+    def _form(self) -> str:
+        return self.usual.format(self.places) if 0 < self.places < 9 and self.unit == 10**self.places else "^$"
+
+    def _levels(self, values: pa.Array) -> NDArray[np.int64]:
+        return np.asarray(pc.replace_substring(values, ".", "").cast(pa.int64()))
 
     def level(self, text: str) -> int | None:
         value = parse_number(text)
@@ -131,6 +176,14 @@ class Dates(Ordered):
     """Days from the first to the last, as 2012-12-31."""
 
     kind: ClassVar[str] = "date"
+    usual: ClassVar[str] = "^[0-9]{4}-[0-9]{2}-[0-9]{2}$"
+
+    def _levels(self, values: pa.Array) -> NDArray[np.int64] | None:
+        try:
+            days = values.cast(pa.date32()).cast(pa.int32())
+        except pa.ArrowInvalid:
+            return None
+        return np.asarray(days).astype(np.int64) + _EPOCH
 
     def level(self, text: str) -> int | None:
         try:
@@ -145,7 +198,6 @@ class Dates(Ordered):
         return {"dates": [self.text(self.low), self.text(self.high)]}
 
 
-_EPOCH = datetime.date(1970, 1, 1).toordinal()
 STEPS = {"second": 86_400, "minute": 1_440, "hour": 24, "day": 1}
 
 
@@ -177,6 +229,8 @@ class Timestamps(Ordered):
 @dataclass(frozen=True)
 class PatternDomain(ValueDomain):
     """Texts of a regular form; `longest` bounds patterns without an end of their own."""
+
+    by_column: ClassVar[bool] = True
 
     pattern: str
     longest: int = 64

@@ -96,16 +96,17 @@ def load_release(
     progress: Progress = no_progress,
     replace: bool = False,
     jobs: int | None = None,
+    published: ReleaseView | None = None,
 ) -> Loading:
     """Load the target of a policy from a release folder made under it; a load that was cut off goes on where it was.
 
     `jobs` tables are loaded at once into a server that takes them so; without it as many as there are cores, at most
-    four."""
+    four. `published` is the view from which the folder was just certified and written; then neither the folder nor the
+    source is read again."""
     policy = policy if isinstance(policy, Policy) else Policy.read(policy)
     with policy.data.within():
-        return load_target(
-            policy, Path(out), progress=progress, replace=replace, jobs=jobs or min(os.cpu_count() or 1, _JOBS)
-        )
+        jobs = jobs or min(os.cpu_count() or 1, _JOBS)
+        return load_target(policy, Path(out), progress=progress, replace=replace, jobs=jobs, published=published)
 
 
 def require_target(policy: Policy, *, replace: bool = False) -> None:
@@ -129,13 +130,19 @@ def _recorded(folder: Path) -> bool:
 
 
 def load_target(
-    policy: Policy, folder: Path, *, progress: Progress = no_progress, replace: bool = False, jobs: int = 1
+    policy: Policy,
+    folder: Path,
+    *,
+    progress: Progress = no_progress,
+    replace: bool = False,
+    jobs: int = 1,
+    published: ReleaseView | None = None,
 ) -> Loading:
     """Load a release folder into the policy's target and judge it there; refused when something does not hold."""
     source = policy.data
     assert isinstance(source, DatabaseSource)
     target, schema = source.target_url(), source.read_schema()
-    release = read_folder(folder)
+    release = read_folder(folder) if published is None else published.as_published()
     if release.damage:  # I1
         raise ReleaseError(
             f"the folder was changed: {release.damage[0]}", where=str(folder), hint="remove it and publish again"
@@ -163,7 +170,8 @@ def load_target(
         if replace or not _complete(release, target, schema, namespace):
             raise
     progress(_LOADING, "judging the target")
-    old = original_values(BoundPolicy.of(policy, schema), _replaced_columns(source, policy, schema))
+    before = published.original if published is not None else _replaced_columns(source, policy, schema)
+    old = original_values(BoundPolicy.of(policy, schema), before)
     findings, joins = judge_load(release, target, schema, namespace, old, progress)
     found = Loading(findings, rows, resumed, left_out, joins)
     _record(found, folder)

@@ -54,6 +54,7 @@ from sfumato.kinds.testdata.database_view import (
     DatabaseView,
     count_differing_rows,
     count_distinct,
+    counts_by_combination,
     dangling,
     empty_as_null,
     iterate_in_pieces,
@@ -88,7 +89,7 @@ from sfumato.release.certificate import MEASURED, NOT_JUDGED, Finding
 from sfumato.release.evidence import Check
 from sfumato.release.form import Form
 from sfumato.release.release import Part
-from sfumato.release.view import ReleaseView
+from sfumato.release.view import ReleaseView, of_parts
 
 
 class TablesPresent(Check):
@@ -435,11 +436,21 @@ class DatabaseDomains(Check):
         seen = exhibit.once(DatabaseView)
         domains = {column: _domain_at_hand(seen, seen.bound.domain(column)) for column in seen.bound.changed}
         compared = {column: domain for column, domain in domains.items() if domain is not None and domain.limits}
-        outside = {str(column): _outside(seen, column, domain) for column, domain in compared.items()}
+        counts = exhibit.once(_counts_outside)
+        for column, domain in compared.items():
+            if (column, domain) not in counts:
+                counts[column, domain] = _outside(seen, column, domain)
+        outside = {str(column): counts[column, domain] for column, domain in compared.items()}
         needed = sum(domain is None for domain in domains.values())
         return domain_finding(
             self.name, outside, needed, len(domains) - len(compared) - needed, {"columns": len(domains)}
         )
+
+
+@of_parts
+def _counts_outside(_: ReleaseView) -> dict[tuple[ColumnValue, ValueDomain], int]:
+    """How many cells lie outside a domain, as far as somebody has asked."""
+    return {}
 
 
 def _domain_at_hand(seen: DatabaseView, domain: ValueDomain) -> ValueDomain | None:
@@ -460,7 +471,11 @@ def _domain_at_hand(seen: DatabaseView, domain: ValueDomain) -> ValueDomain | No
 def _outside(seen: DatabaseView, column: ColumnValue, domain: ValueDomain) -> int:
     cells, outside = seen.column(column), 0
     for rows in slices(len(cells)):
-        found = pc.value_counts(_filled(cells[rows]))
+        filled = _filled(cells[rows])
+        if domain.by_column:
+            outside += int(np.count_nonzero(~domain.contains(filled.combine_chunks())))
+            continue
+        found = pc.value_counts(filled)
         texts, counts = found.field("values").to_pylist(), found.field("counts").to_numpy(zero_copy_only=False)
         outside += int(counts[~domain.contains(texts)].sum()) if texts else 0
     return outside
@@ -666,13 +681,9 @@ def _agreement(old: pa.ChunkedArray, new: pa.ChunkedArray) -> tuple[int, float, 
     """How many values are the same, how many chance would give, and among how many."""
     if not len(old):
         return 0, 0.0, 0
-    expected = 0.0
-    for one, other in iterate_in_pieces([old], [new]):
-        (before, after), _ = label_combinations(one, other)
-        size = int(max(before.max(initial=0), after.max(initial=0))) + 1
-        expected += float(np.bincount(before, minlength=size).astype(float) @ np.bincount(after, minlength=size)) / len(
-            old
-        )
+    expected = sum(float(before.astype(float) @ after) for before, after in counts_by_combination([old], [new])) / len(
+        old
+    )
     return int(pc.sum(pc.equal(old, new)).as_py() or 0), expected, len(old)
 
 
@@ -721,7 +732,10 @@ def judge_target(
     parts = {part: Part(_written(seen, table, there)) for part, table in seen.names.items() if table in there.tables}
     target = replace(exhibit.as_published(), parts=parts, damage=None)
     told(0.0, "comparing rows")
-    findings = [_rows(seen, there), _server(server)]
+    rows = _rows(seen, there)
+    if rows.achieved.get("as written") == len(seen.tables):
+        target = exhibit.as_published()  # the same rows: what was judged of them need not be judged again
+    findings = [rows, _server(server)]
     findings += [finding_of_joins("target: join sizes", joins)] if joins else []
     for place, check in enumerate(cls() for cls in _CHECKS):
         told((place + 1) / (len(_CHECKS) + 2), check.name)
@@ -742,17 +756,14 @@ def _survivors(seen: DatabaseView, there: Database, originals: Originals) -> Fin
         for facts in there.schema.table(name).columns
         if (column := ColumnValue(facts.name, name)) not in new
     }
-    fresh = {column: seen.column(column) for column in originals if column.table in seen.tables}
-    gone = {
-        column: values.filter(pc.invert(pc.is_in(values, value_set=_distinct(fresh[column]))))
-        for column, values in originals.items()
-    }
     computed = {column: cells for column, cells in kept.items() if _is_computed(there, column)}
-    plain = {column: cells for column, cells in kept.items() if column not in computed}
-    found = [
-        *match_original_values(originals, plain),
-        *match_original_values(gone, computed),
-    ]  # what was computed from new values may hold these
+    found = match_original_values(originals, {column: kept[column] for column in kept.keys() - computed.keys()})
+    if computed:  # what was computed from new values may hold these
+        gone = {
+            column: values.filter(pc.invert(pc.is_in(values, value_set=_distinct(seen.column(column)))))
+            for column, values in originals.items()
+        }
+        found += match_original_values(gone, computed)
     return finding_of("target: surviving values", found, seen.form.accepted)
 
 
@@ -788,7 +799,7 @@ def _server(complaints: Sequence[str]) -> Finding:
 
 def _rows(seen: DatabaseView, there: Database) -> Finding:
     """The rows of the target are the rows of the release, in whatever order and spelling."""
-    wrong = []
+    wrong, written = [], 0
     for name, table in seen.tables.items():
         if name not in there.tables:
             wrong.append(f"table '{name}' is missing")
@@ -798,13 +809,14 @@ def _rows(seen: DatabaseView, there: Database) -> Finding:
             wrong.append(f"table '{name}' has no column '{lacking[0]}'")
             continue
         extra, lost = count_differing_rows(there.tables[name].frame.select(table.names).columns, table.frame.columns)
+        written += not (extra or lost)
         if extra or lost:
             facts = [seen.schema.table(name).column(column) for column in table.names]
             here, other = _pair(table.frame, there.tables[name].frame, facts)
             extra, lost = count_differing_rows(other, here)
         if extra or lost:
             wrong.append(f"table '{name}' has {extra} other rows and lacks {lost}")
-    achieved = {"tables": len(seen.tables), "different": len(wrong)}
+    achieved = {"tables": len(seen.tables), "different": len(wrong), "as written": written}
     return Finding("target: rows", not wrong, {"different": 0}, achieved, reason="; ".join(wrong))
 
 

@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 from sfumato.core.arrays import BoolArray, IntArray
 from sfumato.core.errors import DataError
 from sfumato.data.database import Schema
-from sfumato.data.memory_map import MappedTableBuilder, buffer_limit, release_pages, rows_per_step
+from sfumato.data.memory_map import MappedTableBuilder, buffer_limit, fits_beside, release_pages, rows_per_step
 from sfumato.data.table import Table, TextColumn, as_text
 from sfumato.kinds.testdata.form import DatabaseForm, bound_policy, schema_of, tables_of
 from sfumato.policy.constraint_language import IntegrityRule, classify, columns_of, conjuncts
@@ -293,19 +293,56 @@ def _texts(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 def repeated(columns: Sequence[pa.ChunkedArray]) -> int:
     """Rows that repeat an earlier combination; combinations with a null never count, as in SQL."""
-    found = 0
-    for (piece,) in iterate_in_pieces(columns):
-        (number,), (missing,) = label_combinations(piece)
-        present = number[~missing]
-        found += len(present) - int(np.count_nonzero(np.bincount(present)))
-    return found
+    present = [column.drop_null() for column in columns] if len(columns) == 1 else _without_nulls(columns)
+    return len(present[0]) - count_distinct(present)
+
+
+def _without_nulls(columns: Sequence[pa.ChunkedArray]) -> list[pa.ChunkedArray]:
+    """The rows in which no column is null."""
+    if not any(column.null_count for column in columns):
+        return list(columns)
+    full = pc.is_valid(columns[0])
+    for column in columns[1:]:
+        full = pc.and_(full, pc.is_valid(column))
+    return [column.filter(full) for column in columns]
 
 
 def count_distinct(columns: Sequence[pa.ChunkedArray]) -> int:
     """Different combinations."""
-    return sum(
-        int(np.count_nonzero(np.bincount(label_combinations(piece)[0][0]))) for (piece,) in iterate_in_pieces(columns)
-    )
+    return sum(len(counts) for (counts,) in counts_by_combination(columns))
+
+
+def counts_by_combination(*sides: Sequence[pa.ChunkedArray]) -> Iterator[tuple[IntArray, ...]]:
+    """For every different combination how often each side has it; all pieces together are all combinations."""
+    for piece in _pieces_by_row(sides):
+        names = [str(place) for place in range(len(piece[0]))]
+        cells = [
+            pa.chunked_array([chunk for one in column for chunk in one.chunks], pa.string())
+            for column in zip(*piece, strict=True)
+        ]
+        counts = [len(side[0]) for side in piece]
+        marks = [
+            pa.array(np.repeat(np.arange(len(piece)) == place, counts).astype(np.int64)) for place in range(len(piece))
+        ]
+        own = [f"side {place}" for place in range(len(piece))]
+        found = pa.table([*cells, *marks], names=[*names, *own]).group_by(names, use_threads=False)
+        summed = found.aggregate([(name, "sum") for name in own])
+        yield tuple(summed.column(f"{name}_sum").to_numpy() for name in own)
+        release_pages()
+
+
+def _pieces_by_row(sides: Sequence[Side]) -> Iterator[list[list[pa.ChunkedArray]]]:
+    """The sides, some rows at a time; equal combinations come together."""
+    rows, most = sum(len(side[0]) for side in sides), rows_per_step()
+    if rows <= most or fits_beside(sum(column.nbytes for side in sides for column in side)):
+        yield [[_texts(column) for column in side] for side in sides]
+        return
+    count = min(-(-rows // most) + 1, _MOST)
+    width = _deciding(sides, count)
+    marks = [_marks([_texts(column) for column in side[:width]], count) for side in sides]
+    for piece in range(count):
+        rows_of = [pa.array(np.flatnonzero(mark == piece)) for mark in marks]
+        yield [[_texts(column).take(own) for column in side] for side, own in zip(sides, rows_of, strict=True)]
 
 
 def dangling(child: Sequence[pa.ChunkedArray], parent: Sequence[pa.ChunkedArray]) -> int:
@@ -334,10 +371,8 @@ def empty_as_null(column: pa.ChunkedArray) -> pa.ChunkedArray:
 def count_differing_rows(one: Sequence[pa.ChunkedArray], other: Sequence[pa.ChunkedArray]) -> tuple[int, int]:
     """Rows of the first that the second lacks, and the other way round, counted as often as they occur."""
     extra, lost = 0, 0
-    for here, there in iterate_in_pieces(one, other) if one else ():
-        (left, right), _ = label_combinations(here, there)
-        size = max(int(left.max(initial=-1)), int(right.max(initial=-1))) + 1
-        more = np.bincount(left, minlength=size) - np.bincount(right, minlength=size)
+    for left, right in counts_by_combination(one, other) if one else ():
+        more = left - right
         extra, lost = extra + int(more[more > 0].sum()), lost - int(more[more < 0].sum())
     return extra, lost
 

@@ -90,6 +90,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from sfumato.data.database import Database, ForeignKey
+from sfumato.data.memory_map import map_column
 from sfumato.data.table import Table
 from sfumato.kinds.testdata.database_view import FEW, iterate_in_pieces, slices
 from sfumato.policy.constraint_language.syntax_tree import ColumnValue
@@ -181,7 +182,11 @@ def _rows_of(sought: pa.ChunkedArray, keys: pa.ChunkedArray) -> pa.Array:
 
 
 def original_values(bound: BoundPolicy, database: Database) -> Originals:
-    """The distinct old values of every replaced column, without those that the policy itself lists."""
+    """The distinct old values of every replaced column, without those that the policy itself lists; looked for once."""
+    return database.once((original_values, *_asked(bound)), lambda: OriginalValues(_originals(bound, database)))
+
+
+def _originals(bound: BoundPolicy, database: Database) -> dict[ColumnValue, pa.Array]:
     found: dict[ColumnValue, pa.Array] = {}
     for column in bound.changed:
         if str(column.table) not in database.tables or bound.facts(column).kind in (
@@ -601,31 +606,34 @@ class _Index:
     """The values looked for, by their first word: those that tell by themselves, and plain words, which must be whole
     cells."""
 
-    def __init__(self, originals: Originals) -> None:
-        self.values = {column: _worth(values) for column, values in originals.items()}
-        self.begins = {column: _first_words(values) for column, values in self.values.items()}
+    def __init__(self, values: Originals, begins: Originals) -> None:
+        self.values, self.begins = values, begins
         known = [pc.unique(words) for words in self.begins.values()]
         self.first = pc.unique(pa.chunked_array(known, pa.string()))
+
+    @classmethod
+    def of(cls, originals: Originals) -> _Index:
+        values = {column: map_column(_worth(values)) for column, values in originals.items()}
+        return cls(values, {column: map_column(first_words(values)) for column, values in values.items()})
 
     @cached_property
     def numbers(self) -> _Index:
         """Return the same for values without letters: a column of numbers holds no others."""
-        return _Index(
-            {
-                one: values.filter(pc.invert(pc.match_substring_regex(values, r"\pL")))
-                for one, values in self.values.items()
-            }
-        )
+        silent = {column: pa.array(~has_letters(values)) for column, values in self.values.items()}
+        kept = [{one: held[one].filter(silent[one]) for one in silent} for held in (self.values, self.begins)]
+        return _Index(*kept)
 
     def candidates(self, cells: pa.Array, kind: str) -> list[int]:
         """Numbers of the cells in which some value may begin."""
         if kind == "json":
             return list(range(len(cells)))
-        if pc.any(pc.match_substring_regex(cells, ESCAPED)).as_py():
+        if kind != "integer" and pc.any(pc.match_substring_regex(cells, ESCAPED)).as_py():
             cells = pa.array(map(unescape_text, cells.to_pylist()), pa.string())
         long = pc.greater_equal(pc.utf8_length(cells), _DIGITS if kind == "integer" else _LEAST)
         places = pc.indices_nonzero(long)
         cells = cells.filter(long)
+        if not len(cells):
+            return []
         split = split_words(fold_texts(cells)) if kind != "integer" else None
         known = pc.is_in(pc.utf8_ltrim(cells, "-") if split is None else split.flatten(), value_set=self.first)
         found = (
@@ -648,6 +656,14 @@ class _Index:
         return found
 
 
+class OriginalValues(dict[ColumnValue, pa.Array]):
+    """Old values, and their index, which is made once."""
+
+    @cached_property
+    def index(self) -> _Index:
+        return _Index.of(self)
+
+
 Phrases = dict[str, dict[int, dict[tuple[str, ...], list[tuple[ColumnValue, bool, bool]]]]]
 """By the first word, the number of words and all words: the column, whether it is a plain word, whether the value is
 unique."""
@@ -657,15 +673,84 @@ def _worth(values: pa.Array) -> pa.Array:
     """Without those that do not tell for sure; the others are looked at one by one when a cell begins like them."""
     values = pc.drop_null(values)
     values = values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
-    short = pc.less(pc.utf8_length(values), _LEAST)
-    return values.filter(pc.invert(pc.or_(short, pc.match_substring_regex(values, _SILENT))))
+    values = values.filter(pc.greater_equal(pc.utf8_length(values), _LEAST))
+    doubtful = pc.is_in(pc.binary_slice(values.cast(pa.binary()), 0, 1), value_set=_BEGINS_NUMBER)
+    silent = np.zeros(len(values), dtype=bool)
+    silent[np.asarray(doubtful)] = np.asarray(pc.match_substring_regex(values.filter(doubtful), _SILENT))
+    return values.filter(pa.array(~silent))
+
+
+_BEGINS_NUMBER = pa.array([sign.encode() for sign in "+-.0123456789"], pa.binary())
+_AT_ONCE = 1 << 16
+_IS_LETTER, _IS_WORD = (
+    np.array([chr(code).isascii() and kept(chr(code)) for code in range(256)]) for kept in (str.isalpha, str.isalnum)
+)
+
+
+def has_letters(values: pa.Array) -> NDArray[np.bool_]:
+    """Return which values have a letter.
+
+    >>> has_letters(pa.array(["0171 12", "", "7b", "ß"])).tolist()
+    [False, False, True, True]
+    """
+    found = np.zeros(len(values), dtype=bool)
+    for start in range(0, len(values), _AT_ONCE):
+        some = values.slice(start, _AT_ONCE)
+        data, ends = _bytes_of(some)
+        letters = np.flatnonzero(_IS_LETTER[data])
+        found[start : start + len(some)] = _next(letters, ends[:-1]) < ends[1:]
+    other = np.flatnonzero(np.asarray(pc.invert(pc.string_is_ascii(values))))
+    found[other] = np.asarray(pc.match_substring_regex(values.take(pa.array(other)), r"\pL"))
+    return found
+
+
+def first_words(values: pa.Array) -> pa.Array:
+    """Return the first word of every value, in lower case and without accents.
+
+    >>> first_words(pa.array(["Ann Boe", "+49 171", "--", "Émile Z."])).to_pylist()
+    ['ann', '49', '', 'emile']
+    """
+    plain = pc.string_is_ascii(values)
+    if not pc.all(plain, min_count=0).as_py():
+        order = np.argsort(~np.asarray(plain), kind="stable")
+        parts = [first_words(values.filter(plain)), _first_words_of_any(values.filter(pc.invert(plain)))]
+        return pa.concat_arrays(parts).take(pa.array(np.argsort(order)))
+    return pa.concat_arrays(
+        [pa.array([], pa.string())]
+        + [_first_words(values.slice(start, _AT_ONCE)) for start in range(0, len(values), _AT_ONCE)]
+    )
 
 
 def _first_words(values: pa.Array) -> pa.Array:
-    """In lower case."""
+    """Of values in ASCII: from the first letter or digit to the next sign that is neither."""
+    data, ends = _bytes_of(values)
+    word = _IS_WORD[data]
+    begins = np.minimum(_next(np.flatnonzero(word), ends[:-1]), ends[1:])
+    lengths = np.minimum(_next(np.flatnonzero(~word), begins), ends[1:]) - begins
+    places = np.zeros(len(values) + 1, dtype=np.int64)
+    np.cumsum(lengths, out=places[1:])
+    signs = data[np.repeat(begins - places[:-1], lengths) + np.arange(places[-1])]
+    cut = [None, pa.py_buffer(places.astype(np.int32)), pa.py_buffer(signs)]
+    return pc.ascii_lower(pa.Array.from_buffers(pa.string(), len(values), cut))
+
+
+def _first_words_of_any(values: pa.Array) -> pa.Array:
     read = fold_texts(values)
     begun = pc.replace_substring_regex(read, f"^{_between(read)}", "")
     return pc.list_element(split_words(begun, 1), 0)
+
+
+def _bytes_of(values: pa.Array) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    """The bytes of texts that are not null, and where each text begins and ends."""
+    _, places, signs = values.buffers()
+    ends = np.frombuffer(places, dtype=np.int32)[values.offset : values.offset + len(values) + 1].astype(np.int64)
+    data = np.frombuffer(signs, dtype=np.uint8) if signs is not None else np.zeros(0, dtype=np.uint8)
+    return data[ends[0] : ends[-1]], ends - ends[0]
+
+
+def _next(places: NDArray[np.int64], after: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The first of the ascending places that is not before each of these; a large number where there is none."""
+    return np.append(places, np.iinfo(np.int64).max)[np.searchsorted(places, after)]
 
 
 def split_words(folded_texts: pa.Array, times: int | None = None) -> pa.Array:
@@ -728,7 +813,7 @@ def _leaves(value: Any) -> Iterable[str]:
 
 def match_original_values(originals: Originals, kept: KeptColumns) -> list[LeakedColumn]:
     """Every pair of a replaced and a kept column that share values."""
-    index = _Index(originals)
+    index = originals.index if isinstance(originals, OriginalValues) else _Index.of(originals)
     if not len(index.first):
         return []
     found: list[LeakedColumn] = []

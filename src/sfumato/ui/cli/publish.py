@@ -14,6 +14,7 @@ from sfumato.ui.cli._options import ACCEPT_ROLES, EFFORT, ENGINE, READING, SEED,
 if TYPE_CHECKING:
     from sfumato.policy.policy import Policy
     from sfumato.release.signature import SigningKey
+    from sfumato.release.view import ReleaseView
 
 
 @click.command("publish", context_settings=SETTINGS)
@@ -79,7 +80,8 @@ def command(
     told["unfinished"].unlink(missing_ok=True)
     if as_json:
         _say_mark(publication.release.form.mark)
-        _load(read, out, replace, as_json, {"out": str(target), "certificate": publication.certificate.to_json()}, jobs)
+        document = {"out": str(target), "certificate": publication.certificate.to_json()}
+        _load(read, out, replace, as_json, document, jobs, publication.exhibit)
         return
     _say_mark(publication.release.form.mark)
     records = publication.certificate.records
@@ -92,7 +94,7 @@ def command(
         click.echo(f"Signed with key {key.public.identifier[:16]}.")
     if not no_report:
         click.echo(f"Report: {target / 'report.html'} (for you alone: {target}.private.html)")
-    _load(read, out, replace, as_json, {}, jobs)
+    _load(read, out, replace, as_json, {}, jobs, publication.exhibit)
     steps = [f"sfumato verify {target} shows what a recipient can check."]
     print_summary(publication.summary(*steps, private=not no_report), verbose=verbose)
 
@@ -139,7 +141,15 @@ def _say_mark(mark: str) -> None:
         click.secho(told, fg="red", err=True)
 
 
-def _load(policy: Policy, out: str, replace: bool, as_json: bool, document: dict[str, Any], jobs: int | None) -> None:
+def _load(
+    policy: Policy,
+    out: str,
+    replace: bool,
+    as_json: bool,
+    document: dict[str, Any],
+    jobs: int | None,
+    published: ReleaseView | None = None,
+) -> None:
     """Into the target, when the policy names one."""
     from sfumato.ui.cli._output import print_findings, print_json, progress_bar
 
@@ -147,7 +157,7 @@ def _load(policy: Policy, out: str, replace: bool, as_json: bool, document: dict
         from sfumato.workflow.database_load import load_release
 
         with progress_bar(quiet=as_json) as progress:
-            found = load_release(policy, out, progress=progress, replace=replace, jobs=jobs)
+            found = load_release(policy, out, progress=progress, replace=replace, jobs=jobs, published=published)
         document = document | {"target": found.to_json()}
         if not as_json:
             resumed = f" ({len(found.resumed)} were complete already)" if found.resumed else ""

@@ -115,12 +115,37 @@ class NewColumn:
         """The texts as an arrow array; codes that repeat stay codes with a dictionary."""
         import pyarrow as pa
 
-        if isinstance(self.levels, (Steps, Listed)):
+        if isinstance(self.levels, (Steps, Listed)) or self.levels.size <= len(self.codes):
             used, place = _used(self.codes, self.levels.size)
-            labels = pa.array(self.levels.texts(used).tolist(), pa.string())
+            labels = _arrow_texts(self.levels.texts(used))
             return pa.DictionaryArray.from_arrays(pa.array(place.astype(np.int32)), labels)
-        texts = self.texts()
-        return pa.array(texts).cast(pa.string()) if texts.dtype.kind == "S" else pa.array(texts.tolist(), pa.string())
+        return _arrow_texts(self.texts())
+
+
+def _arrow_texts(texts: NDArray[Any]) -> Any:
+    import pyarrow as pa
+
+    return texts_of_bytes(texts) if texts.dtype.kind == "S" else pa.array(texts.tolist(), pa.string())
+
+
+def texts_of_bytes(texts: NDArray[Any]) -> Any:
+    """Return texts of a fixed width, padded with zero bytes, as one arrow array.
+
+    >>> texts_of_bytes(np.array([b"ab", b"", b"c"])).to_pylist()
+    ['ab', '', 'c']
+    """
+    import pyarrow as pa
+
+    signs = np.ascontiguousarray(texts).view(np.uint8).reshape(len(texts), texts.dtype.itemsize)
+    there = signs != 0
+    ends = np.zeros(len(texts) + 1, dtype=np.int64)
+    np.cumsum(there.sum(axis=1), out=ends[1:])
+    if ends[-1] >= 1 << 31:
+        raise Infeasible("a column needs more than 2 GB of text", hint="take a subset, or a shorter pattern")
+    data = signs[there]
+    return pa.Array.from_buffers(
+        pa.string(), len(texts), [None, pa.py_buffer(ends.astype(np.int32)), pa.py_buffer(data)]
+    )
 
 
 def _used(codes: IntArray, size: int) -> tuple[IntArray, IntArray]:
