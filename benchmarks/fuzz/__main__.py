@@ -15,15 +15,18 @@ from benchmarks.fuzz.tally import Tally
 SHOWN = 3
 """Failures of the same words that are listed; all of them stand in the results."""
 RESULTS = Path(__file__).resolve().parents[1] / "results" / "fuzz.json"
+JUDGES = RESULTS.with_name("judges.csv")
+"""What was tried and judged, one row per kind and seed; runs of a single case are not in it."""
 
 
 def main() -> int:
     options = argparse.ArgumentParser(prog="make fuzz", description=__doc__)
     options.add_argument("--minutes", type=float, default=5.0, help="CPU minutes to go on for")
     options.add_argument("--seed", type=int, default=None, help="repeats a run; drawn and said when it is not given")
-    options.add_argument("--kind", default="", choices=["", *KINDS], help="only cases of this kind")
+    options.add_argument("--kind", default=[], choices=[*KINDS], nargs="*", help="only cases of these kinds")
     options.add_argument("--replay", default="", help="one case, as a failure names it: kind:seed:number")
     options.add_argument("--out", type=Path, default=RESULTS, help="where the figures go")
+    options.add_argument("--table", type=Path, default=JUDGES, help="the table of judges that gets the counts")
     asked = options.parse_args()
     tempfile.tempdir = _memory()
     if asked.replay:
@@ -36,6 +39,7 @@ def main() -> int:
 
     def save(tally: Tally, minutes: float) -> None:
         tally.save(asked.out, seed=seed, **{"CPU minutes": round(minutes, 1)})
+        tally.save_rows(asked.table, seed, minutes)
 
     tally = run(seed, minutes=asked.minutes, only=asked.kind, save=save)
     print(tally.table())

@@ -26,5 +26,12 @@ class HistoryKind(Kind):
         for _ in range(figures.counts["infeasible"]):
             tally.refused("infeasible", case.releases[-1]["method"])
         tally.violations(figures.broken)
-        for said in (*figures.refused, *figures.crashes):
+        for column in ("tried", "given up"):
+            for _ in range(figures.counts[column]):
+                tally.count_one(column)
+        if figures.counts["judged"] > 1:
+            tally.count_one("histories")
+        for said in figures.refused:
+            tally.fail("audit refusal", said)
+        for said in figures.crashes:
             tally.fail("crash", said)

@@ -39,6 +39,7 @@ class SequenceKind(Kind):
         for number in range(rng.randint(1, 3)):
             columns = [name for name in "abs" if rng.random() < 0.65]
             columns = columns if columns not in ([], ["s"]) else ["a", "s"]
+            tally.count_one("tried")
             try:
                 release(place, columns, table, seed=secret(rng.getrandbits(60)), **options)
             except sf.Infeasible:
@@ -52,6 +53,8 @@ class SequenceKind(Kind):
             self._judge(place, made, table, options, tally)
             if rng.random() < 0.5 and len(table["id"]) < 5:
                 table = joined(table, people(numbers, rng.randint(1, 2), first=100 * (number + 1)))
+        if made > 1:
+            tally.count_one("histories")
         if made:
             self._spoil_ledger(rng, place, made, tally)
             story = Story({}, None, None, None, "sequential")

@@ -100,6 +100,7 @@ class Kind:
             self.spoil(spoiling, rng, story, folder, tally)
 
     def published(self, story: Story, tally: Tally, rng: random.Random) -> sf.Publication | None:
+        tally.count_one("tried")
         try:
             return sf.publish(sf.Policy.parse(story.tree), data=story.data, seed=secret(rng.getrandbits(60)))
         except sf.Infeasible as error:

@@ -2,11 +2,29 @@
 
 from __future__ import annotations
 
+import csv
 import json
-from collections import Counter
+from collections import Counter, defaultdict
+from datetime import datetime, timezone
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+
+COLUMNS = {
+    "tried": "calls of publish",
+    "judged": "releases judged from their files",
+    "histories": "histories of two or more releases judged",
+    "given up": "releases with too many possible worlds",
+    "broken promises": "violation",
+    "false alarms": "false alarm",
+    "audit refusals": "audit refusal",
+    "false infeasible": "false refusal",
+    "crashes": "crash",
+    "edits": "edits after which the files are false",
+    "edits passed": "not found",
+}
+"""The columns of the table of judges, and what is counted in each: something done, or a sort of failure."""
 
 
 @dataclass
@@ -14,6 +32,8 @@ class Tally:
     """Counts, and the case that is being played."""
 
     case: str = ""
+    rows: defaultdict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
+    """The table of judges: per kind of trial the counts by column."""
     releases: Counter[str] = field(default_factory=Counter)
     methods: Counter[str] = field(default_factory=Counter)
     refusals: Counter[str] = field(default_factory=Counter)
@@ -23,13 +43,21 @@ class Tally:
     hostile: Counter[str] = field(default_factory=Counter)
     failures: list[dict[str, str]] = field(default_factory=list)
 
+    def count_one(self, column: str) -> None:
+        """Count something in the row of the kind that is being played."""
+        self.rows[self.case.partition(":")[0]][column] += 1
+
     def fail(self, what: str, detail: str) -> None:
         """Write a failure down."""
         self.failures.append({"case": self.case, "what": what, "detail": detail[:2000]})
+        for column, counted in COLUMNS.items():
+            if what == counted or (what == "hang" and counted == "crash"):
+                self.count_one(column)
 
     def judged(self, form: str, method: str) -> None:
         self.releases[form] += 1
         self.methods[method] += 1
+        self.count_one("judged")
 
     def refused(self, why: str, method: str) -> None:
         self.refusals[f"{method}: {why}"] += 1
@@ -48,6 +76,7 @@ class Tally:
 
     def spoilt(self, form: str, sort: str, said: str, found: bool) -> None:
         self.planted[form] += 1
+        self.count_one("edits")
         self.sorts[sort] += 1
         self.found[form] += found
         if not found:
@@ -69,6 +98,7 @@ class Tally:
             "spoilings planted": self.planted.total(),
             "spoilings found": self.found.total(),
             "hostile inputs": self.hostile.total(),
+            "audit refusals": self.count("audit refusal"),
             "crashes": self.count("crash"),
             "hangs": self.count("hang"),
             "releases by form": dict(sorted(self.releases.items())),
@@ -94,6 +124,20 @@ class Tally:
         file.write_text(
             json.dumps(more | self.figures() | {"failures": self.failures}, indent=1, ensure_ascii=False) + "\n"
         )
+
+    def save_rows(self, file: Path, seed: int, minutes: float) -> None:
+        """Write the rows of this seed into the table of judges, in place of what it has of the same seed."""
+        fields = ["date", "seed", "CPU minutes", "kind", *COLUMNS]
+        kept: list[dict[str, Any]] = []
+        if file.exists():
+            with file.open(newline="", encoding="utf-8") as lines:
+                kept = [row for row in csv.DictReader(lines) if row["seed"] != str(seed) or row["kind"] not in self.rows]
+        same = {"date": f"{datetime.now(timezone.utc):%Y-%m-%d}", "seed": seed, "CPU minutes": round(minutes, 1)}
+        rows = [same | {"kind": kind} | {column: self.rows[kind][column] for column in COLUMNS} for kind in self.rows]
+        with file.open("w", newline="", encoding="utf-8") as lines:
+            writer = csv.DictWriter(lines, fields)
+            writer.writeheader()
+            writer.writerows([*kept, *rows])
 
     @property
     def clean(self) -> bool:

@@ -29,7 +29,7 @@ def test_every_kind_has_its_share() -> None:
 @pytest.mark.parametrize("kind", CASES)
 def test_nothing_is_wrong(kind: str) -> None:
     """What fails is repeated with ``make fuzz REPLAY=``; the words of a failure say which case it was."""
-    tally = run(1, cases=round(SHARE * CASES[kind]), only=kind)
+    tally = run(1, cases=round(SHARE * CASES[kind]), only=[kind])
     assert tally.failures == []
     assert tally.releases.total() + tally.refusals.total() + tally.hostile.total() > 0
     assert tally.found == tally.planted
@@ -50,7 +50,7 @@ def test_what_is_wrong_is_counted_and_named(monkeypatch: pytest.MonkeyPatch, tmp
     monkeypatch.setattr(type(kind), "judge", lambda self, story, folder: ["broken on purpose"])
     unnoticed = Spoiling("nothing at all", lambda rng, folder, story: "nothing", certain=True)
     monkeypatch.setattr("benchmarks.fuzz.story.spoilings", lambda rng, form, often: [unnoticed])
-    tally = run(2, cases=12, only="recoded")
+    tally = run(2, cases=12, only=["recoded"])
     assert tally.count("violation") == tally.count("not found") == tally.releases.total() > 0
     monkeypatch.setattr(type(kind), "draw", lambda self, rng, place: random.nothing)  # type: ignore[attr-defined]
     play("recoded:2:0", tally)
