@@ -13,6 +13,7 @@ from sfumato.core.registry import catalogue
 from sfumato.release.method import Method
 from tests.house import brute
 from tests.people.worlds_of_people import linked_violations, people_violations, random_people
+from tests.people.worlds_of_related_tables import random_related, related_violations
 
 COUNTING = [(name, settings) for name, settings in METHODS if catalogue("methods", Method)[name].counts_people]
 GROUPS = ("mondrian", "clustering", "refined")
@@ -24,6 +25,8 @@ class PeopleKind(Kind):
     name: ClassVar[str] = "people"
     form: ClassVar[str] = "recoded table"
     weight: ClassVar[float] = 2.0
+    unit: ClassVar[str] = "id"
+    """The column of the unit of protection."""
 
     def draw(self, rng: random.Random, place: Path) -> Story:
         tree, records = random_people(rng.getrandbits(48))
@@ -39,12 +42,28 @@ class PeopleKind(Kind):
         rows = rows_of(folder / "data.csv")
         if not brute.perfect_matching(rows, story.records, brute.columns_of(story.tree)):
             return ["untruthful"]
-        return people_violations(rows, story.known["behind"], story.records, story.tree)
+        return people_violations(rows, story.known["behind"], story.records, story.tree, self.unit)
 
     def judge_spoilt(self, story: Story, folder: Path) -> list[str]:
         """Nobody says who stands behind rows that somebody changed: worlds are counted, shares of people are not."""
         return [what for what in super().judge_spoilt(story, folder) if "too many people" not in what]
 
+
+class HouseholdKind(PeopleKind):
+    """Rows of households: whoever recognizes one member has found the others."""
+
+    name: ClassVar[str] = "households"
+    weight: ClassVar[float] = 1.0
+    unit: ClassVar[str] = "home"
+
+    def draw(self, rng: random.Random, place: Path) -> Story:
+        story = super().draw(rng, place)
+        names = sorted({record["id"] for record in story.records})
+        homes = {name: f"h{rng.randrange(max(2, len(names) - 1))}" for name in names}
+        story.tree["person"] = {"columns": "id", "together": "home"}
+        story.tree["columns"] = {"home": "identifier"} | story.tree["columns"]
+        records = [{"home": homes[record["id"]]} | record for record in story.records]
+        return Story(story.tree, columns_of(records), columns_of(records), records, f"{story.method} in households")
 
 class LinkedKind(Kind):
     """A pseudonym ties the rows of a person."""
@@ -68,3 +87,24 @@ class LinkedKind(Kind):
         if not brute.perfect_matching(plain, story.records, columns):
             return ["untruthful"]
         return linked_violations(rows, story.records, story.tree)
+
+
+class RelatedKind(Kind):
+    """A table of people and one of their rows, tied by a pseudonym."""
+
+    name: ClassVar[str] = "related"
+    form: ClassVar[str] = "related tables"
+    weight: ClassVar[float] = 1.0
+
+    def draw(self, rng: random.Random, place: Path) -> Story:
+        tree, people, rows = random_related(rng.getrandbits(48))
+        tree["method"] = {"related": {"groups": rng.choice(GROUPS), "seconds": 0.02}}
+        data = {"people": columns_of(people), "rows": columns_of(rows)}
+        return Story(tree, data, data, (people, rows), "related")
+
+    def learn(self, story: Story, made: sf.Publication) -> None:
+        story.known["whole"] = not made.release.suppressed
+
+    def judge(self, story: Story, folder: Path) -> list[str]:
+        parts = {name: rows_of(folder / f"{name}.csv") for name in ("people", "rows")}
+        return related_violations(parts, story.known["whole"], story.tree, *story.records)

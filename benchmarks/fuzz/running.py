@@ -19,7 +19,8 @@ from benchmarks.fuzz.graphs import FiguresKind, GraphKind
 from benchmarks.fuzz.histories import HistoryKind
 from benchmarks.fuzz.hostile import HostileKind
 from benchmarks.fuzz.numbers import AveragedKind, PerturbedKind, SuppressedKind
-from benchmarks.fuzz.people import LinkedKind, PeopleKind
+from benchmarks.fuzz.people import HouseholdKind, LinkedKind, PeopleKind, RelatedKind
+from benchmarks.fuzz.people_histories import PeopleHistoryKind
 from benchmarks.fuzz.recoded import RecodedKind
 from benchmarks.fuzz.replaced import ReplacedKind, WalkedKind
 from benchmarks.fuzz.sampled import SampledKind
@@ -34,7 +35,8 @@ KINDS: Mapping[str, Kind] = {
     for kind in (
         RecodedKind(), AnatomyKind(), SubTableKind(), ReplacedKind(), WalkedKind(), BasketKind(), BlockKind(),
         GraphKind(),
-        FiguresKind(), DatabaseKind(), SequenceKind(), HistoryKind(), PeopleKind(), LinkedKind(), SampledKind(),
+        FiguresKind(), DatabaseKind(), SequenceKind(), HistoryKind(), PeopleKind(), LinkedKind(),
+        HouseholdKind(), RelatedKind(), PeopleHistoryKind(), SampledKind(),
         AveragedKind(),
         SuppressedKind(), PerturbedKind(), HostileKind(),
     )

@@ -67,6 +67,7 @@ class HistoryJudge:
     def __post_init__(self) -> None:
         self.tables = [table for release in self.releases for table in release.tables]
         self.full = tuple(table.counts for table in self.tables)
+        self._found: dict[object, dict[tuple[int, ...], int]] = {}
 
     # -- worlds --------------------------------------------------------------------------------------------------------
 
@@ -128,7 +129,15 @@ class HistoryJudge:
         return agreed
 
     def worlds(self, person: int, inside: int | None = None) -> dict[tuple[int, ...], int]:
-        """Per set of rows that somebody can have, the number of worlds in which they do."""
+        """Per set of rows that somebody can have, the number of worlds in which they do; the same for people of whom
+        the same is known."""
+        patterns = frozenset(self._patterns(person, inside))
+        alike = (tuple(self.people[person][name] for name in sorted(self.given)), patterns)
+        if alike not in self._found:
+            self._found[alike] = self._worlds(person, inside)
+        return self._found[alike]
+
+    def _worlds(self, person: int, inside: int | None) -> dict[tuple[int, ...], int]:
         others = [self.choices(other) for other in range(len(self.people)) if other != person]
         others.sort(key=len)
 

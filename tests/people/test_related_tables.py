@@ -5,8 +5,6 @@ from __future__ import annotations
 
 import csv
 import json
-import random
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -17,47 +15,12 @@ import sfumato as sf
 from sfumato.kinds.tables import evidence as reading
 from sfumato.kinds.tables.methods.row_multisets import RowMultisets
 from tests.command_line import run
-from tests.people.worlds_of_people import Row, Worlds, asked, labels_of, linked_worlds
+from tests.people.worlds_of_people import Row
+from tests.people.worlds_of_related_tables import random_related as case
+from tests.people.worlds_of_related_tables import related_violations
 from tests.slow import SLOW
 
 CASES = 1500 if SLOW else 8
-CLAIMS: list[dict[str, Any]] = [
-    {"k-anonymity": {"k": 2}}, {"p-sensitivity": {"p": 2}}, {"l-diversity": {"l": 2, "kind": "frequency"}},
-    {"alpha-k-anonymity": {"alpha": 0.5, "k": 2}},
-]  # fmt: skip
-
-
-def case(seed: int) -> tuple[dict[str, Any], list[Row], list[Row]]:
-    """A policy, people and their rows; every third time the hidden column is one of people."""
-    draw = random.Random(seed)
-    columns: dict[str, Any] = {
-        "id": "identifier",
-        "q0": {"role": "quasi-identifier"},
-        "q1": {"role": "quasi-identifier"},
-        "s0": "sensitive",
-    }
-    if draw.random() < 0.6:
-        columns["q1"]["hierarchy"] = {"all": {"low": ["a", "b"], "high": ["c", ""]}}
-    hides_people = seed % 3 == 0
-    people = [
-        {"id": str(i), "q0": draw.choice("xy"), **({"s0": draw.choice("123")} if hides_people else {})}
-        for i in range(9)
-    ]
-    rows = [
-        {
-            "id": person["id"],
-            "q1": draw.choice(["a", "b", "c", ""]),
-            **({} if hides_people else {"s0": draw.choice("123")}),
-        }
-        for person in people
-        for _ in range(draw.choice([0, 0, 0, 1, 1, 1, 2, 2, 3, 6]))
-    ] or [{"id": "0", "q1": "a", **({} if hides_people else {"s0": "1"})}]
-    draw.shuffle(rows)
-    protect, person = draw.sample(CLAIMS, draw.randint(1, 2)), {"columns": "id", "rows": "linked"}
-    data = {"source": "rows.csv", "people": "people.csv"}
-    return {"version": 1, "data": data, "columns": columns, "protect": protect, "person": person}, people, rows
-
-
 def columns_of(rows: list[Row]) -> dict[str, list[str]]:
     return {name: [row[name] for row in rows] for name in rows[0]}
 
@@ -71,35 +34,8 @@ def made(policy: dict[str, Any], people: list[Row], rows: list[Row], groups: str
 
 
 def violations(publication: sf.Publication, policy: dict[str, Any], people: list[Row], rows: list[Row]) -> list[str]:
-    """What an outsider who knows all quasi-identifiers of everybody is too sure of; how many rows there are is
-    known."""
     parts = {name: part.table.to_pylist() for name, part in publication.release.parts.items()}
-    joined = [{**person, **row} for person in people for row in rows if row["id"] == person["id"]]
-    labels = labels_of(policy, [{**row, **person} for person in people for row in rows])
-    own = {person["id"]: [record for record in joined if record["id"] == person["id"]] for person in people}
-    could, values = [], []
-    for line in parts["people"]:
-        bag = [{**row, "q0": line["q0"]} for row in parts["rows"] if row["person"] == line["person"]]
-        whole = not publication.release.suppressed
-        could.append([_could(line, bag, person, own[person["id"]], labels, whole) for person in people])
-        values.append({row["s0"] for row in (bag if "s0" in rows[0] else [line])})
-    wrong = []
-    for claim in policy["protect"]:
-        ((model, level),) = claim.items()
-        k, of_values, share = asked(model, level)
-        for place in range(len(people)):
-            everything, having, found = linked_worlds(could, place, values)
-            if any(count > Fraction(everything, k) for count in found):
-                wrong.append(f"{model}: a pseudonym is somebody's with more than 1/{k}")
-            if of_values and any(count >= everything or count > share * everything for count in having.values()):
-                wrong.append(f"{model}: a value is too sure")
-    return wrong
-
-
-def _could(line: Row, bag: list[Row], person: Row, own: list[Row], labels: dict[str, Any], whole: bool) -> bool:
-    """Whether a line and its rows may be about somebody; rows may be missing only where some were suppressed."""
-    fits = line["q0"] in labels["q0"][person["q0"]] and (len(bag) == len(own) if whole else len(bag) <= len(own))
-    return fits and bool(Worlds(bag, own, labels).count())
+    return related_violations(parts, not publication.release.suppressed, policy, people, rows)
 
 
 @pytest.mark.parametrize("groups", ["mondrian", "clustering"])
