@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from collections import Counter, defaultdict
 from itertools import combinations
@@ -12,6 +13,7 @@ import sfumato as sf
 from benchmarks.fuzz.story import Kind, Rows, Story, columns_of, rows_of
 from tests.house import brute
 from tests.house.cases import random_claims
+from tests.judges.perturbed import violations
 
 SIMPLE = ("k-anonymity", "distinct", "p-sensitivity", "frequency")
 PERTURBING = ("swapping", "shuffling", "noise", "pram")
@@ -122,24 +124,45 @@ class SuppressedKind(Kind):
 
 
 class PerturbedKind(Kind):
-    """Values that chance changed: nothing is promised but what is left as it was."""
+    """Values that chance changed: what is left as it was, and how far a value may move."""
 
     name: ClassVar[str] = "perturbed"
     form: ClassVar[str] = "perturbed table"
-    weight: ClassVar[float] = 0.5
+    weight: ClassVar[float] = 1.0
 
     def draw(self, rng: random.Random, place: Path) -> Story:
         columns, records = random_numbers(rng, fewest=3)
         method = rng.choice(PERTURBING)
-        tree = {"version": 1, "columns": columns, "method": {method: {}}}
+        settings: dict[str, Any] = {}
+        if method == "swapping" and rng.random() < 0.7:
+            settings["window"] = rng.choice([0.01, 0.2, 0.5, 1.0])
+        elif method == "pram" and rng.random() < 0.7:
+            settings["keep"] = rng.choice([0.1, 0.5, 0.99])
+        elif method == "noise" and rng.random() < 0.7:
+            settings["amount"] = rng.choice([0.001, 0.5, 4.0])
+        if rng.random() < 0.3:
+            settings["columns"] = ["q0"]
+        tree = {"version": 1, "columns": columns, "method": {method: settings}}
         return Story(tree, columns_of(records), columns_of(records), records, method)
 
+    def learn(self, story: Story, made: sf.Publication) -> None:
+        story.known["behind"] = made.release.trace.rows["data"].tolist()
+
     def judge(self, story: Story, folder: Path) -> list[str]:
-        rows = rows_of(folder / "data.csv")
-        kept = ["s0"]
-        if story.method in ("swapping", "shuffling"):
-            kept += brute.published_names(brute.columns_of(story.tree), "quasi-identifier")
-        right = all(
-            Counter(row[name] for row in rows) == Counter(record[name] for record in story.records) for name in kept
-        )
-        return [] if len(rows) == len(story.records) and right else ["other values"]
+        rows, public = rows_of(folder / "data.csv"), json.loads((folder / "manifest.json").read_text())["public"]
+        asked = story.tree["method"][story.method]
+        quasi = brute.published_names(brute.columns_of(story.tree), "quasi-identifier")
+        changed = asked.get("columns", quasi)
+        return violations(story.method, asked, public, rows, story.known["behind"], story.records, changed)
+
+    def judge_spoilt(self, story: Story, folder: Path) -> list[str]:
+        """Which row was which record nobody can tell; values of columns anybody can count."""
+        rows, asked = rows_of(folder / "data.csv"), story.tree["method"][story.method]
+        quasi = brute.published_names(brute.columns_of(story.tree), "quasi-identifier")
+        changed = asked.get("columns", quasi)
+        moved = changed if story.method in ("noise", "pram") else []
+        kept = [name for name in [*quasi, "s0"] if name not in moved]
+        counted = all(Counter(row[name] for row in rows) == Counter(r[name] for r in story.records) for name in kept)
+        known = all({row[name] for row in rows} <= {r[name] for r in story.records} for name in changed)
+        right = len(rows) == len(story.records) and counted and (known or story.method == "noise")
+        return [] if right else ["other values"]

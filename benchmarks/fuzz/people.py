@@ -65,6 +65,7 @@ class HouseholdKind(PeopleKind):
         records = [{"home": homes[record["id"]]} | record for record in story.records]
         return Story(story.tree, columns_of(records), columns_of(records), records, f"{story.method} in households")
 
+
 class LinkedKind(Kind):
     """A pseudonym ties the rows of a person."""
 

@@ -7,9 +7,13 @@ import random
 from pathlib import Path
 from typing import Any, ClassVar
 
+import sfumato as sf
 from benchmarks.fuzz.story import Kind, Rows, Story, columns_of, rows_of
+from benchmarks.fuzz.tally import Tally
 from tests.house import brute
 from tests.house.cases import MODELS, nodes, random_claims, random_tree, recoding_variants
+from tests.judges.exists import release_exists
+from tests.judges.population import broken
 
 SECONDS = 0.02
 METHODS = list(recoding_variants(SECONDS))
@@ -48,6 +52,77 @@ class RecodedKind(Kind):
             if plain and brute.savable(story.records, story.tree) == len(story.records)
             else ""
         )
+
+    def release_exists(self, story: Story) -> str:
+        """Everybody's coarsest row, or none, is a release for some choice of people."""
+        columns = brute.columns_of(story.tree)
+        quasi = set(brute.published_names(columns, "quasi-identifier"))
+        shown = brute.published_names(columns)
+        if len(story.records) > 9 or any(columns[name].get("hierarchy") == "ranges" for name in quasi):
+            return ""
+        coarsest = [
+            {name: brute.ceiling(row[name], columns[name]) if name in quasi else row[name] for name in shown}
+            for row in story.records
+        ]
+        limit = story.tree.get("utility", {}).get("suppress_at_most", 1.0)
+        most = int(limit * len(story.records) + 1e-9)
+
+        def good(rows: list[Any]) -> bool:
+            return not brute.broken_claims(rows, story.tree)
+
+        return "some people can be published as coarsely as allowed" if release_exists(coarsest, good, most) else ""
+
+
+class PopulationKind(RecodedKind):
+    """A sample whose population is known: k-map and delta-presence."""
+
+    name: ClassVar[str] = "population"
+    weight: ClassVar[float] = 1.0
+
+    def draw(self, rng: random.Random, place: Path) -> Story:
+        columns, values = random_columns(rng)
+        columns = {name: column for name, column in columns.items() if _plain(column)}
+        values = {name: options for name, options in values.items() if name in columns}
+        town = [_record(rng, values) for _ in range(rng.randint(2, 16))]
+        records = [{"id": str(i), **row} for i, row in enumerate(rng.sample(town, rng.randint(1, len(town))))]
+        quasi = [name for name in columns if name.startswith("q")]
+        file = place / "town.csv"
+        file.write_text("\n".join([",".join(quasi), *(",".join(row[name] for name in quasi) for row in town)]) + "\n")
+        if rng.random() < 0.5:
+            claim, method = {"k-map": {"k": rng.randint(1, 4)}}, rng.choice(METHODS)
+        else:
+            level = {"at_least": rng.choice([0.0, 0.0, 0.1, 0.3]), "at_most": rng.choice([0.4, 0.6, 0.9])}
+            claim, method = {"delta-presence": level}, ("global", {})
+        tree = {"version": 1, "columns": columns, "protect": [claim], "population": {"file": str(file)}}
+        tree["method"] = dict([method])
+        story = Story(tree, columns_of(records), columns_of(records), records, f"{method[0]}, population")
+        story.known["town"] = town
+        return story
+
+    def judge(self, story: Story, folder: Path) -> list[str]:
+        rows = rows_of(folder / "data.csv")
+        columns = brute.columns_of(story.tree)
+        wrong = [] if brute.perfect_matching(rows, story.records, columns) else ["untruthful"]
+        ((model, level),) = story.tree["protect"][0].items()
+        quasi = {name: column for name, column in columns.items() if name.startswith("q")}
+        said = broken(rows, story.known["town"], lambda row, one: brute.covers(row, one, quasi), model, level)
+        return wrong + ([f"{model}: {said}"] if said else [])
+
+    def release_exists(self, story: Story) -> str:
+        return ""
+
+    def refused_falsely(self, story: Story) -> str:
+        return ""
+
+    def alarms(self, rng: random.Random, story: Story, folder: Path, tally: Tally) -> None:
+        town = story.tree["population"]["file"]
+        if rng.random() < 0.3:
+            verdict = sf.verify(folder, original=story.original, population=town)
+            tally.alarm("with the population", [one.model for one in verdict.findings if not one.holds or one.open])
+
+
+def _plain(column: Any) -> bool:
+    return isinstance(column, str) or column.get("publish", True)
 
 
 def random_columns(rng: random.Random) -> tuple[dict[str, Any], dict[str, list[str]]]:

@@ -21,7 +21,7 @@ from benchmarks.fuzz.hostile import HostileKind
 from benchmarks.fuzz.numbers import AveragedKind, PerturbedKind, SuppressedKind
 from benchmarks.fuzz.people import HouseholdKind, LinkedKind, PeopleKind, RelatedKind
 from benchmarks.fuzz.people_histories import PeopleHistoryKind
-from benchmarks.fuzz.recoded import RecodedKind
+from benchmarks.fuzz.recoded import PopulationKind, RecodedKind
 from benchmarks.fuzz.replaced import ReplacedKind, WalkedKind
 from benchmarks.fuzz.sampled import SampledKind
 from benchmarks.fuzz.sequences import SequenceKind
@@ -33,7 +33,7 @@ from sfumato import AuditRefused
 KINDS: Mapping[str, Kind] = {
     kind.name: kind
     for kind in (
-        RecodedKind(), AnatomyKind(), SubTableKind(), ReplacedKind(), WalkedKind(), BasketKind(), BlockKind(),
+        RecodedKind(), PopulationKind(), AnatomyKind(), SubTableKind(), ReplacedKind(), WalkedKind(), BasketKind(), BlockKind(),
         GraphKind(),
         FiguresKind(), DatabaseKind(), SequenceKind(), HistoryKind(), PeopleKind(), LinkedKind(),
         HouseholdKind(), RelatedKind(), PeopleHistoryKind(), SampledKind(),

@@ -82,6 +82,10 @@ class Kind:
         """Why a refusal as infeasible is false; empty when it is right, or nobody knows."""
         return ""
 
+    def release_exists(self, story: Story) -> str:
+        """Why it is false that no release exists, where that was said as proven; empty where nobody knows."""
+        return ""
+
     def learn(self, story: Story, made: sf.Publication) -> None:
         """Keep what the judge needs to know."""
 
@@ -106,6 +110,8 @@ class Kind:
         except sf.Infeasible as error:
             tally.refused("infeasible", story.method)
             tally.false_refusal(self.refused_falsely(story), str(error))
+            if type(error) is sf.Infeasible:
+                tally.false_refusal(self.release_exists(story), str(error))
         except (sf.PolicyError, sf.DataError) as error:
             tally.refused(type(error).__name__, story.method)
         return None

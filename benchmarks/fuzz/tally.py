@@ -131,7 +131,9 @@ class Tally:
         kept: list[dict[str, Any]] = []
         if file.exists():
             with file.open(newline="", encoding="utf-8") as lines:
-                kept = [row for row in csv.DictReader(lines) if row["seed"] != str(seed) or row["kind"] not in self.rows]
+                kept = [
+                    row for row in csv.DictReader(lines) if row["seed"] != str(seed) or row["kind"] not in self.rows
+                ]
         same = {"date": f"{datetime.now(timezone.utc):%Y-%m-%d}", "seed": seed, "CPU minutes": round(minutes, 1)}
         rows = [same | {"kind": kind} | {column: self.rows[kind][column] for column in COLUMNS} for kind in self.rows]
         with file.open("w", newline="", encoding="utf-8") as lines:

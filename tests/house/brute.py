@@ -277,6 +277,13 @@ def violations(published: list[Row], records: list[Row], policy: dict[str, Any])
     limit = policy.get("utility", {}).get("suppress_at_most")
     if limit is not None and len(records) - len(published) > limit * len(records) + 1e-9:
         wrong.append("suppression")
+    return wrong + broken_claims(published, policy)
+
+
+def broken_claims(published: list[Row], policy: dict[str, Any]) -> list[str]:
+    """The requirements that a recoded release does not keep."""
+    columns = columns_of(policy)
+    wrong = []
     for claim in policy["protect"]:
         given, hide, model, level = claim_of(claim, columns)
         if model == "average-risk":
