@@ -16,7 +16,7 @@ import pytest
 
 import sfumato as sf
 from sfumato.audit.recount.population import people_behind
-from sfumato.core.errors import PolicyError
+from sfumato.core.errors import NotFound, PolicyError
 from sfumato.kinds.tables.methods import population_requirements as in_methods
 from sfumato.kinds.tables.sample_weights import population_lower_bound, rows_needed
 from tests.slow import SLOW
@@ -230,3 +230,28 @@ def test_what_cannot_be_is_refused(tmp_path: Path) -> None:
     with pytest.raises(sf.DataError, match="look like nobody"):
         strange = {name: [*values, values[0]] * 9 for name, values in data.items()}
         sf.publish(policy(tmp_path, [{"k-map": {"k": 3}}], {"file": "everybody.csv"}), data=strange)
+
+
+@pytest.mark.parametrize(
+    ("town", "table", "level"),
+    [
+        # whoever is c or d fits no published class: nobody of them is in the table, and "at least" asks for some
+        (["b", "b", "b", "c"], ["b"], {"at_least": 0.3, "at_most": 0.4}),
+        # the label * covers a and b, which the boundary [a, b] keeps apart from it, so that people fit two classes
+        (["a", "a", "b", "c", "d", "d"], ["a", "c", "d"], {"at_least": 0.3, "at_most": 0.6}),
+    ],
+)
+def test_a_presence_that_cannot_be_kept_is_not_found(
+    town: list[str], table: list[str], level: dict[str, float], tmp_path: Path
+) -> None:
+    """The method says that it found nothing; its audit has nothing to refuse."""
+    (tmp_path / "town.csv").write_text("\n".join(["q", *town]) + "\n")
+    tree: dict[str, Any] = {
+        "version": 1,
+        "columns": {"q": {"role": "quasi-identifier", "hierarchy": TREE, "boundary": ["a", "b"]}, "ill": "sensitive"},
+        "protect": [{"delta-presence": level}],
+        "population": {"file": "town.csv"},
+        "method": "global",
+    }
+    with pytest.raises(NotFound):
+        sf.publish(sf.Policy.parse(tree, base=tmp_path), data={"q": table, "ill": ["x"] * len(table)})

@@ -108,8 +108,7 @@ from sfumato.kinds.tables.form import (
     SuppressedCells,
     joined_table,
 )
-from sfumato.kinds.tables.sample_weights import population_lower_bound, read_weights
-from sfumato.models.delta_presence import IN
+from sfumato.kinds.tables.sample_weights import population_lower_bound, presence_bounds, read_weights
 from sfumato.models.differential_privacy import Sampling
 from sfumato.policy.generalizations import generalization_of
 from sfumato.policy.requirements import PrivacyRequirement
@@ -401,9 +400,6 @@ class PerturbedReading(Evidence):
 # ----------
 
 
-_OUT = "0"
-_SCALE = 1 << 40
-"""Bounds on a presence are written as shares of so many."""
 ESTIMATE = "estimate"
 
 
@@ -519,28 +515,7 @@ class _Everybody:
     def presence(self) -> Linkage:
         """Everybody of the population by the classes they fit, with the bounds of their chance to be in them."""
         outside = int(self.people.sum()) - int(self.people[np.unique(self.point)].sum()) + self.strangers
-        if not len(self.point):
-            return _shares(np.zeros(1), np.array([max(outside, 1)]))
-        met, place = np.unique(self.point, return_inverse=True)
-        kind = number_equal_multisets(place, self.box)
-        many = np.bincount(kind, weights=self.people[met])
-        pairs = equivalence_classes_of([kind[place], self.box])
-        of, box = kind[place][pairs.first], self.box[pairs.first]
-        fits = np.bincount(box, minlength=len(self.rows))
-        most = np.bincount(of, weights=self.rows[box], minlength=len(many))
-        least = np.bincount(of, weights=np.where(fits[box] == 1, self.rows[box], 0), minlength=len(many))
-        none = np.zeros(1 if outside else 0)
-        chance = np.concatenate([np.minimum(most / many, 1.0), np.minimum(least / many, 1.0), none])
-        return _shares(chance, np.concatenate([many, many, np.full(len(none), outside)]).astype(np.int64))
-
-
-def _shares(chance: FloatArray, people: IntArray) -> Linkage:
-    """Kinds of people with a chance each to be in the table."""
-    inside = np.rint(chance * _SCALE).astype(np.int64)
-    weight = np.stack([_SCALE - inside, inside], axis=1).ravel()
-    value = np.tile(np.arange(2), len(chance))
-    kind = np.repeat(np.arange(len(chance)), 2)
-    return Linkage(people, people, {"presence": ValueDistribution.count(kind, value, len(chance), (_OUT, IN), weight)})
+        return presence_bounds(self.people, self.rows, self.point, self.box, outside)
 
 
 def _domain(exhibit: ReleaseView, everybody: Table, name: str) -> Generalization:

@@ -24,8 +24,16 @@ import numpy as np
 
 from sfumato.core.arrays import FloatArray, IntArray
 from sfumato.core.errors import DataError
+from sfumato.data.equivalence_classes import equivalence_classes_of
+from sfumato.data.linkage import Linkage, ValueDistribution
+from sfumato.data.persons import number_equal_multisets
 from sfumato.data.table import Table
 from sfumato.data.text_values import parse_number
+from sfumato.models.delta_presence import IN
+
+_OUT = "0"
+_SCALE = 1 << 40
+"""Bounds on a presence are written as shares of so many."""
 
 
 def read_weights(table: Table, name: str) -> FloatArray:
@@ -67,3 +75,33 @@ def rows_needed(people: int, fraction: float, confidence: float) -> int:
         enough = int(population_lower_bound(np.array([middle]), fraction, confidence)[0]) >= people
         low, high = (low, middle) if enough else (middle + 1, high)
     return low
+
+
+def presence_bounds(people: IntArray, rows: IntArray, point: IntArray, box: IntArray, outside: int) -> Linkage:
+    """Everybody of a population by the classes they fit, with the bounds of their chance to be in them.
+
+    `people[p]` people look like p, `rows[c]` rows are in class c, and p fits c for every pair of `point` and `box`;
+    `outside` people fit nothing.
+    """
+    if not len(point):
+        return _shares(np.zeros(1), np.array([max(outside, 1)]))
+    met, place = np.unique(point, return_inverse=True)
+    kind = number_equal_multisets(place, box)
+    many = np.bincount(kind, weights=people[met])
+    pairs = equivalence_classes_of([kind[place], box])
+    of, mine = kind[place][pairs.first], box[pairs.first]
+    fits = np.bincount(mine, minlength=len(rows))
+    most = np.bincount(of, weights=rows[mine], minlength=len(many))
+    least = np.bincount(of, weights=np.where(fits[mine] == 1, rows[mine], 0), minlength=len(many))
+    none = np.zeros(1 if outside else 0)
+    chance = np.concatenate([np.minimum(most / many, 1.0), np.minimum(least / many, 1.0), none])
+    return _shares(chance, np.concatenate([many, many, np.full(len(none), outside)]).astype(np.int64))
+
+
+def _shares(chance: FloatArray, people: IntArray) -> Linkage:
+    """Kinds of people with a chance each to be in the table."""
+    inside = np.rint(chance * _SCALE).astype(np.int64)
+    weight = np.stack([_SCALE - inside, inside], axis=1).ravel()
+    value = np.tile(np.arange(2), len(chance))
+    kind = np.repeat(np.arange(len(chance)), 2)
+    return Linkage(people, people, {"presence": ValueDistribution.count(kind, value, len(chance), (_OUT, IN), weight)})

@@ -27,18 +27,20 @@ import numpy as np
 from pydantic import ConfigDict
 
 from sfumato.core.arrays import BoolArray, IntArray
-from sfumato.core.errors import DataError, Infeasible
+from sfumato.core.errors import DataError, Infeasible, NotFound
 from sfumato.data.equivalence_classes import equivalence_classes_of
+from sfumato.data.generalized_tuples import containing_pairs
 from sfumato.data.linkage import Linkage, ValueDistribution
 from sfumato.data.table import Table
 from sfumato.data.text_values import parse_number
 from sfumato.kinds.tables.methods.recoding_problem import RecodingProblem, Requirement, Sensitive
-from sfumato.kinds.tables.sample_weights import rows_needed
+from sfumato.kinds.tables.sample_weights import presence_bounds, rows_needed
 from sfumato.models.base import Model
 from sfumato.models.delta_presence import IN
 from sfumato.models.k_anonymity import KAnonymity
 from sfumato.policy.policy import Policy
 from sfumato.policy.requirements import PrivacyRequirement
+from sfumato.release.release import Release
 
 PRESENCE, WEIGHT = "who is in\0", "weight\0"
 """Names of sensitive columns; no column of a table is called so."""
@@ -215,3 +217,33 @@ def _extended(column: Sensitive, many: int) -> Sensitive:
     """A sensitive column with one more value, for people beside the table."""
     codes = np.concatenate([column.codes, np.full(many, len(column.labels), dtype=column.codes.dtype)])
     return Sensitive(column.name, codes, (*column.labels, ""))
+
+
+def require_presence(problem: RecodingProblem, policy: Policy, made: Release) -> None:
+    """Raise `NotFound` if somebody of the population is in the table too surely, or too surely not.
+
+    Groups that satisfy a requirement one by one are not enough: whoever fits no group is not in the table, and labels
+    of different levels may cover the same values, so that people fit several groups.
+    """
+    for claim in policy.claims:
+        if not claim.model.needs_everybody:
+            continue
+        table = Table(made.parts["data"].table)
+        classes = equivalence_classes_of([table.text(name).codes for name in claim.given], rows=table.rows)
+        places = [problem.names.index(name) for name in claim.given]
+        points = equivalence_classes_of([problem.codes[place] for place in places])
+        at = np.stack([problem.codes[place][points.first] for place in places], axis=1).astype(np.int64)
+        spans = []
+        for name, place in zip(claim.given, places, strict=True):
+            text, interval = table.text(name), problem.domains[place].interval
+            cells = np.array([interval(label) or (0, 0) for label in text.labels], dtype=np.int64).reshape(-1, 2)
+            spans.append(cells[text.codes[classes.first]])
+        box = np.stack(spans, axis=1)
+        point, mine = containing_pairs(at, at + 1, box[:, :, 0], box[:, :, 1])
+        outside = int(points.counts.sum() - points.counts[np.unique(point)].sum())
+        if not claim.model.satisfied(presence_bounds(points.counts, classes.counts, point, mine, outside)).all():
+            raise NotFound(
+                "people of the population fit no published class, or several of them, so their presence is too sure",
+                where=claim.model.name,
+                hint="widen or leave out boundaries, or ask for less",
+            )

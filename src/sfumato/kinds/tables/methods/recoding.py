@@ -136,7 +136,12 @@ from sfumato.kinds.tables.methods.person_requirements import (
     person_requirements,
     refusal_of_people,
 )
-from sfumato.kinds.tables.methods.population_requirements import add_population, population_requirement, weight_column
+from sfumato.kinds.tables.methods.population_requirements import (
+    add_population,
+    population_requirement,
+    require_presence,
+    weight_column,
+)
 from sfumato.kinds.tables.methods.recoding_costs import Costs
 from sfumato.kinds.tables.methods.recoding_history import (
     continue_release,
@@ -246,7 +251,9 @@ class RecodingMethod(Method):
             return continue_release(task, empty_release(task, going), going)
         waiting = min(going.waiting, deferral_limit(task, going.withheld + problem.suppressed))
         mine = replace(task, data=going.table, waiting=waiting, withheld=going.withheld)
-        return continue_release(task, self.release(mine, problem), going)
+        made = self.release(mine, problem)
+        require_presence(problem, task.policy, made)
+        return continue_release(task, made, going)
 
     def release(self, task: Task, problem: RecodingProblem) -> Release:
         """The published table of a problem that can be solved."""
