@@ -59,7 +59,7 @@ class HouseholdKind(PeopleKind):
     def draw(self, rng: random.Random, place: Path) -> Story:
         story = super().draw(rng, place)
         names = sorted({record["id"] for record in story.records})
-        homes = {name: f"h{rng.randrange(max(2, len(names) - 1))}" for name in names}
+        homes = {name: f"h{place - place % 2 * (rng.random() < 0.4)}" for place, name in enumerate(names)}
         story.tree["person"] = {"columns": "id", "together": "home"}
         story.tree["columns"] = {"home": "identifier"} | story.tree["columns"]
         records = [{"home": homes[record["id"]]} | record for record in story.records]

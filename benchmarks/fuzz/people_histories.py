@@ -44,6 +44,8 @@ class PeopleHistoryKind(Kind):
             made.append(one)
             tally.judged("history of people", method)
             tally.violations(judge(made))
+            if rng.random() < 0.7:
+                continue
             alone = sf.verify(place / f"release{number}", ledger=place / "book", original=table)
             tally.alarm("with ledger and original", [f.model for f in alone.findings if not f.holds])
         if len(made) > 1:

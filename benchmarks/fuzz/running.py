@@ -14,7 +14,10 @@ from pathlib import Path
 
 from benchmarks.fuzz.anatomy import AnatomyKind
 from benchmarks.fuzz.baskets import BasketKind, BlockKind
+from benchmarks.fuzz.block_histories import BlockHistoryKind
+from benchmarks.fuzz.combinations import CombinationKind
 from benchmarks.fuzz.databases import DatabaseKind
+from benchmarks.fuzz.flips import FlipKind
 from benchmarks.fuzz.graphs import FiguresKind, GraphKind
 from benchmarks.fuzz.histories import HistoryKind
 from benchmarks.fuzz.hostile import HostileKind
@@ -29,18 +32,39 @@ from benchmarks.fuzz.story import LONGEST, Hangs, Kind, within
 from benchmarks.fuzz.subtables import SubTableKind
 from benchmarks.fuzz.tally import Tally
 from sfumato import AuditRefused
+from tests.judges.subtables import Unjudged
 
 KINDS: Mapping[str, Kind] = {
     kind.name: kind
     for kind in (
-        RecodedKind(), PopulationKind(), AnatomyKind(), SubTableKind(), ReplacedKind(), WalkedKind(), BasketKind(), BlockKind(),
+        RecodedKind(),
+        PopulationKind(),
+        AnatomyKind(),
+        SubTableKind(),
+        CombinationKind(),
+        ReplacedKind(),
+        WalkedKind(),
+        BasketKind(),
+        BlockKind(),
         GraphKind(),
-        FiguresKind(), DatabaseKind(), SequenceKind(), HistoryKind(), PeopleKind(), LinkedKind(),
-        HouseholdKind(), RelatedKind(), PeopleHistoryKind(), SampledKind(),
+        FiguresKind(),
+        DatabaseKind(),
+        SequenceKind(),
+        FlipKind(),
+        BlockHistoryKind(),
+        HistoryKind(),
+        PeopleKind(),
+        LinkedKind(),
+        HouseholdKind(),
+        RelatedKind(),
+        PeopleHistoryKind(),
+        SampledKind(),
         AveragedKind(),
-        SuppressedKind(), PerturbedKind(), HostileKind(),
+        SuppressedKind(),
+        PerturbedKind(),
+        HostileKind(),
     )
-}  # fmt: skip
+}
 
 
 def play(case: str, tally: Tally) -> None:
@@ -53,6 +77,8 @@ def play(case: str, tally: Tally) -> None:
             kind.play(random.Random(case), place, tally)
     except Hangs:
         tally.fail("hang", traceback.format_exc())
+    except Unjudged:
+        tally.count_one("given up")
     except AuditRefused as error:
         tally.fail("audit refusal", str(error))
     except Exception:

@@ -97,8 +97,9 @@ class Kind:
             return
         self.learn(story, made)
         folder = made.write(place / "out", report=rng.random() < 0.01)
+        said = self.judge(story, folder)
         tally.judged(self.form, story.method)
-        tally.violations(self.judge(story, folder))
+        tally.violations(said)
         self.alarms(rng, story, folder, tally)
         for spoiling in spoilings(rng, self.form, 0.1):
             self.spoil(spoiling, rng, story, folder, tally)

@@ -5,11 +5,10 @@ from __future__ import annotations
 import csv
 import json
 from collections import Counter, defaultdict
-from datetime import datetime, timezone
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
-
 
 COLUMNS = {
     "tried": "calls of publish",
@@ -134,7 +133,7 @@ class Tally:
                 kept = [
                     row for row in csv.DictReader(lines) if row["seed"] != str(seed) or row["kind"] not in self.rows
                 ]
-        same = {"date": f"{datetime.now(timezone.utc):%Y-%m-%d}", "seed": seed, "CPU minutes": round(minutes, 1)}
+        same = {"date": f"{datetime.now(UTC):%Y-%m-%d}", "seed": seed, "CPU minutes": round(minutes, 1)}
         rows = [same | {"kind": kind} | {column: self.rows[kind][column] for column in COLUMNS} for kind in self.rows]
         with file.open("w", newline="", encoding="utf-8") as lines:
             writer = csv.DictWriter(lines, fields)

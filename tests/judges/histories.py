@@ -14,8 +14,8 @@ from __future__ import annotations
 
 import csv
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cache
 from pathlib import Path
@@ -265,10 +265,19 @@ def read_release(
         if file.stem.startswith("sensitive") or file.stem.endswith("-sensitive"):
             continue
         lines = _lines(file)
-        found.append(_table(number, [_row(line, number, file.stem, covers) for line in lines]))
+        found.append(table_of(number, [_row(line, number, file.stem, covers) for line in lines]))
         for values in (*folder.glob("sensitive*.csv"), *folder.glob(f"{file.stem}-sensitive.csv")):
             found += _lists(values, number, file.stem, len(lines), covers)
     return tuple(found)
+
+
+def at_release(table: PublishedTable, changing: Collection[str]) -> PublishedTable:
+    """The table with columns whose values change under a name of this release."""
+    rows = tuple(
+        tuple((f"{name}@{table.release}" if name in changing else name, values) for name, values in row)
+        for row in table.rows
+    )
+    return replace(table, rows=rows)
 
 
 def _lists(
@@ -285,7 +294,7 @@ def _lists(
             for line in mine
             for _ in range(int(line["count"]))
         ]
-        yield _table(number, entries, partial=len(entries) < rows)
+        yield table_of(number, entries, partial=len(entries) < rows)
 
 
 def _lines(file: Path) -> list[dict[str, str]]:
@@ -301,6 +310,7 @@ def _row(line: Mapping[str, str], number: int, table: str, covers: Mapping[str, 
     return tuple(cells)
 
 
-def _table(number: int, rows: list[Row], *, partial: bool = False) -> PublishedTable:
+def table_of(number: int, rows: list[Row], *, partial: bool = False) -> PublishedTable:
+    """Equal rows are counted together."""
     counted = Counter(rows)
     return PublishedTable(number, tuple(counted), tuple(counted.values()), partial)

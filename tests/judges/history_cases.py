@@ -11,7 +11,7 @@ from typing import Any
 
 import sfumato as sf
 from sfumato.core.errors import LedgerError
-from tests.judges.histories import HistoryJudge, Release, TooManyWorlds, read_release
+from tests.judges.histories import HistoryJudge, Release, TooManyWorlds, at_release, read_release
 from tests.secret import secret
 
 TREE = {"*": {"a01": ["a0", "a1"], "a23": ["a2", "a3"]}}
@@ -47,6 +47,8 @@ class HistoryCase:
     level: int
     kind: str
     leaving: str
+    changing: tuple[str, ...] = ()
+    """Columns whose values may change from release to release, which the policy allows."""
 
     @classmethod
     def draw(cls, rng: random.Random, *, methods: tuple[str, ...] = METHODS) -> HistoryCase:
@@ -80,7 +82,28 @@ class HistoryCase:
             told = rng.random() < 0.65 or method not in RECODING
             names += [name for name, wanted in (("s", told), ("o", rng.random() < 0.5)) if wanted]
             case.releases.append({"here": here, "columns": names, "method": method})
+        if case.leaving == "withhold" and rng.random() < 0.3:
+            case.changing = rng.choice([("s",), ("a",), ("a", "s")])
+            for number, release in enumerate(case.releases):
+                release["changed"] = {
+                    i: {name: f"{name}{rng.randrange(3)}" for name in case.changing}
+                    for i in range(many)
+                    if number and rng.random() < 0.4
+                }
         return case
+
+    def person(self, i: int, release: dict[str, Any]) -> dict[str, str]:
+        """Somebody's values at a release."""
+        changed: dict[int, dict[str, str]] = release.get("changed", {})
+        return self.people[i] | changed.get(i, {})
+
+    def in_all(self, releases: list[dict[str, Any]]) -> list[dict[str, str]]:
+        """Everybody's values at all releases: those of columns that change have the number of the release."""
+        return [
+            person
+            | {f"{name}@{n}": self.person(i, each)[name] for n, each in enumerate(releases) for name in self.changing}
+            for i, person in enumerate(self.people)
+        ]
 
     def policy(self, release: dict[str, Any]) -> dict[str, Any]:
         """The policy of one release."""
@@ -93,7 +116,9 @@ class HistoryCase:
         recoded = release["method"] in RECODING
         protect: list[dict[str, Any]] = [{"k-anonymity": {"k": 2}}] if recoded else []
         protect += [{"l-diversity": {"l": self.level, "kind": self.kind}}] if "s" in told else []
-        series = {"cohorts": self.cohorts, "leaving": self.leaving}
+        series: dict[str, Any] = {"cohorts": self.cohorts, "leaving": self.leaving}
+        if self.changing:
+            series["changes"] = dict.fromkeys(self.changing, "free")
         return {
             "version": 1,
             "key": "id",
@@ -103,9 +128,10 @@ class HistoryCase:
             "method": release["method"],
         }
 
-    def table(self, here: list[int]) -> dict[str, list[str]]:
+    def table(self, release: dict[str, Any]) -> dict[str, list[str]]:
         """The original of one release."""
-        return {name: [self.people[i][name] for i in here] for name in self.people[0]}
+        rows = [self.person(i, release) for i in release["here"]]
+        return {name: [row[name] for row in rows] for name in self.people[0]}
 
 
 @dataclass
@@ -132,6 +158,7 @@ def play(
     Where they are not made `together` each of them has a ledger of its own: a defect that the judge must find.
     """
     made: list[Release] = []
+    published: list[dict[str, Any]] = []
     claimed = False
     for number, release in enumerate(case.releases):
         figures.counts["tried"] += 1
@@ -142,7 +169,7 @@ def play(
             "seed": secret(rng.getrandbits(60)),
         }
         try:
-            publication = sf.publish(sf.Policy.parse(case.policy(release)), case.table(release["here"]), **options)
+            publication = sf.publish(sf.Policy.parse(case.policy(release)), case.table(release), **options)
         except sf.Infeasible:
             figures.counts["infeasible"] += 1
             continue
@@ -158,12 +185,17 @@ def play(
             figures.crashes.append(f"{case}: {type(error).__name__}: {error}")
             return
         folder = publication.write(place / f"release-{len(made) + 1}", report=False)
-        made.append(_published(publication, folder, len(made)))
+        made.append(_published(publication, folder, len(made), case.changing))
+        published.append(release)
         claimed = claimed or "s" in release["columns"]
         claims = [("k-anonymity", "", 2)] if publication.plan.method.name in RECODING else []
-        claims += [("l-diversity", "s", case.level)] if claimed else []
+        numbers = range(len(made))
+        secrets = [f"s@{number}" for number in numbers] if "s" in case.changing else ["s"]
+        claims += [("l-diversity", name, case.level) for name in secrets if claimed]
+        given = {name for name in KNOWN if name not in case.changing}
+        given |= {f"{name}@{number}" for name in KNOWN & set(case.changing) for number in numbers}
         try:
-            judge = HistoryJudge(case.people, made, KNOWN, case.cohorts == "known")
+            judge = HistoryJudge(case.in_all(published), made, frozenset(given), case.cohorts == "known")
             said = judge.broken(claims, len(made) - 1)
             if watch is not None:
                 watch(judge)
@@ -176,7 +208,7 @@ def play(
             figures.broken.append(f"{case}: {said}")
 
 
-def _published(publication: sf.Publication, folder: Path, number: int) -> Release:
+def _published(publication: sf.Publication, folder: Path, number: int, changing: tuple[str, ...]) -> Release:
     memory = publication.history.releases[-1].memory
     there = [bool(row >= 0) for row in memory.rows]
     if memory.places:
@@ -186,4 +218,5 @@ def _published(publication: sf.Publication, folder: Path, number: int) -> Releas
         for key, fake, shown in zip(memory.keys, memory.counterfeit, there, strict=True)
         if shown and not fake
     ]
-    return Release(read_release(folder, number, COVERS), frozenset(real), int(memory.counterfeit.sum()))
+    tables = tuple(at_release(table, changing) for table in read_release(folder, number, COVERS))
+    return Release(tables, frozenset(real), int(memory.counterfeit.sum()))

@@ -215,9 +215,39 @@ def _diversity(level: Mapping[str, Any], belief: Distribution, everybody: Distri
 
 
 def _closeness(level: Mapping[str, Any], belief: Distribution, everybody: Distribution) -> bool:
-    return sum(abs(belief.get(value, Fraction(0)) - share) for value, share in everybody.items()) / 2 <= Fraction(
-        str(level["t"])
-    )
+    gap = {value: belief.get(value, Fraction(0)) - share for value, share in everybody.items()}
+    distance = {"equal": _equal, "ordered": _ordered, "hierarchical": _hierarchical}[level.get("distance", "equal")]
+    return distance(gap, level) <= Fraction(str(level["t"]))
+
+
+def _equal(gap: Mapping[Row, Fraction], level: Mapping[str, Any]) -> Fraction:
+    return sum((abs(each) for each in gap.values()), Fraction(0)) / 2
+
+
+def _ordered(gap: Mapping[Row, Fraction], level: Mapping[str, Any]) -> Fraction:
+    """The mass that passes each step of the order of the values that occur, over the number of steps."""
+    order = [(value,) for value in level["order"] if (value,) in gap]
+    passed = [sum((gap[value] for value in order[: place + 1]), Fraction(0)) for place in range(len(order))]
+    return sum(map(abs, passed), Fraction(0)) / max(len(order) - 1, 1)
+
+
+def _hierarchical(gap: Mapping[Row, Fraction], level: Mapping[str, Any]) -> Fraction:
+    """The least work of moving mass between leaves, where a move costs the height of the lowest common node over that
+    of the tree; mass is exchanged as low in the tree as it can."""
+
+    def visit(tree: Any) -> tuple[int, Fraction, Fraction]:
+        """Height, mass that is left over, and work so far."""
+        if isinstance(tree, str):
+            return 0, gap.get((tree,), Fraction(0)), Fraction(0)
+        below = [visit(each) for each in (tree.values() if isinstance(tree, dict) else tree)]
+        height = 1 + max(each[0] for each in below)
+        over = sum((left for _, left, _ in below if left > 0), Fraction(0))
+        short = -sum((left for _, left, _ in below if left < 0), Fraction(0))
+        return height, over - short, sum((work for *_, work in below), Fraction(0)) + height * min(over, short)
+
+    (root,) = level["tree"].values()
+    height, _, work = visit(root)
+    return work / height
 
 
 def _likeness(level: Mapping[str, Any], belief: Distribution, everybody: Distribution) -> bool:

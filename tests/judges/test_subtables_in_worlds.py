@@ -12,67 +12,23 @@ import pyarrow as pa
 import pytest
 
 import sfumato as sf
-from tests.judges.subtables import Sheet, Unjudged, beliefs, beliefs_of, read_release, records_in_worlds, satisfied
+from tests.judges.subtable_cases import METHODS, policy_of, random_rules, verdicts
+from tests.judges.subtables import Sheet, Unjudged, beliefs, satisfied
 from tests.secret import secret
 from tests.slow import SLOW
 
 CASES, MOST_WORLDS = (3_000, 50_000) if SLOW else (60, 4_000)
-METHODS = ("guardian", "utility-aware", "single-attribute", "anatomy")
-MODELS = [
-    ("l-diversity", {"l": 2}), ("l-diversity", {"l": 3}), ("l-diversity", {"l": 2, "kind": "frequency"}),
-    ("l-diversity", {"l": 1.5, "kind": "frequency"}), ("l-diversity", {"l": 1.7, "kind": "entropy"}),
-    ("l-diversity", {"l": 2, "kind": "recursive", "c": 2}), ("p-sensitivity", {"p": 2}), ("t-closeness", {"t": 0.2}),
-    ("t-closeness", {"t": 0.4}), ("beta-likeness", {"beta": 0.5}), ("delta-disclosure", {"delta": 1.0}),
-]  # fmt: skip
-
-
-def case(chance: random.Random, method: str) -> tuple[dict, list[dict]]:
-    """A table of four columns and four to six rows, and one to three rules; of an anatomy one or two sensitive
-    columns."""
-    rows = chance.randint(4, 6 if SLOW else 5)
-    data = {name: [f"{name}{chance.randrange(chance.choice([2, 3]))}" for _ in range(rows)] for name in "abcd"}
-    if method == "anatomy":
-        secret_columns = chance.choice(["d", "cd"])
-        given = ["a", "b"]
-        rules = [{"given": given, "hide": name, "by": dict([chance.choice(MODELS)])} for name in secret_columns]
-        return data, rules
-    rules = []
-    for _ in range(chance.randint(1, 3)):
-        hide = chance.sample("abcd", chance.choice([1, 1, 1, 2]))
-        given = chance.sample([name for name in "abcd" if name not in hide], chance.choice([1, 2]))
-        rule = {"given": given, "hide": hide if len(hide) > 1 else hide[0], "by": dict([chance.choice(MODELS)])}
-        rules += [rule] if rule not in rules else []
-    return data, rules
 
 
 def publish(data: dict, rules: list[dict], method: str, seed: int) -> sf.Publication:
-    hidden = {rule["hide"] for rule in rules} if method == "anatomy" else set()
-    roles = {
-        name: ("sensitive" if name in hidden else "quasi-identifier") if method == "anatomy" else "other"
-        for name in data
-    }
-    return sf.publish(
-        sf.Policy.parse({"version": 1, "columns": roles, "protect": rules, "method": method}),
-        data=pa.table(data),
-        seed=secret(seed),
-    )
-
-
-def judged(folder: Path, rules: list[dict]) -> list[bool]:
-    """For every rule whether all possible worlds keep it."""
-    records = records_in_worlds(read_release(folder, rules[-1]["hide"][0]), MOST_WORLDS)
-    found = []
-    for rule in rules:
-        ((model, level),) = rule["by"].items()
-        found.append(satisfied(model, level, beliefs_of(records, rule["given"], list(rule["hide"]))))
-    return found
+    return sf.publish(sf.Policy.parse(policy_of(data, rules, method)), data=pa.table(data), seed=secret(seed))
 
 
 @pytest.mark.parametrize("method", METHODS)
 def test_every_certificate_that_holds_is_true_in_all_worlds(method: str, tmp_path: Path) -> None:
     chance, seen = random.Random(f"worlds of {method}"), Counter[str]()
     for place in range(CASES):
-        data, rules = case(chance, method)
+        data, rules = random_rules(chance, method, 6 if SLOW else 5, closeness=chance.random() < 0.3)
         try:
             made = publish(data, rules, method, place)
         except (sf.Infeasible, sf.PolicyError) as error:
@@ -80,8 +36,8 @@ def test_every_certificate_that_holds_is_true_in_all_worlds(method: str, tmp_pat
             continue
         folder = made.write(tmp_path / "out")
         try:
-            verdicts = judged(folder, rules)
-            assert all(verdicts), (data, rules, verdicts)
+            found = verdicts(folder, rules, MOST_WORLDS)
+            assert all(found), (data, rules, found)
             seen["judged"] += 1
         except Unjudged:
             seen["unjudged"] += 1
@@ -118,7 +74,20 @@ def test_the_judge_finds_a_column_beside_what_is_known(tmp_path: Path) -> None:
     }
     rules = [{"given": ["a"], "hide": "b", "by": {"l-diversity": {"l": 2, "kind": "frequency"}}}]
     folder = publish(data, rules, "single-attribute", 1).write(tmp_path / "out")
-    assert judged(folder, rules) == [True]
+    assert verdicts(folder, rules) == [True]
     table = next(file for file in folder.glob("table-*.csv") if file.read_text().startswith("a"))
     table.write_text("a,b\na0,b0\na0,b0\na1,b1\na1,b1\n")
-    assert judged(folder, rules) == [False]
+    assert verdicts(folder, rules) == [False]
+
+
+def test_the_judge_finds_a_distribution_that_is_far_in_order_or_tree() -> None:
+    """Values that are near in the equal distance and far by their order, and the other way round."""
+    shown, lists = ("0", "0", "1", "1"), {"1": Counter({("d0",): 1, ("d2",): 1}), "2": Counter({("d1",): 2})}
+    sheet = Sheet(("a",), tuple((value,) for value in shown), ("1", "1", "2", "2"), ((("d",), lists),))
+    seen = beliefs([sheet], ["a"], ["d"])
+    far = {"distance": "ordered", "order": ["d0", "d2", "d1"]}  # the mass moves one step or two of two
+    assert satisfied("t-closeness", {"t": 0.38, **far}, seen)
+    assert not satisfied("t-closeness", {"t": 0.37, **far}, seen)
+    near = {"distance": "hierarchical", "tree": {"any": {"x": ["d0"], "y": ["d1", "d2"]}}}
+    assert satisfied("t-closeness", {"t": 0.38, **near}, seen)
+    assert not satisfied("t-closeness", {"t": 0.37, **near}, seen)
