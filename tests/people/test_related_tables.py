@@ -21,6 +21,8 @@ from tests.people.worlds_of_related_tables import related_violations
 from tests.slow import SLOW
 
 CASES = 1500 if SLOW else 8
+
+
 def columns_of(rows: list[Row]) -> dict[str, list[str]]:
     return {name: [row[name] for row in rows] for name in rows[0]}
 
