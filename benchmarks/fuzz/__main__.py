@@ -9,7 +9,7 @@ import tempfile
 from collections import Counter
 from pathlib import Path
 
-from benchmarks.fuzz.running import KINDS, _memory, play, run
+from benchmarks.fuzz.running import KINDS, SLOW_KINDS, _memory, play, run
 from benchmarks.fuzz.tally import Tally
 
 SHOWN = 3
@@ -23,7 +23,9 @@ def main() -> int:
     options = argparse.ArgumentParser(prog="make fuzz", description=__doc__)
     options.add_argument("--minutes", type=float, default=5.0, help="CPU minutes to go on for")
     options.add_argument("--seed", type=int, default=None, help="repeats a run; drawn and said when it is not given")
-    options.add_argument("--kind", default=[], choices=[*KINDS], nargs="*", help="only cases of these kinds")
+    options.add_argument(
+        "--kind", default=[], choices=[*KINDS, *SLOW_KINDS], nargs="*", help="only cases of these kinds"
+    )
     options.add_argument("--replay", default="", help="one case, as a failure names it: kind:seed:number")
     options.add_argument("--out", type=Path, default=RESULTS, help="where the figures go")
     options.add_argument("--table", type=Path, default=JUDGES, help="the table of judges that gets the counts")

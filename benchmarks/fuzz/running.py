@@ -9,7 +9,7 @@ import sys
 import tempfile
 import time
 import traceback
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection
 from pathlib import Path
 
 from benchmarks.fuzz.anatomy import AnatomyKind
@@ -28,13 +28,14 @@ from benchmarks.fuzz.recoded import PopulationKind, RecodedKind
 from benchmarks.fuzz.replaced import ReplacedKind, WalkedKind
 from benchmarks.fuzz.sampled import SampledKind
 from benchmarks.fuzz.sequences import SequenceKind
+from benchmarks.fuzz.spark import SparkHistoryKind, SparkKind
 from benchmarks.fuzz.story import LONGEST, Hangs, Kind, within
 from benchmarks.fuzz.subtables import SubTableKind
 from benchmarks.fuzz.tally import Tally
 from sfumato import AuditRefused
 from tests.judges.subtables import Unjudged
 
-KINDS: Mapping[str, Kind] = {
+KINDS: dict[str, Kind] = {
     kind.name: kind
     for kind in (
         RecodedKind(),
@@ -67,9 +68,13 @@ KINDS: Mapping[str, Kind] = {
 }
 
 
+SLOW_KINDS: dict[str, Kind] = {kind.name: kind for kind in (SparkKind(), SparkHistoryKind())}
+"""Kinds that need a session of Spark; they are played when they are named."""
+
+
 def play(case: str, tally: Tally) -> None:
     """One case by its name, ``kind:seed:number``; nothing it does ends the run."""
-    kind = KINDS[case.partition(":")[0]]
+    kind = (KINDS | SLOW_KINDS)[case.partition(":")[0]]
     tally.case = case
     place = Path(tempfile.mkdtemp(prefix="fuzz-", dir=_memory()))
     try:
@@ -105,13 +110,14 @@ def run(
     `save` gets the figures so far, with the CPU minutes they took, now and then and at the end.
     """
     tally, started, said = Tally(), time.process_time(), time.monotonic()
-    spent = {name: 0.0 for name in KINDS if not only or name in only}
+    kinds = {name: kind for name, kind in (KINDS | SLOW_KINDS).items() if name in (only or KINDS)}
+    spent = dict.fromkeys(kinds, 0.0)
     number = dict.fromkeys(spent, 0)
     while cases is not None or time.process_time() - started < 60 * minutes:
         left = [name for name in spent if cases is None or number[name] < cases]
         if not left:
             break
-        name = min(left, key=lambda name: spent[name] / KINDS[name].weight)
+        name = min(left, key=lambda name: spent[name] / kinds[name].weight)
         before, failures = time.process_time(), len(tally.failures)
         play(f"{name}:{seed}:{number[name]}", tally)
         number[name] += 1

@@ -107,7 +107,7 @@ class Kind:
     def published(self, story: Story, tally: Tally, rng: random.Random) -> sf.Publication | None:
         tally.count_one("tried")
         try:
-            return sf.publish(sf.Policy.parse(story.tree), data=story.data, seed=secret(rng.getrandbits(60)))
+            return self.publication(sf.Policy.parse(story.tree), story, secret(rng.getrandbits(60)))
         except sf.Infeasible as error:
             tally.refused("infeasible", story.method)
             tally.false_refusal(self.refused_falsely(story), str(error))
@@ -116,6 +116,9 @@ class Kind:
         except (sf.PolicyError, sf.DataError) as error:
             tally.refused(type(error).__name__, story.method)
         return None
+
+    def publication(self, policy: sf.Policy, story: Story, seed: int | None) -> sf.Publication:
+        return sf.publish(policy, data=story.data, seed=seed)
 
     def alarms(self, rng: random.Random, story: Story, folder: Path, tally: Tally) -> None:
         """A good release that is called bad, with or without the original; `publish` itself has looked at all of
