@@ -42,7 +42,10 @@ from sfumato.core.errors import DataError
 
 _QUOTE, _LF, _CR = 34, 10, 13
 _BLOCK = 1 << 15
-_ALLOW = "close the quotes, or write 'line_breaks: allowed' under data if values really have several lines"
+_ALLOW = (
+    "close the quotes, or write 'line_breaks: allowed' under data (--read line_breaks=allowed) if values really have"
+    " several lines"
+)
 _INSIDE, _BEHIND = (
     "a quote stands inside a value that does not begin with one",
     "a value goes on behind its closing quote",

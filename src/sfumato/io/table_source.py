@@ -234,6 +234,7 @@ def _guess_rows(path: Path) -> int:
 _ALWAYS = (
     "?",
     "#N/A",
+    "#NULO#",
     "<NA>",
     "N/A",
     "n/a",
@@ -269,7 +270,7 @@ _WHOLE = re.compile(r"[+-]?\d+")
 _GROUPED = re.compile(r"[+-]?\d{1,3}(?:,\d{3})+(?:\.\d+)?")
 _POINTED = re.compile(r"[+-]?\d{1,3}(?:\.\d{3})+(?:,\d+)?")
 """Thousands between points, decimals behind a comma."""
-_DAY = re.compile(r"(\d{1,2})([./-])(\d{1,2})\2(\d{4})( \d{1,2}:\d{2}(?::\d{2})?)?")
+_DAY = re.compile(r"(\d{1,2})([./-])(\d{1,2})\2(\d{4}|\d{2})( \d{1,2}:\d{2}(?::\d{2})?)?")
 _LOOKED_AT = 20_000
 _BETWEEN = "' \u00a0\u202f"
 """Signs between thousands everywhere: an apostrophe and three kinds of blanks."""
@@ -377,7 +378,11 @@ def _commas(values: Sequence[str]) -> str:
 
 
 def _days(values: Sequence[str]) -> str:
-    """The format of days that are not written year first; a question mark when day and month cannot be told apart."""
+    """The format of days that are not written year first; a question mark when day and month cannot be told apart.
+
+    >>> _days(["8/27/17", "1/3/15"]), _days(["31.12.1999"]), _days(["1/2/2003"])
+    ('%m/%d/%y', '%d.%m.%Y', '?')
+    """
     found = [_DAY.fullmatch(value) for value in values]
     if not values or not all(found):
         return ""
@@ -386,13 +391,15 @@ def _days(values: Sequence[str]) -> str:
     if len(signs) > 1 or any(max(one, two) > 31 or min(one, two) < 1 for one, _, two in parts):
         return ""
     clocks = {match[5].count(":") if match and match[5] else 0 for match in found}
-    if len(clocks) > 1:
+    years = {len(match[4]) for match in found if match}
+    if len(clocks) > 1 or len(years) > 1:
         return ""
+    year = "%Y" if years == {4} else "%y"
     sign, clock = signs.pop(), ("", " %H:%M", " %H:%M:%S")[clocks.pop()]
     first, second = max(one for one, _, _ in parts) > 12, max(two for _, _, two in parts) > 12
     if first == second:
-        return "" if first else f"%d{sign}%m{sign}%Y{clock}" if sign == "." else "?"
-    return (f"%d{sign}%m{sign}%Y" if first else f"%m{sign}%d{sign}%Y") + clock
+        return "" if first else f"%d{sign}%m{sign}{year}{clock}" if sign == "." else "?"
+    return (f"%d{sign}%m{sign}{year}" if first else f"%m{sign}%d{sign}{year}") + clock
 
 
 def without_thousands(column: pa.ChunkedArray, *, comma: bool) -> pa.ChunkedArray:

@@ -207,9 +207,13 @@ def write_yaml(tree: dict[str, Any], *, compact: bool = False) -> str:
 
 
 def write_flow(value: Any) -> str:
-    """A value on one line, as it may stand behind a key."""
+    """A value on one line, as it may stand behind a key.
+
+    >>> write_flow("and so on ..."), write_flow(3)
+    ('and so on ...', '3')
+    """
     text = yaml.dump(value, sort_keys=False, allow_unicode=True, width=1 << 20, default_flow_style=True, Dumper=_Dumper)
-    return text.removesuffix("...\n").strip()
+    return text.removesuffix("\n...\n").strip()
 
 
 _FAST_DUMPER: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)

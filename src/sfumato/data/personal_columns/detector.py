@@ -83,6 +83,16 @@ _POINTING = frozenset(
     )
 ) | frozenset(("health plan", "account", "card", "birth", "death", "vehicle", "biometric", "photo"))
 """Kinds that make the rows of their table rows about people."""
+_NAMES = frozenset(("name", "first name", "last name"))
+_WITH_DIGITS = frozenset(
+    ("vehicle", "account", "card", "paper", "national id", "device", "medical record", "health plan", "phone", "fax")
+) | {"person number", "other number"}
+_LABELS = 20
+"""Different labels of a code, at most."""
+_SPOKEN = ("occupation", "company", "education", "family")
+"""Kinds that a survey also asks opinions about."""
+_SENTENCE = 7
+"""Words of a column name that is a question."""
 _FEW, _OFTEN, _SHORT = 60, 3, 48
 """A code of an application has few values, each in several rows, and is short."""
 
@@ -113,6 +123,8 @@ def detect(
     """
     named = _plausible(column, table, values, dated)
     look = None if dated else kind_by_look(values, rows)
+    if len(words_of_name(column)) >= _SENTENCE and (named is None or KINDS[named.kind].role == "quasi-identifier"):
+        return _of_question(named, look)
     if named is None or look is None:
         return _alone(named, look, values)
     role, seen = KINDS[named.kind].role, KINDS[look.kind].role
@@ -126,12 +138,19 @@ def detect(
     sensitive = (
         role == "quasi-identifier"
         and seen == "sensitive"
-        and look.sure
-        and named.kind in ("event date", "residence", "region")
+        and (look.sure or look.kind == "opinion")
+        and named.kind in ("event date", "residence", "region", *(_SPOKEN if look.kind == "opinion" else ()))
     )
     if (stronger and not _contradicts(named, look)) or sensitive:
         return Detected(look.kind, look.reason, "medium")
     return Detected(named.kind, named.reason, "medium")
+
+
+def _of_question(named: NamedKind | None, look: Look | None) -> Detected | None:
+    """Return what is known of a column that is named by a whole sentence, in which one word proves little."""
+    if look is not None:
+        return Detected(look.kind, look.reason, "high" if look.sure else "medium")
+    return None if named is None else Detected(named.kind, f"{named.reason} in a whole sentence", "low")
 
 
 def _plausible(column: str, table: str, values: Sequence[str], dated: bool) -> NamedKind | None:
@@ -139,11 +158,20 @@ def _plausible(column: str, table: str, values: Sequence[str], dated: bool) -> N
     flags = are_flags(values)
     for named in kinds_by_name(column, table):
         known = KINDS[named.kind]
-        if dated and named.kind not in DATED:
+        if (dated and named.kind not in DATED) or _cannot_be(named.kind, values):
             continue
         if not flags or (known.role != "identifier" and named.kind not in DATED):
             return named
     return None
+
+
+def _cannot_be(kind: str, values: Sequence[str]) -> bool:
+    """Return whether values contradict a name: names of people are no numbers, and numbers of people have digits."""
+    shown = [value for value in values if value]
+    if kind in _NAMES:
+        return bool(shown) and all(value.isdigit() for value in shown)
+    few = 0 < len(shown) <= _LABELS
+    return kind in _WITH_DIGITS and few and not any(sign.isdigit() for value in shown for sign in value)
 
 
 def _rest(look: Look) -> str:

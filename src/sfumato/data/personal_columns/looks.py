@@ -344,7 +344,7 @@ _FORMATS: tuple[_Format, ...] = (
 
 
 def _by_words(sample: list[str]) -> Look | None:
-    """Diagnoses, drugs, religions and sexes by their words."""
+    """Diagnoses, drugs, religions, parties, sexes and opinions by their words."""
     folded = [fold(value) for value in sample]
     if (
         set(folded) <= value_words("sex")
@@ -352,12 +352,31 @@ def _by_words(sample: list[str]) -> Look | None:
         and any(len(value) > 1 or value in "fw" for value in folded)
     ):
         return Look("sex", 1.0, "words for sex", True)
-    for kind, of in (("health", "diagnoses"), ("drug", "drugs"), ("religion", "religions")):
+    for kind, of in (
+        ("health", "diagnoses"),
+        ("drug", "drugs"),
+        ("religion", "religions"),
+        ("politics", "parties"),
+    ):
         words = value_words(kind)
         hits = sum(bool(words & set(_WORD.findall(value))) for value in folded)
         if hits > 1 and hits >= 0.4 * len(sample) and not _are_long(sample):
             return Look(kind, hits / len(sample), of, True)
-    return None
+    return _answers(folded)
+
+
+_SCALE = 12
+"""Answers of one question of a survey, at most."""
+
+
+def _answers(folded: list[str]) -> Look | None:
+    """Return opinions where a few answers speak of importance, satisfaction or agreement, or of not knowing."""
+    if not 2 <= len(folded) <= _SCALE:
+        return None
+    phrases = value_words("answer")
+    said = [" ".join(_WORD.findall(value)) for value in folded]
+    hits = sum(any(f" {' '.join(_WORD.findall(phrase))} " in f" {one} " for phrase in phrases) for one in said)
+    return Look("opinion", hits / len(folded), "answers about opinions", False) if hits else None
 
 
 def _are_long(sample: list[str]) -> bool:

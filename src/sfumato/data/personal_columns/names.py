@@ -63,6 +63,8 @@ _SHORT = frozenset(
     )
 )
 _LONGEST, _LEAST = 60, 3
+_BEGINNING = 5
+"""Letters of a shortened word that is recognized by its beginning, at least."""
 DATED = frozenset(("birth", "death", "event date"))
 _NUMBERED = frozenset(("national id", "paper", "health plan"))
 _NUMBERS_FIRST = frozenset(("numero", "num", "code", "codigo", "codice", "matricule", "nr", "no", "fk", "id"))
@@ -236,9 +238,24 @@ def kinds_by_name(column: str, table: str = "") -> list[NamedKind]:
     if not kinds or (KINDS[kinds[0].kind].role not in ("identifier", "drop") and len(ranked[0].words) == 1):
         kinds = [*_of_person(own, table), *kinds]
     first: dict[str, NamedKind] = {}
-    for one in kinds:
+    for one in kinds or _shortened(own):
         first.setdefault(one.kind, one)
     return list(first.values())
+
+
+def _shortened(own: list[str]) -> list[NamedKind]:
+    """Return the kind of the only known words that a word of the name begins, where it points at nobody by itself.
+
+    >>> _shortened(["relig"]), _shortened(["stat"])
+    ([NamedKind(kind='religion', matched='religion')], [])
+    """
+    known, found = vocabulary(), []
+    for short in (word for word in own if len(word) >= _BEGINNING and word not in known.spelled):
+        longer = [phrase for phrase in known.phrases if phrase.words[0].startswith(short) and len(phrase.words) == 1]
+        kinds = {phrase.kind for phrase in longer}
+        if len(kinds) == 1 and KINDS[longer[0].kind].role not in ("identifier", "drop"):
+            found.append(NamedKind(longer[0].kind, min((phrase.written for phrase in longer), key=len)))
+    return found
 
 
 def _matches(phrase: Phrase, own: list[str]) -> bool:

@@ -57,7 +57,7 @@ from sfumato.data.personal_columns.looks import value_shape
 from sfumato.data.personal_columns.roles import InferredColumn, infer_column_roles
 from sfumato.data.persons import STAYS, persons_of_rows, share_with_constant_value
 from sfumato.data.table import Table
-from sfumato.data.text_values import parse_interval, parse_number
+from sfumato.data.text_values import parse_interval, parse_number, parse_timestamp
 from sfumato.io.known_hierarchies import fold_name, path_in
 from sfumato.policy.policy import Policy
 from sfumato.workflow.discover.discover import Finder, Suggestion
@@ -377,8 +377,8 @@ def _ends(value: str) -> tuple[float, float] | None:
 
 
 def _dates(name: str, values: Sequence[str]) -> FittedHierarchy | None:
-    if value_shape(values) != "dates":
-        return None
+    if value_shape(values) != "dates" or any(parse_timestamp(value) is None for value in values):
+        return None  # without a format in the policy nothing else is read as a day
     years = sorted(int(value[:4]) for value in values)
     if years[-1] - years[0] >= 20:
         return FittedHierarchy({"dates": ["month", "year", "decade"]}, "days, joined to months, years and decades")
