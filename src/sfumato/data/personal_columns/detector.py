@@ -166,12 +166,13 @@ def _plausible(column: str, table: str, values: Sequence[str], dated: bool) -> N
 
 
 def _cannot_be(kind: str, values: Sequence[str]) -> bool:
-    """Return whether values contradict a name: names of people are no numbers, and numbers of people have digits."""
+    """Return whether a few values contradict a name: names are no numbers, and numbers of people have digits."""
     shown = [value for value in values if value]
+    if not 0 < len(shown) <= _LABELS:
+        return False
     if kind in _NAMES:
-        return bool(shown) and all(value.isdigit() for value in shown)
-    few = 0 < len(shown) <= _LABELS
-    return kind in _WITH_DIGITS and few and not any(sign.isdigit() for value in shown for sign in value)
+        return all(value.isdigit() for value in shown)
+    return kind in _WITH_DIGITS and not any(sign.isdigit() for value in shown for sign in value)
 
 
 def _rest(look: Look) -> str:

@@ -27,7 +27,7 @@ Cost: combinations × points still in play; the number of combinations is limite
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any, ClassVar
 
@@ -41,12 +41,14 @@ from sfumato.data.hierarchy import Hierarchy
 from sfumato.kinds.tables.methods.greedy_clustering import cluster
 from sfumato.kinds.tables.methods.local_search import AT_LEAST, BEYOND, EARLIEST, SPEED, hardly_gains, refine
 from sfumato.kinds.tables.methods.multidimensional_partitioning import counts_persons, mondrian
+from sfumato.kinds.tables.methods.outlier_suppression import without_outliers
 from sfumato.kinds.tables.methods.person_requirements import enforce_person_requirements
-from sfumato.kinds.tables.methods.recoding import RecodingMethod
+from sfumato.kinds.tables.methods.recoding import RecodingMethod, suppression_budget
 from sfumato.kinds.tables.methods.recoding_costs import Costs
 from sfumato.kinds.tables.methods.recoding_problem import Claims, Grouping, RecodingProblem
 from sfumato.policy.policy import Policy
 from sfumato.release.method import Task
+from sfumato.release.release import Release
 
 PER_RECORD, FIRST, LATER = 5e-4, 45.0, 5e-5
 """What a thorough search takes at most: so many seconds for every record until the first are spent, and a few for every
@@ -129,7 +131,19 @@ class Refined(RecodingMethod):
         worth = course.cost_after(ends) - course.cost_after(2 * ends) >= LEAST_GAIN * course.cost_after(ends)
         return course.cost_after(course.limit if worth else min(ends, course.limit)), False
 
+    def release(self, task: Task, problem: RecodingProblem) -> Release:
+        made = super().release(task, problem)
+        spent = made.suppressed - problem.suppressed
+        told = f"{spent:,} outliers were suppressed, because the other records gain more than these lose"
+        return replace(made, notes=(*made.notes, told)) if spent > 0 and not task.history else made
+
     def group(self, problem: RecodingProblem, task: Task) -> Grouping:
+        """The groups of all records, less the outliers that the policy allows to suppress where that gains."""
+        found = self._searched(problem, task)
+        allowed = 0 if task.history is not None else suppression_budget(task.policy, problem, task.withheld)
+        return without_outliers(problem, found, task.policy.utility.minimize, allowed)
+
+    def _searched(self, problem: RecodingProblem, task: Task) -> Grouping:
         objective, seconds = task.policy.utility.minimize, self.time_for(problem.records, task.policy.effort)
         first = starts(problem, objective, task)
 
