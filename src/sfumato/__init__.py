@@ -39,7 +39,10 @@ _HOMES = {
     "t_closeness": "sfumato.policy.builder",
     "claim": "sfumato.policy.builder",
     "PolicyDraft": "sfumato.policy.builder",
+    "anonymize": "sfumato.workflow.anonymize",
     "k_anonymize": "sfumato.workflow.anonymize",
+    "discover": "sfumato.workflow.discover.discover",
+    "Suggestion": "sfumato.workflow.discover.discover",
     "check": "sfumato.workflow.risk.check",
     "TableCheck": "sfumato.workflow.risk.check",
     "Anonymizer": "sfumato.workflow.sklearn_transformer",
@@ -72,7 +75,8 @@ if TYPE_CHECKING:
         t_closeness,
     )
     from sfumato.policy.policy import Policy
-    from sfumato.workflow.anonymize import k_anonymize
+    from sfumato.workflow.anonymize import anonymize, k_anonymize
+    from sfumato.workflow.discover.discover import Suggestion, discover
     from sfumato.workflow.estimate import estimate
     from sfumato.workflow.explore.exploration import Exploration
     from sfumato.workflow.explore.explore import explore
@@ -100,12 +104,15 @@ __all__ = [
     "Publication",
     "RiskReport",
     "SfumatoError",
+    "Suggestion",
     "Sweep",
     "TableCheck",
+    "anonymize",
     "check",
     "claim",
     "cuts",
     "dates",
+    "discover",
     "estimate",
     "explore",
     "intervals",

@@ -132,9 +132,9 @@ def test_a_search_by_default_ends_when_little_is_gained_and_one_of_stated_length
 
 
 class _Quiet:
-    """A task of which only its objective is asked."""
+    """A task of which only its utility is asked."""
 
-    policy = SimpleNamespace(utility=SimpleNamespace(minimize="loss"), effort="thorough")
+    policy = SimpleNamespace(utility=SimpleNamespace(minimize="loss", suppress_at_most=None), effort="thorough")
     jobs = 1
 
     def progress(self, done, what):

@@ -46,6 +46,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from sfumato.core.errors import DataError
+from sfumato.core.html.pages import card_html, table_html
 from sfumato.core.registry import catalogue
 from sfumato.data.database import Database
 from sfumato.data.personal_columns import detect
@@ -77,6 +78,26 @@ class Suggestion:
     remarks: Mapping[str, str] = field(default_factory=dict)
     """Why a column has its role, by its name."""
 
+    @property
+    def text(self) -> str:
+        """The draft as the text of a policy file, with the reason beside every role."""
+        return policy_text(self)
+
+    @property
+    def roles(self) -> dict[str, str]:
+        """The role of every column; *review* where a person has to decide."""
+        return {
+            name: entry if isinstance(entry, str) else str(entry["role"])
+            for name, entry in self.policy.get("columns", {}).items()
+        }
+
+    def _repr_html_(self) -> str:
+        asked = sum(role == "review" for role in self.roles.values())
+        rows = [(name, role, self.remarks.get(name, "")) for name, role in self.roles.items()]
+        told = "Check every role before you publish. Sfumato cannot know what an adversary knows."
+        figures = ((str(len(rows)), "columns"), (str(asked), "to decide"))
+        return card_html("Draft of a policy", told, figures, table_html(("column", "role", "reason"), rows))
+
 
 class Finder(ABC):
     """One thing that can be seen in data."""
@@ -103,8 +124,17 @@ def discover(
     most: int | None = None,
     progress: Progress = no_progress,
 ) -> Suggestion:
-    """All suggestions for some data, put together into one proposal.
+    """Return a draft of a policy for some data: roles with reasons, hierarchies, requirements and rules.
 
+    Examples
+    --------
+    >>> import sfumato as sf
+    >>> found = sf.discover({"sex": ["f", "m"] * 9, "diagnosis": ["flu", "gout", "cold"] * 6})
+    >>> found.roles
+    {'sex': 'quasi-identifier', 'diagnosis': 'sensitive'}
+
+    Notes
+    -----
     The URL of a database without a `table` means all tables (of the PostgreSQL schema `schema`); without `declared`
     nothing but their rows is looked at. `read` holds settings of reading, as under ``data:``. `target` is written into
     the policy as the test database to load, by `mode`, or as a clone where both databases are of one kind and

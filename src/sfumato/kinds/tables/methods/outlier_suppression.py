@@ -115,7 +115,8 @@ class _Classes:
         worth = [
             (self._loss_without(entries, place) + float(self.count[entry]), place)
             for place, entry in enumerate(entries.tolist())
-            if self.count[entry] <= allowed and self.count[entry] == self.problem.row_cell.counts[self.cell[entry]]
+            if self.count[entry] <= allowed  # I2
+            and self.count[entry] == self.problem.row_cell.counts[self.cell[entry]]
         ]
         if not worth:
             return 0

@@ -140,7 +140,9 @@ class Refined(RecodingMethod):
     def group(self, problem: RecodingProblem, task: Task) -> Grouping:
         """The groups of all records, less the outliers that the policy allows to suppress where that gains."""
         found = self._searched(problem, task)
-        allowed = 0 if task.history is not None else suppression_budget(task.policy, problem, task.withheld)
+        if not task.policy.utility.suppress_at_most or task.history is not None:
+            return found
+        allowed = suppression_budget(task.policy, problem, task.withheld)
         return without_outliers(problem, found, task.policy.utility.minimize, allowed)
 
     def _searched(self, problem: RecodingProblem, task: Task) -> Grouping:
