@@ -64,7 +64,7 @@ def test_what_is_switched_on_is_true_of_all_rows(visits: str) -> None:
     assert [rule for rule in active if ConstraintEvaluator(tables).broken(parse(rule))] == []
     assert any("visit.came" in rule and "visit.went" in rule for rule in active), active
     assert not [rule for rule in active if "visit.ward in" in rule or rule == "unique(visit.code)"]
-    assert any("confirmed the rules" in reason for reason in found.reasons)
+    assert any("confirmed the constraints" in reason for reason in found.reasons)
 
 
 TABLES = """

@@ -171,7 +171,7 @@ POLICIES: dict[str, tuple[str, int, str]] = {
     "boundary text": (
         column("{role: quasi-identifier, hierarchy: {intervals: [5]}, boundary: {level: top}}"),
         2,
-        "boundary",
+        "level 'top'",
     ),
     # claims
     "protect mapping": (HEAD + COLUMNS + "protect: {k-anonymity: {k: 3}}\n", 2, "list"),

@@ -147,7 +147,7 @@ def test_the_papers_search_refuses_what_it_cannot_keep_within_the_limit(tmp_path
     publish(policy(**said), office(0)[:30], seed=SEED, ledger=book, new_ledger=True).write(
         tmp_path / "r0", report=False
     )
-    with pytest.raises(Infeasible, match=r"stand in for 2 record\(s\)"):
+    with pytest.raises(Infeasible, match=r"counterfeit rows would be needed for 2 record\(s\)"):
         publish(policy(**said), office(0)[:28], seed=SEED, ledger=book)
 
 

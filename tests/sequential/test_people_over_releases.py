@@ -58,7 +58,7 @@ def test_a_second_row_of_somebody_raises_the_chance_for_who_does_not_know_that_i
     ("more", "why"),
     [
         ({"series": {"cohorts": "unknown"}}, "does not know that it is new"),
-        ({"series": {"leaving": "counterfeits"}}, "are nobody's"),
+        ({"series": {"leaving": "counterfeits"}}, "belong to no person"),
         ({"series": {"changes": {"age": "free"}}}, "values that stay"),
         ({"method": "anatomy", "protect": [{"l-diversity": {"l": 2}}]}, "of recoded tables, not of anatomy"),
         ({"method": "sequential"}, "it counts rows"),
