@@ -2,19 +2,30 @@
 
 Eight tables: Adult (k = 5 and 50), a census and hospital stays of the data folder, and four tables of the package
 ``pydataset``. Set ``PYDATASET`` to its folder ``rdata/csv/Ecdat``; tables that are not there are named and left out.
-One thorough search per table is recorded turn by turn in ``results/effort-courses.csv``: quick and balanced are
-beginnings of it, so their loss and time are read off its course. A table that is recorded there is not run again unless
-it is named. CPU time is that of starts and search; `START` seconds for reading, audit and writing are added where ARX
-is compared. The forecast is what ``sfumato check`` expects after a trial of `trial.SECONDS` of search."""
+
+Two things are measured. Every table is published three times, with ``sfumato publish --effort …`` in a new process: CPU
+seconds include start, reading, audit and writing, and the loss is that of the certificate. And one thorough search per
+table is recorded turn by turn in ``results/effort-courses.csv``, for the picture. The forecast is what
+``sfumato check`` expects in a process of its own. A table that is recorded is not run again unless it is named.
+
+Where other work runs on the same machine, all CPU seconds rise. So the quick methods on Adult are timed before and
+after each table, and the seconds of its releases are divided by how much longer than `IDLE` they took. The result file
+has this factor as ``slowdown``. ``--read-off`` publishes nothing: what was not published is read off the courses, as
+quick and balanced searches are beginnings of a thorough one; these lines have a slowdown of 0."""
 
 from __future__ import annotations
 
 import csv
+import json
 import os
+import resource
 import statistics
+import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -22,22 +33,26 @@ import tables
 
 from sfumato.core.effort import EFFORTS, SearchCourse
 from sfumato.data.generalization import Generalization, Ranges
+from sfumato.data.hierarchy import Hierarchy
 from sfumato.kinds.tables.methods import local_search, refined
 from sfumato.kinds.tables.methods.greedy_clustering import cluster
 from sfumato.kinds.tables.methods.multidimensional_partitioning import mondrian
-from sfumato.kinds.tables.methods.recoding_problem import RecodingProblem, Requirement
+from sfumato.kinds.tables.methods.recoding_problem import Grouping, RecodingProblem, Requirement
 from sfumato.models.k_anonymity import KAnonymity
 from sfumato.workflow import trial
 
 RESULTS = Path(__file__).parent / "results"
-COURSES = RESULTS / "effort-courses.csv"
+COURSES, RELEASES = RESULTS / "effort-courses.csv", RESULTS / "effort.csv"
+HEAD = ["table", "effort", "cpu", "loss", "above thorough", "of ARX", "loss against ARX", "forecast", "slowdown"]
 Course = list[tuple[float, float, float, float]]
 """After the starts and after every turn: work that is allowed and work that is done in seconds of one core, CPU
 seconds, loss."""
 ARX = {"adult, k = 5": (0.0332, 5.2), "adult, k = 50": (0.1001, 7.5)}
 """Loss and CPU seconds of ARX 3.9.2, local recoding, fast setting."""
+IDLE = 0.416
+"""CPU seconds of the quick methods on Adult (k = 5) on the idle machine."""
 START = 0.9
-"""CPU seconds of a cold process for everything but starts and search, measured once on Adult."""
+"""CPU seconds of a release of Adult for everything but quick methods and search, on the idle machine."""
 HI = {"education": 3, "race": 3, "hispanic": 2, "experience": 0, "kidslt6": 0, "region": 2, "husby": 0}
 FOOD = {"age": 0, "size": 0, "town": 2, "sex": 2, "totexp": 0}
 MALES = {"school": 0, "exper": 0, "union": 2, "ethn": 2, "married": 2, "industry": 3, "occupation": 3, "residence": 2}
@@ -76,12 +91,27 @@ TABLES: dict[str, Callable[[], RecodingProblem]] = {
 }
 
 
+def quick_methods(problem: RecodingProblem) -> list[Grouping]:
+    """Return the groupings that a search starts from."""
+    found = [mondrian(problem, objective="loss"), refined.lattice_sweep(problem, objective="loss")]
+    return [*found, cluster(problem, price="width")] if len(problem.points) <= refined.CLUSTERED else found
+
+
+def slowdown() -> float:
+    """Return how much longer than on the idle machine the quick methods take on Adult; 1 where Adult is not there."""
+    try:
+        problem = TABLES["adult, k = 5"]()
+    except OSError:
+        return 1.0
+    begin = time.process_time()
+    quick_methods(problem)
+    return (time.process_time() - begin) / IDLE
+
+
 def course_of(problem: RecodingProblem) -> Course:
     """Return the course of a thorough search, the starts first."""
     begin, limit = time.process_time(), refined.Refined().time_for(problem.records)
-    starts = [mondrian(problem, objective="loss"), refined.lattice_sweep(problem, objective="loss")]
-    if len(problem.points) <= refined.CLUSTERED:
-        starts.append(cluster(problem, price="width"))
+    starts = quick_methods(problem)
     course: Course = []
     record = local_search._Search._record
 
@@ -97,24 +127,79 @@ def course_of(problem: RecodingProblem) -> Course:
     return course
 
 
-def stops(course: Course) -> dict[str, tuple[float, float]]:
-    """CPU seconds and loss where each effort ends."""
-    limit = course[0][0]
-    quick = next((turn for turn in course if turn[1] >= refined.QUICK * limit), course[-1])
-    passed = [(work * local_search.SPEED, loss) for _, work, _, loss in course]
-    worth = (
-        turn
-        for place, turn in enumerate(course, 1)
-        if local_search.hardly_gains(passed[:place], limit * local_search.SPEED, refined.LEAST_GAIN)
-    )
-    return {"quick": quick[2:], "balanced": next(worth, course[-1])[2:], "thorough": course[-1][2:]}
+@dataclass(frozen=True, slots=True)
+class Published:
+    """What one effort came to: CPU seconds of the whole process, loss by the certificate, loss that was expected, and
+    the factor by which the seconds were divided; 0 where they are read off the course of a thorough search."""
+
+    cpu: float
+    loss: float
+    forecast: float
+    slowdown: float
 
 
-def forecasts(course: Course) -> dict[str, float]:
-    """The loss that `check` expects of each effort."""
+def written(problem: RecodingProblem, folder: Path) -> Path:
+    """Write a table, its hierarchies and its policy; return the policy's path."""
+    columns: dict[str, list[str]] = {}
+    roles = []
+    for name, domain, codes in zip(problem.names, problem.domains, problem.codes, strict=True):
+        columns[name] = [domain.leaves[code] for code in codes]
+        hierarchy = "ranges"
+        if isinstance(domain, Hierarchy):
+            hierarchy = f"{name}.csv"
+            with (folder / hierarchy).open("w", newline="") as file:
+                csv.writer(file, delimiter=";").writerows(domain.paths())
+        roles.append(f"  {name}: {{role: quasi-identifier, hierarchy: {hierarchy}}}")
+    for hidden in problem.sensitive:
+        columns[hidden.name] = [hidden.labels[code] for code in hidden.codes]
+        roles.append(f"  {hidden.name}: sensitive")
+    write(folder / "data.csv", [list(columns), *map(list, zip(*columns.values(), strict=True))])
+    (k,) = {requirement.model.k for requirement in problem.requirements}  # type: ignore[attr-defined]
+    told = "\n".join(["version: 1", "data: data.csv", "columns:", *roles, f"protect: [k-anonymity: {{k: {k}}}]", ""])
+    (folder / "policy.yaml").write_text(told + "method: refined\nutility: {suppress_at_most: 0}\n")
+    return folder / "policy.yaml"
+
+
+def run(environment: dict[str, str], *arguments: str) -> tuple[str, float]:
+    """Return the output of a command in a new process, and its CPU seconds."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    command = [sys.executable, "-m", "sfumato", *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    if done.returncode:
+        sys.exit(f"sfumato {' '.join(arguments)}: {done.stderr}")
+    return done.stdout, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def publish_each(problem: RecodingProblem) -> dict[str, Published]:
+    """Publish a table once for each effort."""
+    found, before = {}, slowdown()
+    with tempfile.TemporaryDirectory() as place:
+        compiled = {"PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": place}  # as it is once installed
+        environment = os.environ | compiled | {"OMP_NUM_THREADS": "1", "POLARS_MAX_THREADS": "1"}
+        policy = str(written(problem, Path(place)))
+        expected = json.loads(run(environment, "check", policy, "--json")[0])["forecast"]["loss"]
+        for effort in EFFORTS:
+            out = Path(place) / effort
+            cpu = run(environment, "publish", policy, "--effort", effort, "--out", str(out), "--no-report")[1]
+            loss = json.loads((out / "certificate.json").read_text())["utility"]["loss"]
+            found[effort] = (cpu, loss, expected[effort])
+    factor = (before + slowdown()) / 2
+    return {effort: Published(cpu / factor, *figures, factor) for effort, (cpu, *figures) in found.items()}
+
+
+def read_off(course: Course) -> dict[str, Published]:
+    """Return where each effort ends in a thorough search, whose beginnings quick and balanced are."""
+    limit, steps = course[0][0], [(work, loss) for _, work, _, loss in course]
+    whole = SearchCourse(limit, limit, steps, ended=True)
     seen = next((place for place, turn in enumerate(course) if turn[1] >= trial.SECONDS), len(course) - 1)
-    watched = SearchCourse(course[0][0], trial.SECONDS, [(work, loss) for _, work, _, loss in course[: seen + 1]])
-    return {effort: refined.Refined().expected_cost(watched, effort)[0] for effort in EFFORTS}
+    tried = SearchCourse(limit, trial.SECONDS, steps[: seen + 1])
+    found = {}
+    for effort in EFFORTS:
+        loss = refined.Refined().expected_cost(whole, effort)[0]
+        cpu = next(turn[2] for turn in course if turn[3] <= loss)
+        found[effort] = Published(START + cpu, loss, refined.Refined().expected_cost(tried, effort)[0], 0.0)
+    return found
 
 
 def picture(courses: dict[str, Course]) -> str:
@@ -150,15 +235,25 @@ def picture(courses: dict[str, Course]) -> str:
     return "\n".join(drawn)
 
 
-def measured() -> dict[str, Course]:
-    """The courses that were measured before, by table."""
-    found: dict[str, Course] = {}
-    if COURSES.exists():
-        with COURSES.open(newline="") as lines:
-            for row in csv.DictReader(lines):
-                turn = float(row["limit"]), float(row["work"]), float(row["cpu"]), float(row["loss"])
-                found.setdefault(row["table"], []).append(turn)
-    return found
+def measured() -> tuple[dict[str, Course], dict[str, dict[str, Published]]]:
+    """The courses and the releases that were measured before, by table."""
+    courses: dict[str, Course] = {}
+    for row in lines_of(COURSES):
+        turn = float(row["limit"]), float(row["work"]), float(row["cpu"]), float(row["loss"])
+        courses.setdefault(row["table"], []).append(turn)
+    releases: dict[str, dict[str, Published]] = {}
+    for row in lines_of(RELEASES):
+        figures = Published(*(float(row[name]) for name in ("cpu", "loss", "forecast", "slowdown")))
+        if figures.slowdown:
+            releases.setdefault(row["table"], {})[row["effort"]] = figures
+    return courses, releases
+
+
+def lines_of(place: Path) -> list[dict[str, str]]:
+    if not place.exists():
+        return []
+    with place.open(newline="") as lines:
+        return list(csv.DictReader(lines))
 
 
 def record(courses: dict[str, Course]) -> None:
@@ -172,39 +267,53 @@ def write(place: Path, rows: list[list[str]]) -> None:
         csv.writer(file, lineterminator="\n").writerows(rows)
 
 
+def rows_of(releases: dict[str, dict[str, Published]]) -> list[list[str]]:
+    """Return the lines of the result file."""
+    rows = []
+    for name, found in releases.items():
+        least = found["thorough"].loss
+        for effort, one in found.items():
+            loss, cpu = ARX.get(name, (0.0, 0.0))
+            peer = [f"{one.cpu / cpu:.2f}", f"{one.loss / loss - 1:+.1%}"] if cpu else ["", ""]
+            figures = [f"{one.cpu:.2f}", f"{one.loss:.5f}", f"{one.loss / least - 1:+.1%}"]
+            rows.append([name, effort, *figures, *peer, f"{one.forecast:.5f}", f"{one.slowdown:.2f}"])
+    return rows
+
+
+def show(row: list[str]) -> None:
+    name, effort, cpu, loss, above, share, against, forecast, _ = row
+    told = f"{cpu:>7} s  loss {loss}  {above:>6}  forecast {float(forecast) / float(loss) - 1:+.1%}"
+    told += f"  {share} of ARX's CPU time, loss {against}" if share else ""
+    print(f"{name:26} {effort:9} {told}", flush=True)
+
+
 def main() -> None:
-    courses = measured()
-    for name in sys.argv[1:] or TABLES:
-        if name in courses and name not in sys.argv[1:]:
+    courses, releases = measured()
+    named = [name for name in sys.argv[1:] if name in TABLES]
+    for name in [] if "--read-off" in sys.argv else named or TABLES:
+        if name in courses and name in releases and name not in named:
             continue
         try:
             problem = TABLES[name]()
         except OSError as missing:
             print(f"{name}: left out, {Path(str(missing.filename)).name} is not there")
             continue
-        courses[name] = course_of(problem)
-        record(courses)
-    courses = {name: courses[name] for name in TABLES if name in courses}
-    rows = []
-    for name, course in courses.items():
-        found = stops(course)
-        end = found["thorough"][1]
-        expected = forecasts(course)
-        for effort, (cpu, loss) in found.items():
-            arx = f"{(START + cpu) / ARX[name][1]:.2f}" if name in ARX else ""
-            rows.append(
-                [name, effort, f"{cpu:.2f}", f"{loss:.5f}", f"{loss / end - 1:+.1%}", arx, f"{expected[effort]:.5f}"]
-            )
-            told = f"{cpu:7.2f} s  loss {loss:.5f}  {loss / end - 1:+.1%}  forecast {expected[effort] / loss - 1:+.1%}"
-            told += f"  {arx} of ARX" if arx else ""
-            print(f"{name:26} {effort:9} {told}", flush=True)
+        if name in named or name not in courses:
+            courses[name] = course_of(problem)
+            record(courses)
+        if name in named or name not in releases:
+            releases[name] = publish_each(problem)
+            write(RELEASES, [HEAD, *rows_of({name: releases[name] for name in TABLES if name in releases})])
+    releases = {name: releases.get(name) or read_off(courses[name]) for name in TABLES if name in courses}
+    rows = rows_of(releases)
+    if not rows:
+        return
+    for row in rows:
+        show(row)
     extra = sorted(float(row[4].rstrip("%")) for row in rows if row[1] == "balanced")
-    if extra:
-        print(f"balanced above thorough: median {statistics.median(extra):.1f} %, worst {extra[-1]:.1f} %")
-        write(
-            RESULTS / "effort.csv", [["table", "effort", "cpu", "loss", "above thorough", "of ARX", "forecast"], *rows]
-        )
-        (RESULTS / "effort.svg").write_text(picture(courses))
+    print(f"balanced above thorough: median {statistics.median(extra):.1f} %, worst {extra[-1]:.1f} %")
+    write(RELEASES, [HEAD, *rows])
+    (RESULTS / "effort.svg").write_text(picture({name: courses[name] for name in TABLES if name in courses}))
 
 
 if __name__ == "__main__":

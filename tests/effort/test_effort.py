@@ -18,12 +18,16 @@ import pyarrow as pa
 import pytest
 
 import sfumato as sf
-from sfumato.core.effort import EFFORTS, Effort, take_on_request
+from sfumato.core.effort import EFFORTS, Effort, SearchCourse, take_on_request
 from sfumato.core.errors import PolicyError
+from sfumato.data.item_sets import Sets
 from sfumato.data.table import Table
+from sfumato.kinds.baskets.methods import nonreciprocal, record_order
 from sfumato.kinds.tables.methods import local_search
 from sfumato.kinds.tables.methods.refined import Refined
 from sfumato.workflow import trial
+from sfumato.workflow.explore import explore
+from sfumato.workflow.plan import plan
 from sfumato.workflow.trial import try_policy
 from tests.command_line import run
 from tests.studio.opened import client, fill_at_length, serving
@@ -266,3 +270,43 @@ def test_the_studio_takes_what_there_is(tmp_path: Path) -> None:
             time.sleep(0.1)
         assert job["state"] == "done", job["error"]
         assert job["result"]["certificate"]["holds"]
+
+
+def test_more_sweeps_over_baskets_never_lose_more_on_any_number_of_cores() -> None:
+    rng = random.Random(5)
+    rows = [frozenset(int(rng.paretovariate(0.7)) % 60 for _ in range(6)) for _ in range(700)]
+    sets = Sets.of([sorted(row) for row in rows], 60)
+    blocks, rings = [], []
+    for effort in EFFORTS:
+        one, two = (record_order.partition(sets, 5, jobs=jobs, effort=effort) for jobs in (1, 2))
+        assert (one.order == two.order).all()
+        blocks.append(record_order.block_error(sets, one))
+        rings.append(nonreciprocal.window_error(sets, nonreciprocal.window_order(sets, 5, effort), 5))
+    for errors in (blocks, rings):
+        assert errors[0] >= errors[1] >= errors[2]
+        assert errors[0] > errors[2]
+
+
+def test_an_exploration_takes_its_time_limit_from_the_effort(monkeypatch: pytest.MonkeyPatch) -> None:
+    given: list[float] = []
+    monkeypatch.setattr(explore, "_run", lambda policy, wanted, table, budget, jobs: given.append(budget) or iter(()))
+    for effort in EFFORTS:
+        sf.explore(policy(effort=effort), people(60))
+    sf.explore(policy(effort="quick"), people(60), budget=7.0)
+    assert given == [30.0, 120.0, 600.0, 7.0]
+
+
+@pytest.mark.parametrize(("method", "least"), [("optimal", "quick 2 s"), ("sequential", "quick 0.2 s")])
+def test_other_searches_say_their_time_for_each_effort(method: str, least: str) -> None:
+    table = Table(pa.table(people(60)))
+
+    def said(asked: sf.Policy) -> str:
+        return " ".join(plan(asked, records=60).method.describe(asked, table))
+
+    assert f"effort: quick (search time on one core, at most: {least}" in said(policy(method=method, effort="quick"))
+    assert "search time: at most 0.5 s of one core" in said(policy(method={method: {"seconds": 0.5}}))
+
+
+def test_a_thorough_search_that_passed_its_limit_is_forecast_by_its_last_step() -> None:
+    course = SearchCourse(limit=2.0, allowed=9.0, steps=[(0.0, 1.0), (1.9, 0.5), (2.4, 0.4)])
+    assert Refined().expected_cost(course, "thorough") == (0.4, True)

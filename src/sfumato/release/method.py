@@ -31,7 +31,7 @@ from typing import Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict
 
-from sfumato.core.effort import Effort, SearchCourse
+from sfumato.core.effort import EFFORTS, Effort, SearchCourse
 from sfumato.core.randomness import Randomness
 from sfumato.policy.policy import Policy
 from sfumato.policy.requirements import PrivacyRequirement
@@ -159,6 +159,14 @@ class Method(BaseModel):
         effort."""
         said: float | None = getattr(self, "seconds", None) if "seconds" in self.model_fields_set else None
         return said if said is not None else self.shares[policy.effort] * thorough
+
+    def search_told(self, policy: Policy, usual: float) -> list[str]:
+        """Return in a sentence how long a search takes under each effort, given what is usual."""
+        said: float | None = getattr(self, "seconds", None) if "seconds" in self.model_fields_set else None
+        if said is not None:
+            return [f"search time: at most {said:g} s of one core"]
+        told = ", ".join(f"{effort} {self.shares[effort] * usual:.2g} s" for effort in EFFORTS)
+        return [f"effort: {policy.effort} (search time on one core, at most: {told})"]
 
     def effort_of_trial(self, policy: Policy) -> Effort:
         """Return the effort with which a trial run takes little time."""

@@ -59,6 +59,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from sfumato.core.arrays import IntArray
+from sfumato.core.effort import USUAL, Effort
 from sfumato.core.errors import PolicyError
 from sfumato.core.randomness import Randomness
 from sfumato.data.baskets import Baskets
@@ -193,7 +194,8 @@ def people_by_block(exhibit: ReleaseView) -> np.ndarray:
     from sfumato.kinds.baskets.methods.record_order import partition
 
     form = exhibit.of(BasketBlocks)
-    made = partition(items_with_known_columns(exhibit.policy, exhibit.original), form.degree)
+    items = items_with_known_columns(exhibit.policy, exhibit.original)
+    made = partition(items, form.degree, effort=exhibit.policy.effort)
     published, block = exhibit.once(published_baskets), exhibit.once(blocks_of)
     mine = _contents(
         made, [tuple(sorted(exhibit.original.names[i] for i in row)) for row in _doubts(exhibit, made, form)]
@@ -264,9 +266,8 @@ class ReExecution(ReleaseAttack):
             hint = "see docs/explanation/limits.md"
             raise PolicyError("rings arranged by label fall to any re-execution", where=self.target, hint=hint)
         balance = method.allowance(RingRequirements.of(claim.model for claim in exhibit.policy.claims))
-        return re_execution_play(
-            exhibit.original, exhibit.once(published_baskets), method.order, exhibit.of(Basket).degree, balance
-        )
+        worlds, degree = exhibit.once(published_baskets), exhibit.of(Basket).degree
+        return re_execution_play(exhibit.original, worlds, method.order, degree, balance, exhibit.policy.effort)
 
 
 def play_blocks(exhibit: ReleaseView, share: float) -> dict[str, Any]:
@@ -275,7 +276,8 @@ def play_blocks(exhibit: ReleaseView, share: float) -> dict[str, Any]:
     from sfumato.kinds.baskets.methods.record_order import partition
 
     baskets, form = exhibit.original, exhibit.of(BasketBlocks)
-    blocks = partition(items_with_known_columns(exhibit.policy, baskets), form.degree)
+    items = items_with_known_columns(exhibit.policy, baskets)
+    blocks = partition(items, form.degree, effort=exhibit.policy.effort)
     chance = Randomness(seed=0).generator()  # the adversary's own choice of insiders; nothing of this is published
     insider = chance.random(len(baskets)) < share
     known = np.bincount(blocks.block, weights=insider[blocks.order])
@@ -293,13 +295,18 @@ def play_blocks(exhibit: ReleaseView, share: float) -> dict[str, Any]:
 
 
 def re_execution_play(
-    original: Baskets, published: PublishedBaskets, order_name: str, degree: int, balance: float = 0.0
+    original: Baskets,
+    published: PublishedBaskets,
+    order_name: str,
+    degree: int,
+    balance: float = 0.0,
+    effort: Effort = USUAL,
 ) -> dict[str, Any]:
     """What the adversary gets from a label-blind ring."""
     from sfumato.kinds.baskets.methods.nonreciprocal import ORDERS
 
     sets, worlds = align_item_universes(original, published)
-    order = ORDERS[order_name](original.sets, degree)
+    order = ORDERS[order_name](original.sets, degree, effort)
     row_at = places(sets, worlds, order, degree, balance)
     result: dict[str, Any] = {
         "people": len(original),

@@ -35,9 +35,7 @@ if TYPE_CHECKING:
 @click.option(
     "--budget",
     type=click.FloatRange(0),
-    default=120.0,
-    show_default=True,
-    help="Seconds; no point is begun after them.",
+    help="Seconds; no point is begun after them. Default: 30, 120 or 600 for a quick, balanced or thorough effort.",
 )
 @click.option("--jobs", type=click.IntRange(1), default=1, show_default=True, help="How many processes.")
 @click.option(
@@ -91,7 +89,7 @@ def command(policy: str, data: str | None, out: str | None, choose: int | None, 
         raise click.Abort
 
 
-def _numbers(policy: Policy, data: str | None, risk: float, budget: float, *, as_json: bool) -> None:
+def _numbers(policy: Policy, data: str | None, risk: float, budget: float | None, *, as_json: bool) -> None:
     from sfumato.ui.cli._output import print_json, progress_bar
     from sfumato.workflow.explore.numeric_methods import explore_numbers
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 import hashlib
 import json
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from dataclasses import replace
 from pathlib import Path
@@ -22,6 +22,7 @@ from typing import Any
 import pyarrow as pa
 
 from sfumato import __version__
+from sfumato.core.effort import Effort
 from sfumato.core.errors import DataError, PolicyError
 from sfumato.data.baskets import Baskets
 from sfumato.data.table import Table
@@ -36,8 +37,8 @@ from sfumato.workflow.explore.variants import Sweep, Variant, is_own, variants
 JOURNAL = "points.jsonl"
 _KINDS = ("table", "baskets")
 Explored = Table | Baskets
-BUDGET = 120.0
-"""Seconds after which no further point is begun."""
+BUDGETS: Mapping[Effort, float] = {"quick": 30.0, "balanced": 120.0, "thorough": 600.0}
+"""Seconds after which no further point is begun, by the effort of the policy."""
 
 
 def explore(
@@ -45,7 +46,7 @@ def explore(
     data: Any = None,
     *,
     sweep: Sweep | None = None,
-    budget: float = BUDGET,
+    budget: float | None = None,
     jobs: int = 1,
     folder: str | Path | None = None,
     progress: Progress = no_progress,
@@ -61,8 +62,9 @@ def explore(
     sweep
         What is varied. By default the first level over its usual values, with every suitable method.
     budget
-        Seconds after which no further variant is started. The first variant is what the policy itself would publish,
-        with its full effort; the search of every later one ends with the budget.
+        Seconds after which no further variant is started; by default 30 s, 120 s or 600 s, as the effort says. The
+        first variant is what the policy itself would publish, with its full effort; the search of every later one ends
+        with the budget.
     jobs
         Number of parallel processes.
     folder
@@ -88,6 +90,7 @@ def explore(
     if policy.data.name not in _KINDS:
         hint = "publish it with several policies; 'sfumato check' tells what a graph costs"
         raise PolicyError("exploration looks at tables and baskets", where=policy.document.where("data"), hint=hint)
+    budget = BUDGETS[policy.effort] if budget is None else budget
     wanted = variants(policy, sweep or Sweep())
     table = source_audit(policy).read(policy, data)
     source_audit(policy).require_sound(policy, table, rules_stay=False)

@@ -31,6 +31,7 @@ from sfumato.policy.policy import Policy
 from sfumato.release.evidence import source_audit
 from sfumato.release.method import Progress, no_progress
 from sfumato.workflow.arguments import PolicyLike, as_policy
+from sfumato.workflow.explore.explore import BUDGETS
 from sfumato.workflow.publish import publish
 
 SETTINGS: dict[str, tuple[float, ...]] = {
@@ -65,7 +66,12 @@ class NumberTrial:
 
 
 def explore_numbers(
-    policy: PolicyLike, data: Any = None, *, risk: float = 0.05, budget: float = 120.0, progress: Progress = no_progress
+    policy: PolicyLike,
+    data: Any = None,
+    *,
+    risk: float = 0.05,
+    budget: float | None = None,
+    progress: Progress = no_progress,
 ) -> list[NumberTrial]:
     """The four methods on the numeric columns of a table that are replaced or quasi-identifiers, at most at this
     risk."""
@@ -79,7 +85,7 @@ def explore_numbers(
         raise PolicyError("no column of numbers is to be changed", where=asked.document.where("columns"), hint=hint)
     only = Table(table.frame.select(list(names)))
     before = np.column_stack([only.numbers(name) for name in names])
-    end, trials = time.monotonic() + budget, []
+    end, trials = time.monotonic() + (BUDGETS[asked.effort] if budget is None else budget), []
     for place, method in enumerate(SETTINGS):
         progress(place / len(SETTINGS), method)
         trials.append(_weakest(method, names, only, before, risk, end))

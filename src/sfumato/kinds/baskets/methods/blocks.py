@@ -106,6 +106,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from sfumato.core.arrays import BoolArray, IntArray
+from sfumato.core.effort import USUAL, Effort
 from sfumato.core.errors import Infeasible
 from sfumato.core.randomness import Randomness
 from sfumato.data.baskets import Baskets
@@ -125,6 +126,7 @@ from sfumato.kinds.baskets.methods.record_order import (
     entropy_columns,
     gray_order,
     partition,
+    sweeps_told,
 )
 from sfumato.kinds.baskets.methods.voting import RingRequirements, can_satisfy, separator_for, vote
 from sfumato.kinds.baskets.published_baskets import OWN, WITHHELD, PublishedBaskets, to_table
@@ -235,7 +237,9 @@ class BasketBlocking(Method):
             )
         if known := known_columns(policy):
             lines.append(f"known beside the items: {', '.join(known)}; all rows of a block show the same cell in them")
-        return lines if data is None else [*lines, *self._foreseen(policy, data, size)]
+        if data is None:
+            return lines
+        return [*lines, sweeps_told(policy.effort, len(data)), *self._foreseen(policy, data, size)]
 
     def _foreseen(self, policy: Policy, data: Any, size: int) -> list[str]:
         if not isinstance(data, Baskets):
@@ -258,7 +262,7 @@ class BasketBlocking(Method):
         task.progress(0.1, "making blocks")
         company = earlier_blocks_of(task.policy, task.history, baskets)
         known = items_with_known_columns(task.policy, baskets)
-        seated = assign_to_blocks(company, known, size, task.jobs)  # I1
+        seated = assign_to_blocks(company, known, size, task.jobs, task.policy.effort)  # I1
         require_few_withheld(task.policy, seated.withheld, len(baskets))
         blocks = seated.blocks
         shows = self._shows(forecast(baskets.sets, size, known)) if self.items == "auto" else self.items
@@ -696,10 +700,12 @@ def require_assigned_blocks(company: EarlierBlocks, size: int) -> None:
         )
 
 
-def assign_to_blocks(company: EarlierBlocks, known: Sets, size: int, jobs: int) -> BlockAssignment:
+def assign_to_blocks(
+    company: EarlierBlocks, known: Sets, size: int, jobs: int, effort: Effort = USUAL
+) -> BlockAssignment:
     """Assign all records to blocks of at least `size`; too few new people, or members of incomplete blocks, are
     suppressed."""
-    fresh, strays = (_parted(records, known, size, jobs) for records in (company.fresh, company.strays))
+    fresh, strays = (_parted(records, known, size, jobs, effort) for records in (company.fresh, company.strays))
     require_assigned_blocks(company, size)
     own = Partition(
         np.concatenate([np.zeros(0, dtype=np.int64), *company.homes]),
@@ -726,10 +732,10 @@ def require_few_withheld(policy: Policy, withheld: int, records: int) -> None:
         )
 
 
-def _parted(records: IntArray, known: Sets, size: int, jobs: int) -> Partition:
+def _parted(records: IntArray, known: Sets, size: int, jobs: int, effort: Effort) -> Partition:
     if len(records) < size:
         return Partition(np.zeros(0, dtype=np.int64), np.zeros(1, dtype=np.int64))
-    found = partition(known.take(records), size, jobs=jobs)
+    found = partition(known.take(records), size, jobs=jobs, effort=effort)
     return Partition(records[found.order], found.starts)
 
 

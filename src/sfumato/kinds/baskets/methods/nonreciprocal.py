@@ -133,7 +133,7 @@ Invariants
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal
 
@@ -142,12 +142,21 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from sfumato.core.arrays import IntArray
+from sfumato.core.effort import USUAL, Effort
 from sfumato.core.errors import Infeasible, NotFound
 from sfumato.core.randomness import Randomness
 from sfumato.data.baskets import Baskets
 from sfumato.data.item_sets import Sets
 from sfumato.kinds.baskets.form import Basket, BasketProvenance
-from sfumato.kinds.baskets.methods.record_order import entropy_columns, gray_order, gray_tsp_order, relative_matrix
+from sfumato.kinds.baskets.methods.record_order import (
+    BRISK,
+    entropy_columns,
+    gray_order,
+    gray_tsp_order,
+    relative_matrix,
+    sweeps_of,
+    sweeps_told,
+)
 from sfumato.kinds.baskets.methods.voting import RingRequirements, can_satisfy, expected_error_rate, separator_for, vote
 from sfumato.kinds.baskets.published_baskets import OWN, WITHHELD, PublishedBaskets, to_table
 from sfumato.policy.policy import Policy
@@ -381,21 +390,25 @@ class RingEffort:
     nearest: int = 8
 
     @classmethod
-    def for_size(cls, count: int) -> RingEffort:
-        """Thorough on thousands of records, brisk on a million."""
+    def for_size(cls, count: int, effort: Effort = USUAL) -> RingEffort:
+        """Many passes on thousands of records, few on a million."""
         if count <= 10_000:
-            return cls(piece=3000, alternations=2, passes=6, blocks=(1, 2, 3, 5))
-        return cls(piece=600) if count <= 200_000 else cls(piece=300, sweeps=1, passes=2)
+            usual = cls(piece=3000, alternations=2, passes=6, blocks=(1, 2, 3, 5))
+        else:
+            usual = cls(piece=600) if count <= BRISK else cls(piece=300, sweeps=1, passes=2)
+        return replace(usual, sweeps=sweeps_of(usual.sweeps, effort))
 
 
-def window_order(sets: Sets, k: int, effort: RingEffort | None = None) -> IntArray:
-    """The records in an order whose k-windows are alike; never worse than the orders it starts from."""
-    chosen = effort or RingEffort.for_size(len(sets))
+def window_order(sets: Sets, k: int, effort: RingEffort | Effort = USUAL) -> IntArray:
+    """Return the records in an order whose k-windows are alike: the best of the start and what every sweep made of it,
+    so that more sweeps are never worse."""
+    chosen = effort if isinstance(effort, RingEffort) else RingEffort.for_size(len(sets), effort)
     start = start_order(sets, k)
     size = min(chosen.piece, len(sets) - 2 * (k - 1))
     if k < 2 or size < 2:
         return start
-    return min((_searched(sets, start.copy(), k, size, chosen), start), key=lambda order: window_error(sets, order, k))
+    tried = [start, *_searched(sets, start, k, size, chosen)]
+    return min(reversed(tried), key=lambda order: window_error(sets, order, k))
 
 
 def start_order(sets: Sets, k: int) -> IntArray:
@@ -416,16 +429,16 @@ def window_error(sets: Sets, order: IntArray, k: int) -> float:
     return expected_error_rate(sets, preimages, vote(sets, preimages))
 
 
-def _searched(sets: Sets, order: IntArray, k: int, size: int, effort: RingEffort) -> IntArray:
+def _searched(sets: Sets, start: IntArray, k: int, size: int, effort: RingEffort) -> Iterator[IntArray]:
     """Sweeps over the ring in pieces; each sweep begins half a piece further, so that no seam stays a seam."""
-    edge = k - 1
+    order, edge = start.copy(), k - 1
     for sweep in range(effort.sweeps):
         offset = sweep * size // 2
         for begin in range(offset, offset + len(sets), size):
             inner = min(size, offset + len(sets) - begin)
             places = np.arange(begin - edge, begin + inner + edge) % len(sets)
             order[places] = _improved(sets, order[places], k, effort)
-    return order
+        yield order.copy()
 
 
 def _improved(sets: Sets, rows: IntArray, k: int, effort: RingEffort) -> IntArray:
@@ -460,9 +473,9 @@ def _nearest(far: NDArray[np.float32], count: int) -> NDArray[np.int64]:
 
 OrderName = Literal["window", "gray", "gray-tsp"]
 
-ORDERS: dict[str, Callable[[Sets, int], IntArray]] = {
-    "gray": lambda sets, degree: gray_order(sets),
-    "gray-tsp": lambda sets, degree: gray_tsp_order(sets),
+ORDERS: dict[str, Callable[[Sets, int, Effort], IntArray]] = {
+    "gray": lambda sets, degree, effort: gray_order(sets),
+    "gray-tsp": lambda sets, degree, effort: gray_tsp_order(sets),
     "window": window_order,
 }
 
@@ -575,6 +588,8 @@ class Nonreciprocal(Method):
             lines.append(
                 f"labels: suppressed until none occurs more than {needs.most(degree)} times among {degree} candidates"
             )
+        if data is not None and self.order == "window":
+            lines.append(sweeps_told(policy.effort, len(data)))
         return lines
 
     def run(self, task: Task) -> Release:
@@ -639,7 +654,7 @@ class Nonreciprocal(Method):
         baskets: Baskets = task.data
         edges = ring_targets(len(baskets), degree)
         task.progress(0.1, "ordering")
-        order = ORDERS[self.order](baskets.sets, degree)  # I1
+        order = ORDERS[self.order](baskets.sets, degree, task.policy.effort)  # I1
         task.progress(0.6, "walking")
         graph = order[assignments(edges, self.walk, randomness.child("walks"))]
         true = randomness.child("choice").integer(degree)  # I2
@@ -658,7 +673,7 @@ class Nonreciprocal(Method):
         """Rings arranged by label, each turned by a secret amount."""
         baskets: Baskets = task.data
         different = max(needs.candidates, int(np.ceil(needs.diversity)), needs.different)
-        order = ORDERS[self.order](baskets.sets, different)
+        order = ORDERS[self.order](baskets.sets, different, task.policy.effort)
         rings = arrange_rings(order, baskets.label_codes(name)[0], different, _RING * different)
         secret = task.randomness.child("turns").integers(different, len(rings.bounds) - 1)
         places = [rotate_rings(rings, (secret + extra) % different) for extra in range(different)]

@@ -73,7 +73,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
 
@@ -81,11 +81,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.core.arrays import IntArray
+from sfumato.core.effort import EFFORTS, USUAL, Effort
 from sfumato.core.errors import Infeasible
 from sfumato.data.item_sets import Sets
 from sfumato.kinds.baskets.methods.voting import vote
 
 _TOURS_UP_TO = 20_000
+BRISK = 200_000
+"""Up to so many records a search goes over them twice, over more of them once."""
 _HOT = 0.025
 """Of the distances of records, which lie in 0 … 1, what an exchange may cost at first."""
 
@@ -125,12 +128,32 @@ class BlockEffort:
     nearest: int = 16
 
     @classmethod
-    def for_size(cls, count: int, size: int) -> BlockEffort:
-        """Thorough on thousands of records, brisk on a million; small blocks trade more often, so their pieces are
+    def for_size(cls, count: int, size: int, effort: Effort = USUAL) -> BlockEffort:
+        """Many steps on thousands of records, few on a million; small blocks trade more often, so their pieces are
         smaller."""
         if count <= 10_000:
-            return cls(piece=4096 if size >= 8 else 2048, steps=300, passes=20, nearest=32)
-        return cls(piece=800) if count <= 200_000 else cls(piece=384, sweeps=1, steps=60, passes=4, nearest=12)
+            usual = cls(piece=4096 if size >= 8 else 2048, steps=300, passes=20, nearest=32)
+        elif count <= BRISK:
+            usual = cls(piece=800)
+        else:
+            usual = cls(piece=384, sweeps=1, steps=60, passes=4, nearest=12)
+        return replace(usual, sweeps=sweeps_of(usual.sweeps, effort))
+
+
+def sweeps_of(usual: int, effort: Effort) -> int:
+    """Return how often an effort goes over an order: quick half as often as usual, thorough three times as often.
+
+    >>> [sweeps_of(2, effort) for effort in EFFORTS]
+    [1, 2, 6]
+    """
+    return {"quick": usual // 2, "balanced": usual, "thorough": 3 * usual}[effort]
+
+
+def sweeps_told(effort: Effort, count: int) -> str:
+    """Return in a sentence how often each effort goes over an order of so many records."""
+    usual = 2 if count <= BRISK else 1
+    told = ", ".join(f"{each} {sweeps_of(usual, each)}" for each in EFFORTS)
+    return f"effort: {effort} (times the search goes over all records: {told})"
 
 
 def block_starts(count: int, size: int) -> IntArray:
@@ -146,19 +169,25 @@ def block_starts(count: int, size: int) -> IntArray:
     return np.arange(blocks + 1, dtype=np.int64) * count // blocks  # I2
 
 
-def partition(sets: Sets, size: int, *, jobs: int = 1, effort: BlockEffort | None = None) -> Partition:
-    """The records in blocks of at least `size` alike ones."""
+def partition(sets: Sets, size: int, *, jobs: int = 1, effort: BlockEffort | Effort = USUAL) -> Partition:
+    """Return the records in blocks of at least `size` alike ones: the best of the start and what every sweep made of
+    it, so that more sweeps are never worse."""
     starts = block_starts(len(sets), size)
-    chosen = effort or BlockEffort.for_size(len(sets), size)
+    chosen = effort if isinstance(effort, BlockEffort) else BlockEffort.for_size(len(sets), size, effort)
     order = start_order(sets, starts)  # I1
+    best = Partition(order.copy(), starts)
     if size < 2 or len(starts) < 3:
-        return Partition(order, starts)
+        return best
+    least = block_error(sets, best)
     for sweep in range(chosen.sweeps):
         pieces = _pieces(starts, chosen.piece, shifted=sweep % 2 == 1)
         improve = partial(_improved, sets, order, starts, chosen)
         for (first, last), rows in zip(pieces, _each(improve, pieces, jobs), strict=True):
             order[starts[first] : starts[last]] = rows
-    return Partition(order, starts)
+        made = Partition(order.copy(), starts)
+        if (error := block_error(sets, made)) <= least:
+            best, least = made, error
+    return best
 
 
 def _each(improve: Callable[[tuple[int, int]], IntArray], pieces: list[tuple[int, int]], jobs: int) -> list[IntArray]:

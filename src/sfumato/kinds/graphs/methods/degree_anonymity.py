@@ -175,7 +175,11 @@ class DegreeAnonymity(Method):
     kinds: ClassVar[tuple[str, ...]] = ("graph",)
 
     exact_up_to: int = Field(default=60, ge=0, description="largest number of nodes for which the optimum is searched")
-    effort: float = Field(default=10, gt=0, description="time limit of the solver, in its own deterministic seconds")
+    effort: float = Field(
+        default=10,
+        gt=0,
+        description="time limit of the solver, in its own deterministic seconds; default: by effort",
+    )
 
     def refusal(self, policy: Policy) -> str:
         if not policy.claims:
@@ -205,6 +209,9 @@ class DegreeAnonymity(Method):
         except Infeasible as error:
             return [*said, f"warning: {error.what}; publishing will be refused ({error.hint})"]
 
+    def _solver_time(self, policy: Policy) -> float:
+        return self.effort if "effort" in self.model_fields_set else self.shares[policy.effort] * self.effort
+
     def _predicted(self, graph: Graph, k: int) -> list[str]:
         least = fewest_edges(graph, k)
         if not least:
@@ -218,7 +225,9 @@ class DegreeAnonymity(Method):
         k = _feasible(task.policy, graph)
         task.progress(0.1, "adding edges")
         chance = task.randomness
-        added = add_edges(graph, k, chance.child("partners"), exact_up_to=self.exact_up_to, effort=self.effort)
+        added = add_edges(
+            graph, k, chance.child("partners"), exact_up_to=self.exact_up_to, effort=self._solver_time(task.policy)
+        )
         names = chance.child("names").permutation(graph.nodes)  # I1
         published = graph.joined(0, added.low, added.high).relabelled(names)
         part = Part({name: np.asarray(column, dtype=np.int64) for name, column in published.to_columns().items()})

@@ -410,7 +410,8 @@ def person_share_error() -> NotFound:
 # -------------
 
 
-_SECONDS = 20.0
+SECONDS = 20.0
+"""Time limit of the integer program for joint buckets."""
 _DENSE = 2e6
 _ANCHORS = 24
 
@@ -440,14 +441,14 @@ class Lattice:
     def fit(self, composition: IntArray) -> bool:
         return bool((self.excess @ composition >= -1e-7).all())
 
-    def largest(self) -> IntArray:
+    def largest(self, seconds: float) -> IntArray:
         """The largest fit composition within the counts (to the solver's gap, within its time)."""
         from scipy.optimize import Bounds, LinearConstraint, milp
 
         size = len(self.counts)
         found = milp(
             -np.ones(size), constraints=LinearConstraint(self.excess, 0, np.inf), bounds=Bounds(0, self.counts),
-            integrality=np.ones(size, dtype=np.int64), options={"time_limit": _SECONDS, "mip_rel_gap": 1e-3},
+            integrality=np.ones(size, dtype=np.int64), options={"time_limit": seconds, "mip_rel_gap": 1e-3},
         )  # fmt: skip
         chosen = np.zeros(size, dtype=np.int64) if found.x is None else np.round(found.x).astype(np.int64)
         return chosen if self.fit(chosen) else np.zeros_like(chosen)
@@ -462,7 +463,11 @@ class Lattice:
 
 
 def joint_buckets(
-    columns: Sequence[IntArray], levels: Sequence[float], randomness: Randomness, grids: int = 0
+    columns: Sequence[IntArray],
+    levels: Sequence[float],
+    randomness: Randomness,
+    grids: int = 0,
+    seconds: float = SECONDS,
 ) -> IntArray:
     """A bucket per row, −1 for the residue."""
     if len(columns) == 1 and largest_l(columns[0]) >= levels[0]:
@@ -470,14 +475,14 @@ def joint_buckets(
     classes = equivalence_classes_of(columns)
     distinct = [codes[classes.first] for codes in columns]
     lattice = Lattice.of(distinct, levels, classes.counts)
-    return _deal(classes.of, _compositions(lattice, distinct, levels, grids), randomness)
+    return _deal(classes.of, _compositions(lattice, distinct, levels, grids, seconds), randomness)
 
 
 def _compositions(
-    lattice: Lattice, columns: Sequence[IntArray], levels: Sequence[float], grids: int
+    lattice: Lattice, columns: Sequence[IntArray], levels: Sequence[float], grids: int, seconds: float
 ) -> list[tuple[IntArray, int]]:
     """Fit compositions with how often each is used; together the largest publishable part."""
-    left = lattice.largest()  # I1
+    left = lattice.largest(seconds)  # I1
     made: list[tuple[IntArray, int]] = []
     for _ in range(grids if _volume(columns) <= _DENSE else 0):
         piece, times = _best_grid(lattice, columns, levels, left)

@@ -32,7 +32,13 @@ from pydantic import Field
 from sfumato.core.arrays import IntArray
 from sfumato.core.errors import Infeasible, NotFound
 from sfumato.kinds.subtables.guardian_normal_form import SubTable
-from sfumato.kinds.subtables.methods.buckets import PersonBuckets, joint_buckets, least_rows, person_share_error
+from sfumato.kinds.subtables.methods.buckets import (
+    SECONDS,
+    PersonBuckets,
+    joint_buckets,
+    least_rows,
+    person_share_error,
+)
 from sfumato.kinds.subtables.methods.subtable_method import Hidden, SubTableMethod, guarded_table, utility_aware
 from sfumato.models.base import Model, example_classes
 from sfumato.policy.policy import Policy
@@ -96,6 +102,10 @@ class MultiSensitive(SubTableMethod):
             "values are suppressed, which needs the rows"
         )
 
+    def describe(self, policy: Policy, data: Any = None) -> list[str]:
+        joint = len({name for claim in policy.claims for name in claim.hide}) > 1
+        return [*super().describe(policy, data), *(self.search_told(policy, SECONDS) if joint else [])]
+
     def decompose(
         self, units: Sequence[str], rules: Sequence[PrivacyRule], guardable: set[str], data: Hidden
     ) -> list[SubTable]:
@@ -120,7 +130,9 @@ class MultiSensitive(SubTableMethod):
             return super().buckets(hidden, data, task, people)
         levels = [float(max(math.ceil(least_rows(model)) for model in data.asked(name))) for name in hidden]
         codes = [data.table.text(name).codes.astype(np.int64) for name in hidden]
-        dealt = joint_buckets(codes, levels, task.randomness.child("buckets"), self.grids)
+        dealt = joint_buckets(
+            codes, levels, task.randomness.child("buckets"), self.grids, self.seconds_of_search(task.policy, SECONDS)
+        )
         if (dealt < 0).all():
             raise NotFound(
                 f"no group of records keeps {join_names(hidden)} diverse for an adversary who knows the others",

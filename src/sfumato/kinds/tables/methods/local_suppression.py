@@ -48,7 +48,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -104,6 +104,14 @@ class LocalSuppression(Method):
 
     def enforces(self, claim: PrivacyRequirement, policy: Policy) -> bool:
         return claim.model.known_columns is not None and set(claim.given) <= set(policy.quasi_identifiers)
+
+    def describe(self, policy: Policy, data: Any = None) -> list[str]:
+        if data is None or policy.person is not None:
+            return super().describe(policy, data)
+        names = policy.quasi_identifiers
+        codes = np.stack([data.text(name).codes.astype(np.int64) for name in names], axis=1)
+        told = self.search_told(policy, self.seconds) if terms(codes, _asked(policy)) <= MOST else []
+        return [*super().describe(policy, data), *told]
 
     def run(self, task: Task) -> Release:
         table, names = task.data, task.policy.quasi_identifiers

@@ -60,7 +60,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from datetime import date, timedelta
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -158,6 +158,10 @@ class LinkedRows(Method):
     def released(self, task: Task, rows: IntArray, shown: pa.Table, suppressed: int) -> Release:
         """What is published of the rows, as they are written."""
         return Release(LinkedTable(), {"data": Part(shown)}, suppressed, RecodedProvenance({"data": rows}))
+
+    def describe(self, policy: Policy, data: Any = None) -> list[str]:
+        told = self.search_told(policy, self.seconds) if self.groups == "refined" else []
+        return [*super().describe(policy, data), *told]
 
     def grouper(self, task: Task) -> Grouper:
         """How people with equally many rows are grouped."""

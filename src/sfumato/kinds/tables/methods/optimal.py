@@ -144,6 +144,7 @@ class Optimal(RecodingMethod):
                 "bound: the private report will say what no such release can lose less than, where that can be proven;"
                 f" this may take {self.seconds_of_search(policy, self.seconds):g} s"
             ),
+            *self.search_told(policy, self.seconds),
         ]
 
     def group(self, problem: RecodingProblem, task: Task) -> Grouping:

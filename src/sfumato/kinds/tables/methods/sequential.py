@@ -133,6 +133,10 @@ _SEARCHED, _MANY = 2.0, 100_000
 little more."""
 
 
+def _usual_seconds(records: int) -> float:
+    return _SEARCHED if records <= _MANY else _SEARCHED / 2
+
+
 class Sequential(RecodingMethod):
     """Publish one more release of a series: joint equivalence classes, or cells by the paper's search."""
 
@@ -225,7 +229,9 @@ class Sequential(RecodingMethod):
             if series.waiting
             else ""
         )
-        return [f"{growth}outsiders {known} who is in which release; people who leave: {gone}{waits}"]
+        said = [f"{growth}outsiders {known} who is in which release; people who leave: {gone}{waits}"]
+        searched = self.by == "class" and data is not None
+        return [*said, *(self.search_told(policy, _usual_seconds(data.records)) if searched else [])]
 
     def _series(self, policy: Policy) -> Series:
         """What the policy says about several releases, with what this method says itself."""
@@ -237,7 +243,7 @@ class Sequential(RecodingMethod):
 
     def group(self, problem: RecodingProblem, task: Task) -> Grouping:
         objective = task.policy.utility.minimize
-        usual = _SEARCHED if task.data.records <= _MANY else _SEARCHED / 2
+        usual = _usual_seconds(task.data.records)
         seconds = self.seconds if self.seconds is not None else self.seconds_of_search(task.policy, usual)
         starts = [mondrian(problem, objective=objective)]
         if len(problem.points) <= BORROWED or not seconds:

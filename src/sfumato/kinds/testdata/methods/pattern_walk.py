@@ -64,6 +64,7 @@ import pyarrow as pa
 from pydantic import Field
 
 from sfumato.core.arrays import IntArray
+from sfumato.core.effort import Effort
 from sfumato.core.errors import DataError
 from sfumato.core.token_reader import exact_number
 from sfumato.data.table import Table
@@ -98,6 +99,10 @@ TOLD = (
     "adversary who knows some people's numbers may look for rows that fit"
 )
 ORDERED = "rows are in the order of the source: an adversary who knows that order knows the person of each row"
+
+
+SIZES: Mapping[Effort, float] = {"quick": 25.0, "balanced": 100.0, "thorough": 128.0}
+"""The effective sample size of a part at which it counts as mixed, by effort."""
 
 
 class PatternWalk(Method):
@@ -167,23 +172,31 @@ class PatternWalk(Method):
     def describe(self, policy: Policy, data: Any = None) -> list[str]:
         limit = "until it has mixed" if self.steps is None else f"until it has mixed, at most {self.steps:,} steps"
         kept = [f"keep: {rule}" for rule in integrity_rules(policy)]
+        size = self._sample_size(policy.effort)
+        stated = "sample_size" in self.model_fields_set
+        sizes = f"{size:g}" if stated else ", ".join(f"{effort} {one:g}" for effort, one in SIZES.items())
         told = ["kept.csv will say which properties hold between which rows"] if self.tell == "kept" else []
         return [
             *kept,
             *told,
             f"{self.walks} walks through every independent part, each {limit}",
+            f"effort: {policy.effort} (a part has mixed at an effective sample size of {sizes})",
             "privacy is measured, not guaranteed",
         ]
 
     def unremembered(self, policy: Policy) -> str:
         return "kept properties of several releases together were never judged: publish without a ledger"
 
+    def _sample_size(self, effort: Effort) -> float:
+        """Return the effective sample size that ends a walk: as stated, else of the usual one a share by effort."""
+        return self.sample_size if "sample_size" in self.model_fields_set else SIZES[effort]
+
     def run(self, task: Task) -> Release:
         policy, table = task.policy, task.data
         sheet = sheet_of(policy, table, narrow=self.range == "partition")
         polytope, variable, patterns = sheet.polytope(integrity_rules(policy), task.randomness)
         task.progress(0.1, "walking")
-        effort = WalkEffort(self.steps, self.walks, self.sample_size, jobs=task.jobs)
+        effort = WalkEffort(self.steps, self.walks, self._sample_size(policy.effort), jobs=task.jobs)
         walked = walk(polytope, task.randomness, effort)
         place = walked.place[polytope.variable_of]
         levels = {name: place[own] for name, own in variable.items()}
