@@ -137,6 +137,23 @@ class EarlierVersion(Worded):
     )
 
 
+class AffectedVersion(Worded):
+    """A release of a version with vulnerabilities that were mended since."""
+
+    name: ClassVar[str] = "known vulnerabilities"
+    words: ClassVar[Wording] = Wording(
+        "Vulnerable version",
+        "vulnerable-version",
+        "measured",
+        measured=(
+            "An affected version made this release: {found.version}. Vulnerabilities mended since concern releases of"
+            " its kind: {found.names} (docs/explanation/vulnerabilities.md says what to do)."
+        ),
+        warns=lambda found: True,
+        advice="Ask the publisher to publish again with this version.",
+    )
+
+
 class TargetRows(Worded):
     """Whether a loaded database contains the released rows."""
 

@@ -27,6 +27,7 @@ from sfumato.release.signature import UNSIGNED, examine_signature
 from sfumato.release.summary import Summary, summarize
 from sfumato.release.summary_html import headline_html, summary_html
 from sfumato.release.view import ReleaseView, certificate_of
+from sfumato.release.vulnerabilities import PAGE, concerning
 from sfumato.workflow.publication import list_accepted, list_assumptions, public_findings
 
 if TYPE_CHECKING:
@@ -235,7 +236,8 @@ def audit_of(exhibit: ReleaseView) -> Audit:
     form."""
     found = certify(exhibit)
     stated = (_stated(exhibit, found), made_by(exhibit))
-    return Audit((*found, *_before(exhibit), *_unused(exhibit), *_less_is_compared(exhibit), *stated), view=exhibit)
+    told = (*_before(exhibit), *_unused(exhibit), *_less_is_compared(exhibit), *_affected(exhibit))
+    return Audit((*found, *told, *stated), view=exhibit)
 
 
 def _before(exhibit: ReleaseView) -> Iterator[Finding]:
@@ -268,6 +270,16 @@ def _less_is_compared(exhibit: ReleaseView) -> Iterator[Finding]:
             grade=MEASURED,
             reason=reason,
         )
+
+
+def _affected(exhibit: ReleaseView) -> Iterator[Finding]:
+    """Vulnerabilities of the version that made the release."""
+    if names := [each.name for each in concerning(exhibit)]:
+        version = certificate_of(exhibit).version
+        readable = version if version.replace(".", "").isalnum() and len(version) < 20 else "unknown"
+        achieved = {"version": readable, "names": ", ".join(names)}
+        reason = f"{len(names)} vulnerabilities that were mended since concern releases of its kind ({PAGE})"
+        yield Finding("known vulnerabilities", True, {}, achieved, grade=MEASURED, reason=reason)
 
 
 def _stated(exhibit: ReleaseView, found: tuple[Finding, ...]) -> Finding:
