@@ -58,7 +58,7 @@ def memory_limit(packed: int) -> Iterator[None]:
         return
     import resource
 
-    with _LOCK:
+    with _LOCK, system_allocator():
         soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
         wanted = _data_bytes() + 2 * unpacked_limit(packed) + _SLACK
         bounds = [limit for limit in (soft, hard, wanted) if limit != resource.RLIM_INFINITY]
@@ -69,6 +69,24 @@ def memory_limit(packed: int) -> Iterator[None]:
             raise UnpacksTooFar from None
         finally:
             resource.setrlimit(resource.RLIMIT_DATA, (soft, hard))  # I2
+
+
+@contextmanager
+def system_allocator() -> Iterator[None]:
+    """Let Arrow ask the system for every block: its own allocator keeps address space for later, which is counted
+    before it is used, so that a limit set afterwards would not be noticed. What a reader of Arrow allocates is decided
+    when it opens its file."""
+    if "pyarrow" not in sys.modules:
+        yield
+        return
+    import pyarrow as pa
+
+    usual = pa.default_memory_pool()
+    pa.set_memory_pool(pa.system_memory_pool())
+    try:
+        yield
+    finally:
+        pa.set_memory_pool(usual)
 
 
 def _data_bytes() -> int:

@@ -62,7 +62,7 @@ import pyarrow.csv as pa_csv
 from sfumato.core.compiled.native import ready
 from sfumato.core.errors import DataError
 from sfumato.core.extras import bring
-from sfumato.core.limits import memory_limit, require_unpacked_size
+from sfumato.core.limits import memory_limit, require_unpacked_size, system_allocator
 from sfumato.data.memory_map import MappedTableBuilder, fits_in_memory
 from sfumato.data.table import IN_ORDER
 from sfumato.io.csv_format import count_lines, line_of_record, require_quotes, require_records
@@ -363,7 +363,9 @@ def parquet_batches(path: Path, columns: Sequence[str] | None = None) -> Iterato
         texts = [
             name for name in names if _is_text(plain.schema_arrow.field(name).type) and name not in _delta_coded(plain)
         ]
-        with pq.ParquetFile(path, read_dictionary=texts) as file:
+        with system_allocator():
+            reader = pq.ParquetFile(path, read_dictionary=texts)
+        with reader as file:
             if not file.metadata.num_row_groups:
                 yield plain.schema_arrow.empty_table().select(names)
             for place in range(file.metadata.num_row_groups):

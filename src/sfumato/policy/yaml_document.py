@@ -34,7 +34,7 @@ from sfumato.core.registry import nearest
 Key = tuple[str | int, ...]
 DEEPEST = 50
 """How deep entries of a policy may be nested."""
-MOST_ENTRIES = 250_000
+MOST_ENTRIES = 100_000
 """How many keys and values a policy may have."""
 LARGEST = 1 << 23
 """The most characters of a policy."""

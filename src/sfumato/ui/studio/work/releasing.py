@@ -11,6 +11,7 @@ from typing import Any
 
 from sfumato.audit.attacks import run_attack, runnable_attack
 from sfumato.core.errors import DataError, PolicyError, SfumatoError
+from sfumato.core.limits import UnpacksTooFar, require_unpacked_size
 from sfumato.core.registry import catalogue
 from sfumato.history.ledger import Ledger
 from sfumato.models.base import Model
@@ -29,9 +30,10 @@ from sfumato.workflow.publication import Publication
 from sfumato.workflow.publish import publish
 from sfumato.workflow.verify import verify
 
-MOST_UNPACKED = 8 << 30
-"""Bytes that a dropped archive may unpack to."""
+_LONGEST_END = 22 + (1 << 16)
+"""Bytes from the record that ends an archive to the last byte of its comment, at most."""
 MOST_FILES = 2_000
+"""Files that a dropped archive may hold."""
 
 
 def release(
@@ -140,17 +142,20 @@ def ahead(progress: Progress, policy: str, ledger: str) -> dict[str, Any]:
 
 def unpacked(archive: Path, target: Path) -> Path:
     """The release folder in a zip file; refuses names that lead elsewhere, links, and more than anybody publishes."""
+    size = archive.stat().st_size
     try:
+        if _stated_entries(archive, size) > 2 * MOST_FILES:  # folders are entries, too
+            raise UnpacksTooFar
         with zipfile.ZipFile(archive) as pack:
             entries = [entry for entry in pack.infolist() if not entry.is_dir()]
-            if len(entries) > MOST_FILES or sum(entry.file_size for entry in entries) > MOST_UNPACKED:
-                raise DataError(
-                    "the archive holds more than a release folder does",
-                    where=archive.name,
-                    hint="pack one release folder",
-                )
+            if len(entries) > MOST_FILES:
+                raise UnpacksTooFar
+            require_unpacked_size(sum(entry.file_size for entry in entries), size)
             for entry in entries:
                 _unpack(pack, entry, target)
+    except UnpacksTooFar:
+        hint = "pack one release folder"
+        raise DataError("the archive holds more than a release folder does", where=archive.name, hint=hint) from None
     except (zipfile.BadZipFile, RuntimeError, NotImplementedError, EOFError, OSError):
         raise DataError(
             "not a zip file that can be read", where=archive.name, hint="pack the release folder again"
@@ -161,6 +166,15 @@ def unpacked(archive: Path, target: Path) -> Path:
             "no release folder in the archive", where=archive.name, hint="pack the folder with manifest.json in it"
         )
     return manifests[0].parent
+
+
+def _stated_entries(archive: Path, size: int) -> int:
+    """Return how many entries an archive says it has, before its list of entries is read."""
+    with archive.open("rb") as file:
+        file.seek(max(0, size - _LONGEST_END))
+        end = file.read()
+    place = end.rfind(b"PK\x05\x06")
+    return int.from_bytes(end[place + 10 : place + 12], "little") if place >= 0 else 0
 
 
 def _unpack(pack: zipfile.ZipFile, entry: zipfile.ZipInfo, target: Path) -> None:
