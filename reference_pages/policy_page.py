@@ -60,7 +60,10 @@ KEYS = {
     "series": "How the releases of a ledger belong together. See [several releases](../explanation/releases.md).",
     "accept": (
         "Warnings of `check` that the data holder has reviewed, by their identifiers, each with a reason if given. "
-        "A sensitive column that no requirement names (`unprotected:NAME`) needs a reason."
+        "A sensitive column that no requirement names (`unprotected:NAME`) needs a reason. "
+        "An open point of a release (`open:…`, as `publish --verbose` prints it) needs a name and a reason: "
+        '`{"open:other-columns:ward": {by: M. Weber, reason: wards are not known outside}}`. '
+        "The certificate and the report show both."
     ),
     "effort": (
         "How long a search may take: `quick`, `balanced` (the default) or `thorough`. `check` says how long each takes."
@@ -68,6 +71,7 @@ KEYS = {
         " more."
     ),
     "title": "The name of the data set, shown on reports.",
+    "publisher": "Who publishes the data set, shown on reports.",
     "plugins": (
         "Python code that constraints and domains call. It is off unless the environment allows it. "
         "See [write a plugin](../how-to/plugin.md)."
@@ -140,6 +144,7 @@ def policy_page() -> str:
         "population": _fields(SampledPopulation, "population"), "series": _fields(Series, "series"),
         "accept": _plain("accept"), "effort": _pointed("effort", "Write `effort: quick`."), "plugins": _own_code,
         "title": _pointed("title", "For example `title: Hospital discharges 2025`."),
+        "publisher": _pointed("publisher", "For example `publisher: Health Department, Statistics Unit`."),
     }  # fmt: skip
     for key, part in parts.items():
         lines += ["", f"## `{key}` {{#{key}}}", "", *part()]

@@ -87,7 +87,7 @@ def test_what_cannot_be_asked(people: Path, options: list[str], says: str) -> No
 
 def test_nothing_that_looks_known(tmp_path: Path) -> None:
     (tmp_path / "d.csv").write_text("id,pay\n1,2\n2,3\n3,2\n")
-    assert "name those that an outsider may know" in run("risk", str(tmp_path / "d.csv")).stderr
+    assert "name those an adversary may know" in run("risk", str(tmp_path / "d.csv")).stderr
 
 
 LOOKS = [

@@ -6,6 +6,11 @@ Limits
 What was suppressed, what is assumed, and what the certificate does not say.
 
 
+Words
+-----
+What the words of the page mean: the models by their own definitions, the rest as in the glossary of the documentation.
+
+
 Utility
 -------
 The information loss of each column, and how useful the release is.
@@ -21,13 +26,13 @@ from typing import Any, ClassVar
 from markupsafe import Markup
 
 from sfumato.audit.certify import certify
-from sfumato.core.html.charts import bars
+from sfumato.core.html.charts import share_bars
 from sfumato.core.registry import catalogue
-from sfumato.core.wording import join_names, summary_of
+from sfumato.core.wording import join_names, percent_text, summary_of
 from sfumato.kinds.tables.information_loss import OptimalityGap, statement
 from sfumato.models.base import Model
 from sfumato.release.certificate import Finding
-from sfumato.release.metric import Metric, figures
+from sfumato.release.metric import figures, meanings
 from sfumato.release.report_section import Section, bullets, paragraph, table
 from sfumato.release.summary_html import coded, state_chip
 from sfumato.release.view import ReleaseView, certificate_of
@@ -74,9 +79,10 @@ def _listed(title: str, findings: list[Finding], *, known: bool = False) -> Mark
     rows = Markup("").join(
         row.format(_mark(f), f.title, coded(f.sentence), _about(f) if known else "") for f in findings
     )
-    return Markup('<h3>{}</h3><div class="scroll"><table class="cards"><tbody>{}</tbody></table></div>').format(
-        title, rows
-    )
+    return Markup(
+        '<h3>{}</h3><div class="scroll" tabindex="0" role="group" aria-label="Findings">'
+        '<table class="cards"><tbody>{}</tbody></table></div>'
+    ).format(title, rows)
 
 
 def _about(finding: Finding) -> Markup:
@@ -127,6 +133,55 @@ class Limits(Section):
         ])  # fmt: skip
 
 
+# Words
+# -----
+
+
+GLOSSARY = {
+    "adversary": "Somebody who reads the release and wants to learn about a person.",
+    "quasi-identifier": (
+        "A column that an adversary may know about a person and can link with, such as age, sex or postcode."
+    ),
+    "sensitive attribute": "A column whose value an adversary must not infer, such as a diagnosis or an income.",
+    "equivalence class": "All rows of one release with equal published quasi-identifiers.",
+    "suppression": "A record, or a single cell, is not published. A suppressed cell is `*`.",
+    "generalization": "Replacing a value by a more general one, such as 43 by 40-49.",
+    "information loss": (
+        "The average share of its domain that a published cell covers: 0 for exact values, 1 for `*`. A "
+        "suppressed record counts 1 per column."
+    ),
+    "query error": "The median relative error of random COUNT queries on the release.",
+    "re-identification risk": (
+        "Prosecutor: the target is in the table. Journalist: membership is unknown. Marketer: the "
+        "average over all records."
+    ),
+    "finding, grade": (
+        "A finding is one result with its figures. Its grade says how sure it is: exact, bound, "
+        "estimate, measured or not assessed."
+    ),
+    "independent recount": "A second, plain implementation that counts every model again from the published files.",
+}
+"""The entries of ``docs/glossary.md`` that every report explains; a test compares them."""
+
+
+class Words(Section):
+    """The models of the policy and the words of the page, each in a sentence or two."""
+
+    name: ClassVar[str] = "words"
+    on_classes: ClassVar[bool] = True
+    title: ClassVar[str] = "What the words mean"
+    order: ClassVar[int] = 95
+
+    def ready(self, exhibit: ReleaseView) -> bool:
+        return True
+
+    def render(self, exhibit: ReleaseView) -> Markup:
+        models = catalogue("models", Model)
+        found = [finding for finding in certificate_of(exhibit).findings if finding.model in models]
+        told = {finding.title: summary_of(models[finding.model]) for finding in found} | GLOSSARY
+        return table(("word", "meaning"), told.items())
+
+
 # Utility
 # -------
 
@@ -145,24 +200,25 @@ class UtilitySection(Section):
     def render(self, exhibit: ReleaseView) -> Markup:
         told = dict(_shown(exhibit))
         columns = told.pop("loss_by_column", {})
-        rows = [(name, float(share), _percent(float(share))) for name, share in columns.items()]
+        rows = [(name, float(share), f"{name}: {percent_text(float(share))}") for name, share in columns.items()]
         words = (
             "Share of its domain that a cell of each column covers on average: 0 % is the "
             "exact value, 100 % is full suppression."
         )
-        chart = [paragraph(words), bars(rows, title="Loss per column")] if rows else []
-        meaning = _meanings(exhibit)
-        listed = [(name, _written(value), meaning.get(name, "")) for name, value in told.items() if not _nested(value)]
+        axis = "share of its domain that a cell covers"
+        chart = [paragraph(words), share_bars(rows, title="Information loss per column", axis=axis)] if rows else []
+        titles = meanings(exhibit.form)
+        listed = [
+            (title, _written(value), f"{meaning} ({name})")
+            for name, value in told.items()
+            if not _nested(value)
+            for title, meaning in [titles.get(name, (name.replace("_", " "), ""))]
+        ]
         return Markup("").join([*chart, table(("figure", "value", "meaning"), listed), *_best_possible(exhibit)])
 
 
 def _shown(exhibit: ReleaseView) -> Mapping[str, Any]:
     return exhibit.once(figures) if exhibit.private else certificate_of(exhibit).utility
-
-
-def _percent(share: float) -> str:
-    """One digit for what would otherwise read as nothing at all."""
-    return f"{100 * share:.1g}%" if 0 < share < 0.0005 else f"{share:.1%}"
 
 
 def _best_possible(exhibit: ReleaseView) -> list[Markup]:
@@ -188,12 +244,6 @@ def _best_possible(exhibit: ReleaseView) -> list[Markup]:
         )
     kind = f"Of this kind: {said.space}. Proof: {said.proof}."
     return [paragraph(words), paragraph(kind)]
-
-
-def _meanings(exhibit: ReleaseView) -> dict[str, str]:
-    """What each figure says, in the words of its metric."""
-    metrics = catalogue("metrics", Metric).values()
-    return {cls.figure or cls.name: summary_of(cls) for cls in metrics if cls.understands(exhibit.form)}
 
 
 def _nested(value: object) -> bool:

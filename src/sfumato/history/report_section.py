@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from markupsafe import Markup
 
-from sfumato.core.html.charts import bars
+from sfumato.core.html.charts import line
 from sfumato.history.judge.sequence import timeline
 from sfumato.history.judge.series import (
     ClassVerdict,
@@ -91,12 +91,12 @@ def _together(exhibit: ReleaseView) -> list[Markup]:
     for claim in exhibit.policy.claims:
         level, steps = next(iter(claim.model.levels), ""), evidence_for(exhibit.form).steps(exhibit, claim)
         rows = [(number, _words(one.achieved), "yes" if one.holds else "no") for number, one in steps]
-        chart = [(f"after release {n}", float(one.achieved.get(level, 0.0)), _words(one.achieved)) for n, one in steps]
+        chart = [(str(n), float(one.achieved.get(level, 0.0)), _words(one.achieved)) for n, one in steps]
         title = f"{claim.model.name} after each release"
         parts += [
             Markup("<h3>{}</h3>").format(title),
             table(("after release", "level", "holds"), rows),
-            bars(chart, title=title),
+            line(chart, _threshold(claim, level), title=title, axes=(_RELEASES, level)),
         ]
     return parts
 
@@ -118,12 +118,26 @@ def _in_classes(bundles: PublishedCells, claim: PrivacyRequirement, cohorts: boo
     rows = [
         (number, _words(verdict.achieved), f"{verdict.below:,}", f"{verdict.people:,}") for number, verdict in steps
     ]
-    chart = [(f"after release {n}", float(v.achieved.get(level, 0.0)), _words(v.achieved)) for n, v in steps]  # type: ignore[arg-type]
+    chart = [(str(n), float(v.achieved.get(level, 0.0)), _words(v.achieved)) for n, v in steps]  # type: ignore[arg-type]
     return [
         Markup("<h3>{}</h3>").format(f"{claim.model.name}{about}, in joint classes after each release"),
         table(("after release", "worst class", f"{word} below", f"{word} so far"), rows),
-        bars(chart, title=f"{claim.model.name}{about} after each release"),
+        line(
+            chart,
+            _threshold(claim, level),
+            title=f"{claim.model.name}{about} after each release",
+            axes=(_RELEASES, level),
+        ),
     ]
+
+
+_RELEASES = "after release"
+
+
+def _threshold(claim: PrivacyRequirement, level: str) -> tuple[float, str] | None:
+    """The required level of a series, and what it says."""
+    asked = claim.model.required().get(level)
+    return (float(asked), f"required: {level} = {asked}") if isinstance(asked, int | float) else None
 
 
 def _newest(bundles: PublishedCells, claim: PrivacyRequirement, cohorts: bool) -> list[tuple[int, ClassVerdict]]:
@@ -151,13 +165,11 @@ def _levels(history: History, column: str) -> list[Markup]:
         rows.append(
             (number, gamma["match"], gamma["kernel"], gamma["full"], delta["match"], delta["kernel"], delta["full"])
         )
-        chart += [
-            (f"after {number}, {name} join", float(gamma[name]), str(gamma[name]))
-            for name in ("match", "kernel", "full")
-        ]
+        chart.append((str(number), float(gamma["full"]), str(gamma["full"])))
     header = ("after release", "values: match", "kernel", "full", "1/share: match", "kernel", "full")
-    picture = bars(chart, title=f"fewest values of {column} that anybody can be linked to")
+    title = f"fewest values of {column} that a person can be linked to"
+    picture = line(chart, None, title=title, axes=(_RELEASES, "values left by the full join"))
     return [
-        Markup("<h3>{}</h3>").format(f"Fewest values of '{column}' that anybody can be linked to"),
+        Markup("<h3>{}</h3>").format(f"Fewest values of '{column}' that a person can be linked to"),
         table(header, rows), picture, paragraph(_WORDS),
     ]  # fmt: skip

@@ -35,7 +35,7 @@ class Source(BaseModel):
         default=(), exclude=True, repr=False, description="published columns; without it all"
     )
 
-    reads: ClassVar[frozenset[str]] = frozenset({"data", "protect", "method", "effort", "title", "accept"})
+    reads: ClassVar[frozenset[str]] = frozenset({"data", "protect", "method", "effort", "title", "publisher", "accept"})
     """The keys of a policy that have an effect on this kind of data; entries of columns as ``columns.boundary``.
 
     A policy that writes another one is refused before anything is read (`workflow.plan`).

@@ -79,7 +79,7 @@ _MEANT = {
 _KEYS = (
     "version", "data", "columns", "protect", "knows", "keep", "method", "utility", "ledger", "key", "person",
     "population",
-    "series", "accept", "plugins", "effort", "title",
+    "series", "accept", "plugins", "effort", "title", "publisher",
 )  # fmt: skip
 
 
@@ -216,6 +216,8 @@ class Policy:
     """How long searches may take: quick, balanced or thorough."""
     title: str = ""
     """What the data set is called, on reports."""
+    publisher: str = ""
+    """Who publishes it, on reports."""
     plugins: Plugins | None = None
     """Own code that rules and domains call; off unless the environment allows it."""
     dropped: tuple[str, ...] = ()
@@ -749,6 +751,7 @@ _READ: dict[str, Callable[[Document], Any]] = {
     "plugins": _plugins,
     "effort": _effort,
     "title": lambda document: str(document.tree.get("title") or ""),
+    "publisher": lambda document: str(document.tree.get("publisher") or ""),
 }
 """The parts of a policy that are read by themselves."""
 

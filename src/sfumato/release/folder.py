@@ -48,10 +48,12 @@ import re
 import secrets
 import shutil
 import tempfile
+import time
 import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import fields, replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
 
@@ -211,7 +213,8 @@ def write_manifest(
     When it is written `again`, parts keep the digests that were listed first: they are what was certified, whatever
     lies there now."""
     present = {name: file for name, file in files_of(folder).items() if name not in UNLISTED}
-    listed = _listed(read_tree(folder / MANIFEST)) if again else {}
+    before = read_tree(folder / MANIFEST) if again else {}
+    listed = _listed(before) if again else {}
     known = {name: str(listed[name]["sha256"]) for name in present if name in rows and name in listed}
     fresh = [name for name in present if name not in known]
     known |= zip(fresh, over_files(digest, [present[name] for name in fresh]), strict=True)
@@ -220,10 +223,17 @@ def write_manifest(
         "format": MANIFEST_VERSION,
         "form": form.name,
         "version": __version__,
+        "date": str(before.get("date", "")) or date_of_today(),
         "files": files,
         "public": form.to_public(),
     }
     write_json(manifest, folder / MANIFEST, synced=False)  # before it gets its name everything in it is (I1)
+
+
+def date_of_today() -> str:
+    """The date that releases of today state, in UTC; ``SOURCE_DATE_EPOCH`` sets it for repeatable runs."""
+    epoch = os.environ.get("SOURCE_DATE_EPOCH", "")
+    return datetime.fromtimestamp(int(epoch) if epoch.isdigit() else time.time(), UTC).date().isoformat()
 
 
 def read_folder(path: Path, *, draft: bool = False, engine: FileEngine | None = None) -> ReleaseView:

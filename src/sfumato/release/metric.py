@@ -16,6 +16,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar, Literal
 
 from sfumato.core.registry import catalogue, find
+from sfumato.core.wording import summary_of
 from sfumato.release.form import Form
 from sfumato.release.view import Applicable, ReleaseView
 
@@ -23,6 +24,8 @@ from sfumato.release.view import Applicable, ReleaseView
 class Metric(Applicable):
     """One measure of utility."""
 
+    title: ClassVar[str]
+    """What the figure is called for people."""
     figure: ClassVar[str] = ""
     """The key of the figure in certificates, when several metrics measure the same thing on different forms; else the
     name."""
@@ -53,6 +56,12 @@ def figures(exhibit: ReleaseView) -> dict[str, Any]:
         if metric.applies(exhibit):
             found[metric.figure or metric.name] = _rounded(metric.measure(exhibit))
     return found
+
+
+def meanings(form: Form) -> dict[str, tuple[str, str]]:
+    """The title and the one-line meaning of every figure of a form, by the key of the figure."""
+    able = [cls for cls in catalogue("metrics", Metric).values() if cls.understands(form)]
+    return {cls.figure or cls.name: (cls.title, summary_of(cls)) for cls in able}
 
 
 def _rounded(value: Any) -> Any:

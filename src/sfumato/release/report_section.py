@@ -36,14 +36,16 @@ def paragraph(text: str) -> Markup:
 
 def table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> Markup:
     """A plain table."""
-    head = Markup("").join(Markup("<th>{}</th>").format(cell) for cell in header)
+    head = Markup("").join(Markup("<{tag}>{}</{tag}>").format(cell, tag="th" if cell else "td") for cell in header)
+    about = "Table: " + ", ".join(cell for cell in header if cell)
     body = Markup("").join(
         Markup("<tr>{}</tr>").format(Markup("").join(Markup("<td>{}</td>").format(cell) for cell in row))
         for row in rows
     )
-    return Markup('<div class="scroll"><table><thead><tr>{}</tr></thead><tbody>{}</tbody></table></div>').format(
-        head, body
-    )
+    return Markup(
+        '<div class="scroll" tabindex="0" role="group" aria-label="{}">'
+        "<table><thead><tr>{}</tr></thead><tbody>{}</tbody></table></div>"
+    ).format(about, head, body)
 
 
 def bullets(entries: Iterable[str]) -> Markup:

@@ -238,11 +238,10 @@ def decide_headline(findings: Sequence[Finding], policy: Policy, form: Form, ope
     if any(finding.open for finding in promised):  # I2
         return ReleaseHeadline("open", UNASSESSED, f"Promised: {guarantee}")
     accepted = {each.point for each in policy.acceptances}
-    waiting = open_points or any(
-        finding.open or (finding.state == "warning" and finding_point(finding).identifier not in accepted)
-        for finding in findings
+    warned = any(
+        finding.state == "warning" and finding_point(finding).identifier not in accepted for finding in findings
     )
-    waiting = waiting or policy.unexplained
+    waiting = bool(open_points) or warned or any(finding.open for finding in findings) or bool(policy.unexplained)
     verdict: Verdict = "open" if waiting else "holds"
     return ReleaseHeadline(verdict, LABELS[verdict], guarantee)
 

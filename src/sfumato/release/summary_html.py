@@ -21,7 +21,7 @@ _STATE: dict[State, tuple[str, str]] = {
     "measured": ("plain", "measured"),
     "warning": ("warn", "warning"),
 }
-_MOST_COLUMNS = 8
+_MOST_COLUMNS, _MOST_PROMISES = 6, 5
 _CODE = re.compile(r"`([^`]+)`")
 
 
@@ -38,20 +38,19 @@ def headline_html(summary: Summary, level: int = 1) -> Markup:
     return Markup("<p>{}{}</p><h{level}>{}</h{level}>").format(chip, more, head.sentence, level=level)
 
 
-def summary_html(summary: Summary, *, details: str = "") -> Markup:
-    """The answers as five cards; `details` is the address of all findings."""
-    answers = [
-        ("What is promised, does it hold", _promised(summary, details)),
-        ("Risk of re-identification", _risks(summary.risks) if summary.risks else Markup("")),
+def summary_html(summary: Summary, *, details: str = "", limits: str = "", words: str = "") -> Markup:
+    """The answers as cards, with the addresses of all findings, of the known limits and of what the words mean."""
+    left = [
+        ("What is promised, does it hold", _promised(summary, details, words)),
         ("What was lost", _lost(summary) if summary.lost else Markup("")),
-        ("What is not covered", _not_covered(summary)),
+    ]
+    right = [
+        ("Risk of re-identification", _risks(summary.risks) if summary.risks else Markup("")),
+        ("What is not covered", _not_covered(summary, limits)),
         ("What next", _next(summary.next_steps) if summary.next_steps else Markup("")),
     ]
-    given = [(title, body) for title, body in answers if body]
-    cards = [
-        _card(f"{number} · {title}", body, wide=title == "What next") for number, (title, body) in enumerate(given, 1)
-    ]
-    return Markup('<div class="five">{}</div>').format(Markup("").join(cards))
+    cards = [Markup("").join(_card(title, body) for title, body in side if body) for side in (left, right)]
+    return Markup('<div class="five"><div class="col">{}</div><div class="col">{}</div></div>').format(*cards)
 
 
 def state_chip(finding: Finding) -> Markup:
@@ -69,18 +68,19 @@ def coded(text: str) -> Markup:
     return Markup(_CODE.sub(r"<code>\1</code>", str(escape(text))))  # noqa: S704
 
 
-def _card(title: str, body: Markup, *, wide: bool = False) -> Markup:
-    return Markup('<section class="card{}"><h2 class="q">{}</h2>{}</section>').format(
-        " wide" if wide else "", title, body
-    )
+def _card(title: str, body: Markup) -> Markup:
+    return Markup('<section class="card"><h2 class="q">{}</h2>{}</section>').format(title, body)
 
 
-def _promised(summary: Summary, details: str) -> Markup:
+def _promised(summary: Summary, details: str, words: str) -> Markup:
     shown: Sequence[Finding] = (*summary.violated, *summary.promised)
-    row = Markup("<tr><td><b>{}</b>{}<br>{}</td><td>{}</td></tr>")
+    row = Markup("<tr><td><b>{}</b><br>{}</td><td>{}</td></tr>")
     rows = Markup("").join(
-        row.format(each.title, _known(each), coded(each.sentence), state_chip(each)) for each in shown
+        row.format(each.title, coded(each.sentence), state_chip(each)) for each in shown[:_MOST_PROMISES]
     )
+    if len(shown) > _MOST_PROMISES:
+        more = count_text(len(shown) - _MOST_PROMISES, "further requirement")
+        rows += Markup('<tr><td colspan="2"><a href="{}">{}</a></td></tr>').format(details, more)
     table = (
         Markup('<table class="tight">{}</table>').format(rows)
         if shown
@@ -94,13 +94,8 @@ def _promised(summary: Summary, details: str) -> Markup:
         if details
         else Markup("{} passed").format(further)
     )
-    return table + Markup('<p class="soft">✓ {}, recomputed from the published files.</p>').format(link)
-
-
-def _known(finding: Finding) -> Markup:
-    return (
-        Markup(' <span class="soft">known: {}</span>').format(", ".join(finding.given)) if finding.given else Markup("")
-    )
+    meaning = Markup(' <a href="{}">What the words mean</a>').format(words) if words else Markup("")
+    return table + Markup('<p class="soft">✓ {}, recomputed from the published files.{}</p>').format(link, meaning)
 
 
 def _risks(risks: Iterable[RiskChange]) -> Markup:
@@ -142,14 +137,17 @@ def _table_of_columns(columns: Sequence[ColumnChange]) -> Markup:
         "<tr><th>column</th><th>unchanged</th><th>generalized</th><th>suppressed</th><th>generalized to</th></tr>"
     )
     return Markup(
-        '<details><summary>Cells per column</summary><div class="scroll"><table>{}{}</table></div></details>'
+        "<details><summary>Cells per column</summary>"
+        '<div class="scroll" tabindex="0" role="group" aria-label="Cells per column">'
+        "<table>{}{}</table></div></details>"
     ).format(head, rows)
 
 
-def _not_covered(summary: Summary) -> Markup:
+def _not_covered(summary: Summary, address: str) -> Markup:
     points = Markup("").join(map(_point, (*summary.open_points, *summary.accepted)))
     names = ", ".join(limit.name.replace("-", " ") for limit in summary.limits)
-    limits = Markup('<p class="soft">Known limits: {} (explained below).</p>').format(names) if names else Markup("")
+    listed = Markup('<a href="{}">{}</a>').format(address, "Known limits") if address else Markup("Known limits")
+    limits = Markup('<p class="soft">{}: {}.</p>').format(listed, names) if names else Markup("")
     return (
         Markup('<ul class="points">{}</ul>').format(points) + limits
         if points

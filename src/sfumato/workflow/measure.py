@@ -10,8 +10,9 @@ from typing import Any
 from sfumato.core.errors import DataError
 from sfumato.engines.local import HERE
 from sfumato.engines.spark.workflow.publish import as_engine
+from sfumato.kinds.tables.information_loss import AGAINST_ORIGINAL
 from sfumato.release.folder import open_release, read_folder
-from sfumato.release.metric import figures
+from sfumato.release.metric import figures, meanings
 from sfumato.workflow.publication import Publication
 from sfumato.workflow.verify import beside
 
@@ -57,3 +58,12 @@ def measure(
         exhibit = read_folder(Path(folder), engine=as_engine(engine))
         return figures(replace(beside(exhibit, original, None, engine), parameters=dict(parameters or {})))
     return figures(open_release(folder, original=original, engine=HERE, **(parameters or {})))
+
+
+def words_of(folder: str | Path) -> dict[str, tuple[str, str]]:
+    """The title and the meaning of every figure that `measure` finds for a folder."""
+    told = meanings(read_folder(Path(folder), engine=HERE).form)
+    if "loss" in told:
+        title, meaning = told["loss"]
+        told["loss"] = (f"{title} {AGAINST_ORIGINAL}", meaning)
+    return told

@@ -127,6 +127,7 @@ def policy_schema() -> dict[str, Any]:
         },
         "plugins": shared.of(Plugins),
         "title": {"type": "string", "description": "what the data set is called, on reports"},
+        "publisher": {"type": "string", "description": "who publishes it, on reports"},
     }
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",

@@ -17,6 +17,9 @@ The page: one self-contained HTML file that works offline and prints well.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from datetime import date
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +32,7 @@ from sfumato.engines.local import HERE
 from sfumato.io.plain_files import digest, read_tree, replace_file
 from sfumato.release.folder import MANIFEST, POLICY, REPORT, STATEMENT, open_release, read_folder, write_json
 from sfumato.release.report_section import Section
-from sfumato.release.summary import summarize
+from sfumato.release.summary import Summary, summarize
 from sfumato.release.summary_html import headline_html, summary_html
 from sfumato.release.view import ReleaseView, certificate_of
 from sfumato.workflow.verify import Audit, audit_of
@@ -111,8 +114,9 @@ def render(exhibit: ReleaseView, folder: Path | None = None, *, signed: bool = F
     )
     shown = [(section.name, section.title, section.render(exhibit)) for section in sections if section.applies(exhibit)]
     findings = exhibit.once(certify) if exhibit.private else certificate.findings
-    steps = _private_steps(exhibit) if exhibit.private else _public_steps(signed)
-    told = summarize(exhibit, findings, attacks=certificate.attacks or (), next_steps=tuple(steps))
+    told = summarize(exhibit, findings, attacks=certificate.attacks or ())
+    steps = _private_steps(exhibit, told, signed) if exhibit.private else _public_steps(signed)
+    told = replace(told, next_steps=tuple(steps))
     return template("page.html").render(
         exhibit=exhibit,
         certificate=certificate,
@@ -120,26 +124,34 @@ def render(exhibit: ReleaseView, folder: Path | None = None, *, signed: bool = F
         style=style(),
         identity=tuple(_identity(exhibit, folder, signed)),
         headline=headline_html(told),
-        five=summary_html(told, details="#promises"),
+        five=summary_html(told, details="#promises", limits="#attacks", words="#words"),
     )
 
 
 def _identity(exhibit: ReleaseView, folder: Path | None, signed: bool) -> Iterator[str]:
-    """What this page is about: title, place in a series, records, fingerprints, signature."""
+    """What this page is about: title, publisher, place in a series, date, records, fingerprints, signature."""
     certificate = certificate_of(exhibit)
+    manifest = read_tree(folder / MANIFEST) if folder is not None and (folder / MANIFEST).is_file() else {}
     yield exhibit.policy.title or f"Release: {exhibit.form}"
-    if certificate.ledger is not None:
-        yield f"release {certificate.ledger.get('release', '?')} of its series"
+    yield exhibit.policy.publisher or "publisher not named"
+    number = certificate.ledger.get("release") if certificate.ledger is not None else None
+    yield "release 1 of 1, no ledger" if number is None else f"release {number} of {number} so far"
+    if manifest.get("date"):
+        yield date.fromisoformat(str(manifest["date"])).strftime("%-d %b %Y")
     records = certificate.records
     columns = f" · {count_text(len(exhibit.policy.published), 'column')}" if exhibit.policy.published else ""
     yield f"{records.published:,} of {records.input:,} records{columns}"
-    files = read_tree(folder / MANIFEST)["files"] if folder is not None and (folder / MANIFEST).is_file() else {}
+    files = manifest.get("files", {})
     if POLICY in files:
-        parts = sorted(str(entry["sha256"]) for entry in files.values() if "rows" in entry and "sha256" in entry)
-        policy = str(files[POLICY]["sha256"])
-        shown = f" · data sha256 {parts[0][:8]}…{parts[0][-4:]}" if len(parts) == 1 else ""
-        yield f"policy {policy[:8]}…{policy[-4:]}{shown}"
+        yield f"policy sha256 {_fingerprint(str(files[POLICY]['sha256']))}"
+        parts = sorted(f"{name} {entry['sha256']}" for name, entry in files.items() if "rows" in entry)
+        one = parts[0].partition(" ")[2] if len(parts) == 1 else sha256("\n".join(parts).encode()).hexdigest()
+        yield f"{'data' if len(parts) == 1 else count_text(len(parts), 'data file')} sha256 {_fingerprint(one)}"
     yield "signed" if signed else "not signed"
+
+
+def _fingerprint(digest: str) -> str:
+    return f"{digest[:8]}…{digest[-4:]}"
 
 
 def _public_steps(signed: bool) -> Iterator[str]:
@@ -147,14 +159,13 @@ def _public_steps(signed: bool) -> Iterator[str]:
     yield "Count records in it: `sfumato query DIR 'count where …'`."
 
 
-def _private_steps(exhibit: ReleaseView) -> Iterator[str]:
-    yield (
-        "Decide about every open point: protect it, coarsen it, leave it out, or accept it with a reason under"
-        " `accept:`."
-    )
-    yield "Sign the release with `publish --sign KEY`, so that recipients can tell that it is yours."
-    yield "Hand over the release folder alone. This page and the provenance file stay with the data."
+def _private_steps(exhibit: ReleaseView, told: Summary, signed: bool) -> Iterator[str]:
+    if told.open_points:
+        yield "Decide about every open point: change the policy, or accept it under `accept:` with a name and a reason."
+    if not signed:
+        yield "Sign the release: `publish --sign KEY`."
+    yield "Hand over the release folder alone. This page stays with the data."
     if exhibit.history is None:
-        yield "If you will publish about the same people again, begin a ledger: `publish --ledger FILE --new-ledger`."
+        yield "If you publish about the same people again, start a ledger: `--ledger FILE --new-ledger`."
     else:
         yield "Publish the next release of the series with the same ledger."

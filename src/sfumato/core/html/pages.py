@@ -68,24 +68,38 @@ def card(headline: Headline, *body: Markup) -> str:
 # -----
 
 
+_LIGHT = (
+    "--bg:#fff;--card:#fff;--ink:#1c2530;--soft:#56626f;--line:#dcdfe3;--hold:#12715e;--hold-bg:#e5f3ef;--warn:#8a5200;"
+    "--warn-bg:#fdf1dc;--bad:#a3261c;--bad-bg:#fbe6e3;--before:#7d8995;--after:#0b62a8;--accent:#0b4f86"
+)
+_DARK = (
+    "--bg:#12161b;--card:#1b2128;--ink:#e9edf1;--soft:#a7b2bd;--line:#343d47;--hold:#6fd3b8;--hold-bg:#14302a;"
+    "--warn:#f0bd66;--warn-bg:#35280f;--bad:#ff9d90;--bad-bg:#3b1a17;--before:#8d98a4;--after:#6db6f2;--accent:#6db6f2"
+)
 _STYLE = (
-    "<style>.sfumato{font:14px/1.5 system-ui,sans-serif;color:#2b333b;background:#fff;max-width:860px;border:1px solid"
-    " #e3ddd3;border-radius:10px;padding:14px 18px}.sfumato h4{margin:0 0 2px;font-size:16px;color:#2b333b}.sfumato"
-    " p{margin:0 0 10px;color:#66737f}.sfumato .figures{display:flex;gap:26px;flex-wrap:wrap;margin:8px 0 12px}.sfumato"
-    " .figures b{display:block;font-size:19px}.sfumato .figures span{color:#66737f;font-size:12px}.sfumato"
-    " table{border-collapse:collapse;font-size:13px;margin:0 0 10px}.sfumato th,.sfumato td{text-align:left;padding:3px"
-    " 12px 3px 0;border-bottom:1px solid #f0ebe3;color:#2b333b;background:#fff}.sfumato th{color:#66737f}.sfumato"
-    " svg{width:100%;max-width:640px;height:auto}.sfumato svg .l{font-size:12px;fill:#2b333b}.sfumato svg"
-    " .v{font-size:11px;fill:#66737f}.sfumato .yes{color:#3c7a57;font-weight:600}.sfumato"
-    " .no{color:#b3402f;font-weight:600}.sfumato .open{color:#8a5200;font-weight:600}.sfumato"
-    " .chip{display:inline-block;border-radius:99px;padding:1px 10px;font-size:13px;font-weight:600}.sfumato"
-    " .hold{background:#e5f3ef;color:#12715e}.sfumato .warn{background:#fdf1dc;color:#8a5200}.sfumato"
-    " .bad{background:#fbe6e3;color:#a3261c}.sfumato .plain{border:1px solid #dcdfe3;color:#56626f}.sfumato"
-    " .q{font-size:12px;letter-spacing:.04em;text-transform:uppercase;color:#56626f;margin:10px 0 2px}.sfumato"
-    " .five{display:grid;grid-template-columns:repeat(2,minmax(0,1fr));gap:4px 22px}.sfumato"
-    " .wide{grid-column:1/-1}.sfumato .points{list-style:none;padding:0;margin:0}.sfumato"
-    " .warn-sign{color:#8a5200;font-weight:700}.sfumato .soft{color:#56626f;font-size:13px}.sfumato"
-    " h2{color:#1c2530}</style>"
+    f"<style>.sfumato{{{_LIGHT};font:14px/1.5 system-ui,sans-serif;color:var(--ink);background:var(--card);"
+    "max-width:960px;border:1px solid var(--line);border-radius:10px;padding:14px 18px}"
+    f"@media(prefers-color-scheme:dark){{.sfumato{{{_DARK}}}}}"
+    ".sfumato h1,.sfumato h2,.sfumato h4{margin:0 0 4px;font-size:17px;color:var(--ink)}"
+    ".sfumato p{margin:0 0 8px;color:var(--ink)}"
+    ".sfumato .figures{display:flex;gap:8px 26px;flex-wrap:wrap;margin:8px 0 12px}"
+    ".sfumato .figures b{display:block;font-size:19px}.sfumato .figures span{color:var(--soft);font-size:12px}"
+    ".sfumato table{border-collapse:collapse;font-size:13px;margin:0 0 10px}"
+    ".sfumato th,.sfumato td{text-align:left;padding:3px 12px 3px 0;border-bottom:1px solid var(--line);"
+    "color:var(--ink);background:var(--card);vertical-align:top}.sfumato thead th{color:var(--soft)}"
+    ".sfumato figure{margin:0}.sfumato svg{width:100%;max-width:480px;height:auto}"
+    ".sfumato svg .l{font-size:12px;fill:var(--ink)}.sfumato svg .v{font-size:11px;fill:var(--soft)}"
+    ".sfumato details summary{color:var(--accent);font-size:13px;cursor:pointer}.sfumato .hidden{display:none}"
+    ".sfumato .yes{color:var(--hold);font-weight:600}.sfumato .no{color:var(--bad);font-weight:600}"
+    ".sfumato .open{color:var(--warn);font-weight:600}"
+    ".sfumato .chip{display:inline-block;border-radius:99px;padding:1px 10px;font-size:13px;font-weight:600}"
+    ".sfumato .hold{background:var(--hold-bg);color:var(--hold)}.sfumato .warn{background:var(--warn-bg);"
+    "color:var(--warn)}.sfumato .bad{background:var(--bad-bg);color:var(--bad)}"
+    ".sfumato .plain{border:1px solid var(--line);color:var(--soft)}"
+    ".sfumato .q{font-size:12px;letter-spacing:.04em;text-transform:uppercase;color:var(--soft);margin:8px 0 2px}"
+    ".sfumato .five{display:flex;flex-wrap:wrap;gap:4px 22px}.sfumato .col{flex:1 1 340px;min-width:0}"
+    ".sfumato .points{list-style:none;padding:0;margin:0}.sfumato .points li{margin:0 0 6px}"
+    ".sfumato .soft{color:var(--soft);font-size:13px}</style>"
 )
 
 

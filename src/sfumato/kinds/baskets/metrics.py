@@ -159,6 +159,7 @@ class BasketQueryError(Metric):
     """Mean error of queries for items present and for items absent, over the number of records."""
 
     name: ClassVar[str] = "query_error of baskets"
+    title: ClassVar[str] = "Error of count queries"
     figure: ClassVar[str] = "query_error"
     range: ClassVar[str] = "0 …"
     forms: ClassVar[tuple[type[Form], ...]] = (Basket,)
@@ -184,6 +185,7 @@ class BitErrorRate(Metric):
     """Wrong items of the published base, relative to the size of the record."""
 
     name: ClassVar[str] = "bit_error_rate"
+    title: ClassVar[str] = "Wrong items"
     range: ClassVar[str] = "0 …"
     forms: ClassVar[tuple[type[Form], ...]] = (Basket,)
     paper: ClassVar[str] = "multitype 3.7.1"
@@ -240,6 +242,7 @@ class TrueErrorRate(Metric):
     it."""
 
     name: ClassVar[str] = "true_error_rate"
+    title: ClassVar[str] = "Wrong items of the true record"
     range: ClassVar[str] = "0 …"
     forms: ClassVar[tuple[type[Form], ...]] = (Basket,)
     paper: ClassVar[str] = "multitype 3.7.1"
@@ -262,6 +265,7 @@ class KnownWidth(Metric):
     """Average width of the quasi-identifier cells of baskets, per column."""
 
     name: ClassVar[str] = "known_width"
+    title: ClassVar[str] = "Width of known cells"
     range: ClassVar[str] = "0 … 1"
     forms: ClassVar[tuple[type[Form], ...]] = (BasketBlocks,)
 

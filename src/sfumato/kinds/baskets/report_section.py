@@ -9,12 +9,12 @@ import numpy as np
 from markupsafe import Markup
 from numpy.typing import NDArray
 
-from sfumato.core.html.charts import TERRA, bars, columns
+from sfumato.core.html.charts import bars, histogram, ranges
 from sfumato.kinds.baskets.form import Basket, published_baskets
 from sfumato.kinds.baskets.metrics import count, true_count
 from sfumato.kinds.baskets.published_baskets import WITHHELD, PublishedBaskets
 from sfumato.release.form import Form
-from sfumato.release.report_section import Section, paragraph, table
+from sfumato.release.report_section import Section, paragraph
 from sfumato.release.view import ReleaseView
 
 
@@ -37,7 +37,12 @@ class BasketSection(Section):
             f" in doubt; the record behind a row differs from it in at most {int(published.threshold.max())} items,"
             f" half of them in at most {int(np.median(published.threshold))}."
         )
-        parts = [paragraph(words), columns(_binned(published.threshold), title="Rows by how many items may differ")]
+        rows = [(label, None, records) for label, records in _binned(published.threshold)]
+        axes = ("items that may differ", "records")
+        parts = [
+            paragraph(words),
+            histogram(rows, title="Records by how many items may differ", axes=axes, shares=False),
+        ]
         for name, shown in published.labels.items():
             withheld = int((shown == WITHHELD).sum())
             if withheld:
@@ -51,10 +56,9 @@ def _counts(exhibit: ReleaseView, worlds: PublishedBaskets) -> Markup:
     rows = []
     for item in (worlds.names[index] for index in common):
         answer = count(worlds, present=[item])
-        truth = (f"{true_count(exhibit.original, present=[item]):,}",) if exhibit.private else ()
-        rows.append((item, f"{answer.estimate:,}", f"{answer.low:,}", f"{answer.high:,}", *truth))
-    head = ("item", "rows that show it", "at least", "at most", *(("original",) if exhibit.private else ()))
-    return table(head, rows)
+        truth = float(true_count(exhibit.original, present=[item])) if exhibit.private else None
+        rows.append((item, float(answer.low), float(answer.high), truth))
+    return ranges(rows, title="Counts of the most frequent items", axis="records with the item")
 
 
 def _sizes(exhibit: ReleaseView, shown: NDArray[np.int64]) -> Markup:
@@ -63,14 +67,14 @@ def _sizes(exhibit: ReleaseView, shown: NDArray[np.int64]) -> Markup:
         return Markup("")
     before = float(exhibit.original.sets.sizes.mean())
     rows = [("original", before, f"{before:.2f}"), ("release", float(shown.mean()), f"{shown.mean():.2f}")]
-    return bars(rows, title="Items per record", fill=TERRA)
+    return bars(rows, title="Items per record", axis="items per record, on average")
 
 
-def _binned(values: NDArray[np.int64]) -> list[tuple[str, float, str]]:
+def _binned(values: NDArray[np.int64]) -> list[tuple[str, float]]:
     """Up to twelve bars over the range of the values."""
     edges = np.unique(np.linspace(0, int(values.max()) + 1, 13).astype(np.int64))
     binned = []
     for low, high in pairwise(edges.tolist()):
         inside = int(((values >= low) & (values < high)).sum())
-        binned.append((str(low) if high - low == 1 else f"{low}-{high - 1}", float(inside), f"{inside:,}"))
+        binned.append((str(low) if high - low == 1 else f"{low}-{high - 1}", float(inside)))
     return binned

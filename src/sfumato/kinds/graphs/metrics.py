@@ -46,6 +46,7 @@ class AddedEdges(Metric):
     """Published edges that are not in the original."""
 
     name: ClassVar[str] = "added_edges"
+    title: ClassVar[str] = "Added edges"
     range: ClassVar[str] = "0 … all pairs"
     forms: ClassVar[tuple[type[Form], ...]] = (Edges,)
     paper: ClassVar[str] = "obfuscation §3.4"
@@ -70,6 +71,7 @@ class AddedEdgesGap(Metric):
     """Share of the added edges that is not proven necessary; 0 for a proven optimum."""
 
     name: ClassVar[str] = "added_edges_gap"
+    title: ClassVar[str] = "Largest saving that is possible"
     figure: ClassVar[str] = "optimality_gap"
     range: ClassVar[str] = "0 … 1"
     forms: ClassVar[tuple[type[Form], ...]] = (Edges,)
@@ -91,6 +93,7 @@ class GraphChange(Metric):
     """Added edges per edge, people whose degree changed in the distribution, and the change of transitivity."""
 
     name: ClassVar[str] = "graph_change"
+    title: ClassVar[str] = "Change of the graph"
     range: ClassVar[str] = "0 is no change"
     forms: ClassVar[tuple[type[Form], ...]] = (Edges,)
 

@@ -343,6 +343,7 @@ class Recovered(Metric):
     """Density, degrees, triangles, transitivity and modularity before the flip, each with a standard error."""
 
     name: ClassVar[str] = "recovered"
+    title: ClassVar[str] = "Estimates for the original graph"
     range: ClassVar[str] = "estimates with standard errors"
     forms: ClassVar[tuple[type[Form], ...]] = (Edges,)
     paper: ClassVar[str] = "multitype §4.3"

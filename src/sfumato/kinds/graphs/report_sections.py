@@ -16,7 +16,7 @@ import numpy as np
 from markupsafe import Markup
 
 from sfumato.core.arrays import IntArray
-from sfumato.core.html.charts import bars, columns, paired_bars
+from sfumato.core.html.charts import histogram
 from sfumato.data.edge_channel import EdgeChannel
 from sfumato.data.graph import Graph
 from sfumato.kinds.graphs.form import Edges, fewest_added_edges, published_graph
@@ -26,6 +26,7 @@ from sfumato.release.form import Form
 from sfumato.release.report_section import Section, paragraph, table
 from sfumato.release.view import ReleaseView, certificate_of
 
+_AXES = ("number of edges of a node", "share of the nodes")
 _NAMES = ("edges", "density", "degrees", "wedges", "triangles", "open_triads", "transitivity", "modularity")
 
 
@@ -46,7 +47,9 @@ class GraphFigures(Section):
         published = exhibit.once(published_graph)
         law = DegreeLaw.fit(published.degrees, flip, replicates=0)
         chart = (
-            _compared(exhibit, law) if exhibit.private else columns(_binned(law), title="Recovered degree distribution")
+            _compared(exhibit, law)
+            if exhibit.private
+            else histogram(_binned(law), title="Estimated degree distribution", axes=_AXES)
         )
         heading = Markup("<h3>Number of ties, recovered</h3>")
         return Markup("").join([paragraph(_noise(published, flip)), _figures(exhibit), heading, chart])
@@ -88,12 +91,12 @@ def _edges(top: int) -> list[int]:
     return edges
 
 
-def _binned(law: DegreeLaw) -> list[tuple[str, float, str]]:
+def _binned(law: DegreeLaw) -> list[tuple[str, float | None, float]]:
     edges = _edges(len(law.share))
-    rows = []
+    rows: list[tuple[str, float | None, float]] = []
     for low, high in pairwise(edges):
         share = float(law.share[low:high].sum())
-        rows.append((str(low) if high == low + 1 else f"{low}–{high - 1}", share, f"{share:.1%}"))
+        rows.append((str(low) if high == low + 1 else f"{low}–{high - 1}", None, share))
     return rows
 
 
@@ -104,7 +107,8 @@ def _compared(exhibit: ReleaseView, law: DegreeLaw) -> Markup:
     for low, high in pairwise(edges):
         before = float(((degrees >= low) & (degrees < high)).mean())
         rows.append((str(low) if high == low + 1 else f"{low}–{high - 1}", before, float(law.share[low:high].sum())))
-    return paired_bars(rows, title="Degree distribution, original and recovered", names=("original", "recovered"))
+    title = "Degree distribution, original and estimated"
+    return histogram(rows, title=title, axes=_AXES, names=("original", "estimated"))
 
 
 # Degrees
@@ -129,7 +133,7 @@ class CommonDegrees(Section):
         parts.append(
             _degrees_compared(exhibit.original, graph)
             if exhibit.private
-            else bars(_shares(graph), title="Degree distribution")
+            else histogram(_shares(graph), title="Degree distribution", axes=_AXES)
         )
         return Markup("").join(parts)
 
@@ -196,12 +200,13 @@ def _share(degrees: IntArray, low: int, high: int) -> float:
     return float(((degrees >= low) & (degrees < high)).sum()) / max(len(degrees), 1)
 
 
-def _shares(graph: Graph) -> list[tuple[str, float, str]]:
+def _shares(graph: Graph) -> list[tuple[str, float | None, float]]:
     bins = _bins(int(graph.degrees.max(initial=0)))
-    return [(name, share := _share(graph.degrees, low, high), f"{share:.1%}") for low, high, name in bins]
+    return [(name, None, _share(graph.degrees, low, high)) for low, high, name in bins]
 
 
 def _degrees_compared(original: Graph, graph: Graph) -> Markup:
     bins = _bins(int(graph.degrees.max(initial=0)))
     rows = [(name, _share(original.degrees, low, high), _share(graph.degrees, low, high)) for low, high, name in bins]
-    return paired_bars(rows, title="Degree distribution, original and published", names=("original", "published"))
+    title = "Degree distribution, original and published"
+    return histogram(rows, title=title, axes=_AXES, names=("original", "published"))

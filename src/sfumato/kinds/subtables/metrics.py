@@ -51,6 +51,7 @@ class KlDivergence(Metric):
     """Divergence of the estimate that the published tables allow from the original distribution, in nats."""
 
     name: ClassVar[str] = "kl_divergence"
+    title: ClassVar[str] = "Kullback-Leibler divergence (nats)"
     range: ClassVar[str] = "0 … ∞"
     on_classes: ClassVar[bool] = True
     forms: ClassVar[tuple[type[Form], ...]] = (SubTables,)
@@ -74,6 +75,7 @@ class SubTableQueryError(Metric):
     """Median relative error of random COUNT queries over sub-tables."""
 
     name: ClassVar[str] = "query_error of sub-tables"
+    title: ClassVar[str] = "Error of count queries"
     figure: ClassVar[str] = "query_error"
     range: ClassVar[str] = "0 …"
     on_classes: ClassVar[bool] = True

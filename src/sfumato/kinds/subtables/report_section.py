@@ -6,6 +6,7 @@ from typing import ClassVar
 
 from markupsafe import Markup
 
+from sfumato.core.html.charts import Box, box_map
 from sfumato.kinds.subtables.form import SubTables, sub_tables
 from sfumato.kinds.subtables.joint_estimate import Published
 from sfumato.policy.privacy_rules import join_names
@@ -31,6 +32,15 @@ class SubTableSection(Section):
             "bucket: any row of a bucket may have any of its values."
         )
         shown = table(["table", "columns", "hidden behind buckets", "buckets", "rows"], [_row(each) for each in tables])
+        drawing = box_map(
+            [Box(each.name, tuple(each.visible), tuple(each.hidden)) for each in tables],
+            [
+                (f"{join_names(finding.given)} → {join_names(finding.hide)}", finding.state)
+                for finding in certificate_of(exhibit).findings
+                if finding.given and finding.hide
+            ],
+            title="The published tables and the rules between columns",
+        )
         rules = [
             (
                 f"{join_names(finding.given)} → {join_names(finding.hide)}",
@@ -40,7 +50,7 @@ class SubTableSection(Section):
             for finding in certificate_of(exhibit).findings
             if finding.given and finding.hide
         ]
-        return intro + shown + table(["rule", "", "why"], rules)
+        return intro + drawing + shown + table(["rule", "", "why"], rules)
 
 
 def _row(each: Published) -> tuple[object, ...]:

@@ -19,7 +19,7 @@ from sfumato.data.equivalence_classes import equivalence_classes_of
 from sfumato.data.hierarchy import ROOT, Hierarchy
 from sfumato.data.text_values import is_whole, parse_interval
 from sfumato.kinds.tables.form import Microaggregated, PerturbedTable, Recoded
-from sfumato.kinds.tables.information_loss import declared_domains, per_column
+from sfumato.kinds.tables.information_loss import AGAINST_ORIGINAL, WITHIN_RELEASE, declared_domains, per_column
 from sfumato.release.attack import largest_allowed_share
 from sfumato.release.form import Form
 from sfumato.release.metric import figures
@@ -34,9 +34,6 @@ from sfumato.release.summary import (
 )
 from sfumato.release.view import ReleaseView
 
-AGAINST_ORIGINAL, WITHIN_RELEASE = "against the original", "within what is published"
-"""Two measures that certificates and `measure` both call ``loss``: the domain of a column is that of the original, or
-the declared one that an adversary knows."""
 _MOST_LEVELS = 2
 _NO_WIDTH = 1e-9
 _SURE, _GAIN = 0.9, 0.1
@@ -105,7 +102,7 @@ class RecodedEffects(Effects):
                     " certainty."
                 )
                 require = "ask for frequency l-diversity or t-closeness, which limit how certain a guess can be"
-                leave = Remedy("leave out", "leave it out", f"{name}: {{role: sensitive, publish: false}}")
+                leave = Remedy("leave out", f"leave {name} out", "publish: false")
                 yield open_point("guess", text, [name], Remedy("require", require), leave, weight=mean)
 
 

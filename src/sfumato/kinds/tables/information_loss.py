@@ -93,11 +93,16 @@ from sfumato.kinds.tables.form import Optimality, Recoded, RecodedProvenance
 from sfumato.release.metric import Metric
 from sfumato.release.view import ReleaseView
 
+AGAINST_ORIGINAL, WITHIN_RELEASE = "against the original", "within what is published"
+"""Two measures under the key ``loss``: the domain of a column is that of the original (`measure`, the private report),
+or the declared one that an adversary knows (certificates, public reports)."""
+
 
 class Loss(Metric):
     """Average share of its domain that a cell covers; suppressed records count 1."""
 
     name: ClassVar[str] = "loss"
+    title: ClassVar[str] = "Information loss"
     on_classes: ClassVar[bool] = True
     range: ClassVar[str] = "0 … 1"
     needs_original: ClassVar[bool] = False
@@ -112,6 +117,7 @@ class LossByColumn(Metric):
     """The loss of each quasi-identifier by itself."""
 
     name: ClassVar[str] = "loss_by_column"
+    title: ClassVar[str] = "Information loss per column"
     on_classes: ClassVar[bool] = True
     range: ClassVar[str] = "0 … 1 each"
     needs_original: ClassVar[bool] = False
@@ -422,6 +428,7 @@ class NormalizedTotalInformationLoss(Metric):
     """Average height of generalization over the height of the hierarchy; suppressed records count 1."""
 
     name: ClassVar[str] = "ntil"
+    title: ClassVar[str] = "Generalization height (NTIL)"
     on_classes: ClassVar[bool] = True
     range: ClassVar[str] = "0 … 1"
     needs_original: ClassVar[bool] = False
@@ -449,6 +456,7 @@ class EntropyLoss(Metric):
     """Average number of bits that are missing to know an original cell."""
 
     name: ClassVar[str] = "entropy_loss"
+    title: ClassVar[str] = "Entropy loss (bits per cell)"
     on_classes: ClassVar[bool] = True
     range: ClassVar[str] = "0 … log₂ of the records"
     paper: ClassVar[str] = "sequential §7"
@@ -482,6 +490,7 @@ class Discernibility(Metric):
     """Sum of squared class sizes, plus the size of the table for every suppressed record."""
 
     name: ClassVar[str] = "discernibility"
+    title: ClassVar[str] = "Discernibility"
     on_classes: ClassVar[bool] = True
     range: ClassVar[str] = "records … records²"
     needs_original: ClassVar[bool] = False
@@ -495,6 +504,7 @@ class AverageClassSize(Metric):
     """Published records per class of equal quasi-identifiers."""
 
     name: ClassVar[str] = "average_class_size"
+    title: ClassVar[str] = "Average class size"
     on_classes: ClassVar[bool] = True
     range: ClassVar[str] = "1 … records"
     needs_original: ClassVar[bool] = False
@@ -514,6 +524,7 @@ class OptimalityGap(Metric):
     """Largest share of the loss that a better release could save; 0 for a proven optimum."""
 
     name: ClassVar[str] = "optimality_gap"
+    title: ClassVar[str] = "Largest saving that is possible"
     on_classes: ClassVar[bool] = True
     range: ClassVar[str] = "0 … 1"
     paper: ClassVar[str] = "obfuscation §3.3"
@@ -531,6 +542,7 @@ class LowerBound(OptimalityGap):
     """No release of this kind can lose less than this, in the figure that the policy minimizes."""
 
     name: ClassVar[str] = "lower_bound"
+    title: ClassVar[str] = "Lower bound of the loss"
     range: ClassVar[str] = "that of the figure"
 
     def measure(self, exhibit: ReleaseView) -> float:

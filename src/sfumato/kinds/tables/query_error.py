@@ -46,6 +46,7 @@ class QueryError(Metric):
     """Median relative error of random COUNT queries."""
 
     name: ClassVar[str] = "query_error"
+    title: ClassVar[str] = "Error of count queries"
     on_classes: ClassVar[bool] = True
     range: ClassVar[str] = "0 …"
     forms: ClassVar[tuple[type[Form], ...]] = (Recoded, AnatomyForm)
@@ -207,6 +208,7 @@ class WeightedQueryError(Metric):
     """Median relative error of random COUNT queries about the population, by survey weights."""
 
     name: ClassVar[str] = "weighted_query_error"
+    title: ClassVar[str] = "Error of weighted count queries"
     range: ClassVar[str] = "0 …"
     forms: ClassVar[tuple[type[Form], ...]] = (Recoded,)
 

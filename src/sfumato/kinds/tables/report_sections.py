@@ -24,7 +24,9 @@ for (``sfumato report --analysis --predict COLUMN``) or where values are no long
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
+from datetime import date
 from itertools import pairwise
 from typing import Any, ClassVar
 
@@ -32,7 +34,8 @@ import numpy as np
 from markupsafe import Markup
 
 from sfumato.core.arrays import FloatArray, IntArray
-from sfumato.core.html.charts import SOFT, TERRA, bars, columns, paired_bars
+from sfumato.core.html.charts import categories, histogram, share_bars
+from sfumato.core.wording import percent_text
 from sfumato.data.equivalence_classes import equivalence_classes_of
 from sfumato.data.hierarchy import ROOT
 from sfumato.data.personal_columns import detect
@@ -60,7 +63,7 @@ class ClassSizes(Section):
 
     name: ClassVar[str] = "classes"
     on_classes: ClassVar[bool] = True
-    title: ClassVar[str] = "How many look alike"
+    title: ClassVar[str] = "Equivalence classes"
     order: ClassVar[int] = 20
     forms: ClassVar[tuple[type[Form], ...]] = (Recoded,)
 
@@ -69,23 +72,26 @@ class ClassSizes(Section):
 
     def render(self, exhibit: ReleaseView) -> Markup:
         sizes = exhibit.classes.counts
-        people = columns(_binned(sizes), title="Records by size of their class")
+        rows = [(label, None, records) for label, records in _binned(sizes)]
+        axes = ("records in the equivalence class", "records")
+        people = histogram(rows, title="Records by the size of their equivalence class", axes=axes, shares=False)
         words = (
-            f"The {exhibit.data.records:,} published records form {len(sizes):,} classes of records that look alike. "
+            f"The {exhibit.data.records:,} published records form {len(sizes):,} equivalence classes. "
             f"The smallest has {int(sizes.min()):,}, half of all records are in classes of {_median(sizes):,} or more."
         )
         if exhibit.policy.person is not None:
             return paragraph(f"{words} {_ROWS}") + people
         risk = (
-            "Somebody who knows a person's quasi-identifiers and looks for the record is right with probability "
-            f"{1 / int(sizes.min()):.1%} at worst and {len(sizes) / exhibit.data.records:.2%} on average."
+            "An adversary who knows a person's quasi-identifiers and picks a record is right with probability "
+            f"{percent_text(1 / int(sizes.min()))} at worst and {percent_text(len(sizes) / exhibit.data.records)} on"
+            " average."
         )
-        heading = Markup("<h3>Risk of being found</h3>")
-        return Markup("").join([paragraph(words), people, heading, paragraph(risk), _before(exhibit, sizes)])
+        heading = Markup("<h3>Risk of re-identification</h3>")
+        return Markup("").join([paragraph(words), people, heading, paragraph(risk), _before(exhibit)])
 
 
-def _before(exhibit: ReleaseView, sizes: IntArray) -> Markup:
-    """The risk in the original, for the data holder only."""
+def _before(exhibit: ReleaseView) -> Markup:
+    """How many records were unique in the original, for the data holder only; their risk is in the summary."""
     if not exhibit.private:
         return Markup("")
     table = exhibit.original
@@ -93,17 +99,10 @@ def _before(exhibit: ReleaseView, sizes: IntArray) -> Markup:
         [table.text(name).codes for name in exhibit.policy.quasi_identifiers], rows=table.rows, weights=table.counts
     ).counts
     unique = int((original == 1).sum())
-    rows = [
-        ("highest, original", 1 / int(original.min()), f"{1 / int(original.min()):.1%}"),
-        ("highest, release", 1 / int(sizes.min()), f"{1 / int(sizes.min()):.1%}"),
-        ("average, original", len(original) / table.records, f"{len(original) / table.records:.1%}"),
-        ("average, release", len(sizes) / exhibit.data.records, f"{len(sizes) / exhibit.data.records:.1%}"),
-    ]
-    words = f"In the original, {unique:,} of {table.records:,} people are unique in their quasi-identifiers."
-    return paragraph(words) + bars(rows, title="Risk before and after", fill=TERRA)
+    return paragraph(f"In the original, {unique:,} of {table.records:,} people are unique in their quasi-identifiers.")
 
 
-def _binned(sizes: IntArray) -> list[tuple[str, float, str]]:
+def _binned(sizes: IntArray) -> list[tuple[str, float]]:
     """Records per size of class: every size by itself when they are few, else bins that grow by half."""
     low, high = int(sizes.min()), int(sizes.max())
     edges = [low]
@@ -112,7 +111,7 @@ def _binned(sizes: IntArray) -> list[tuple[str, float, str]]:
     rows = []
     for lo, hi in pairwise(edges):
         people = int(sizes[(sizes >= lo) & (sizes < hi)].sum())
-        rows.append((str(lo) if hi == lo + 1 else f"{lo}–{hi - 1}", float(people), f"{people:,}"))
+        rows.append((str(lo) if hi == lo + 1 else f"{lo}–{hi - 1}", float(people)))
     return rows
 
 
@@ -126,7 +125,8 @@ def _median(sizes: IntArray) -> int:
 # -------------
 
 
-_MOST = 12
+_MOST_BINS = 24
+_NAMES = ("original", "release")
 
 
 class Distributions(Section):
@@ -146,12 +146,12 @@ class Distributions(Section):
             paragraph("A generalized cell is spread evenly over the values it stands for, as an analyst would read it.")
         ]
         for name in exhibit.policy.quasi_identifiers:
-            rows = _rows(exhibit, name)
-            parts += [Markup("<h3>{}</h3>").format(name), paired_bars(rows, title=name, names=("original", "release"))]
+            parts += [Markup("<h3>{}</h3>").format(name), _compared(exhibit, name)]
         return Markup("").join(parts)
 
 
-def _rows(exhibit: ReleaseView, name: str) -> list[tuple[str, float, float]]:
+def _compared(exhibit: ReleaseView, name: str) -> Markup:
+    """Numbers and days as a histogram in their order, everything else as categories."""
     domain = exhibit.generalization(name)
     assert domain is not None
     original = exhibit.original.text(name)
@@ -160,8 +160,66 @@ def _rows(exhibit: ReleaseView, name: str) -> list[tuple[str, float, float]]:
         before, [domain.code_of[label] for label in original.labels], original.counts() / exhibit.original.records
     )
     after = _spread(exhibit, name)
-    shown = np.argsort(-before, kind="stable")[:_MOST] if domain.size > _MOST else np.arange(domain.size)
-    return [(domain.leaves[leaf] or "(missing)", float(before[leaf]), float(after[leaf])) for leaf in np.sort(shown)]
+    places = None if any(_is_code(label) for label in exhibit.data.text(name).labels) else _places(domain.leaves)
+    if places is None:
+        rows = [
+            (label or "(missing)", float(old), float(new))
+            for label, old, new in zip(domain.leaves, before, after, strict=True)
+        ]
+        return categories(rows, title=name, axis="share of the records", names=_NAMES)
+    return histogram(_in_bins(domain.leaves, places, before, after), title=name, axes=(name, "share of the records"))
+
+
+def _is_code(label: str) -> bool:
+    """Whether a label is a code with its last signs masked: its numbers count nothing."""
+    return label.endswith("*") and bool(label.strip("*"))
+
+
+def _places(labels: Sequence[str]) -> FloatArray | None:
+    """Where values are on an axis: numbers, or days; none where one is neither.
+
+    >>> _places(["30", "41.5"]), _places(["2020-01-02", "2020-01-01"]), _places(["a", "1"])
+    (array([30. , 41.5]), array([737426., 737425.]), None)
+    """
+    for read in (float, lambda label: float(date.fromisoformat(label).toordinal())):
+        try:
+            found = np.array([read(label) for label in labels if label])
+        except ValueError:
+            continue
+        return found if len(found) == len(labels) and np.isfinite(found).all() else None
+    return None
+
+
+def _in_bins(
+    labels: Sequence[str], places: FloatArray, before: FloatArray, after: FloatArray
+) -> list[tuple[str, float | None, float]]:
+    """At most 24 bins of equal width, each named by where it begins; few values stand alone."""
+    order = np.argsort(places, kind="stable")
+    if len(labels) <= _MOST_BINS:
+        return [(labels[i], float(before[i]), float(after[i])) for i in order]
+    edges = _edges(places)
+    bins = len(edges) - 1
+    inside = np.clip(np.searchsorted(edges, places, side="right") - 1, 0, bins - 1)
+    sums = [np.bincount(inside, weights=shares, minlength=bins) for shares in (before, after)]
+    days = len(labels[0]) == _ISO and labels[0].count("-") == 2
+    starts = [date.fromordinal(math.ceil(edge)).isoformat() if days else f"{edge:,.4g}" for edge in edges[:-1].tolist()]
+    return [(start, float(old), float(new)) for start, old, new in zip(starts, *sums, strict=True)]
+
+
+_ISO = len("2020-01-01")
+
+
+def _edges(places: FloatArray) -> FloatArray:
+    """The ends of the bins; whole numbers get bins of a whole width.
+
+    >>> _edges(np.arange(0.0, 100.0))[:3].tolist(), len(_edges(np.arange(0.0, 100.0)))
+    ([0.0, 5.0, 10.0], 21)
+    """
+    low, high = float(places.min()), float(places.max())
+    if not (places == np.floor(places)).all():
+        return np.linspace(low, high, _MOST_BINS + 1)
+    step = math.ceil((high - low + 1) / _MOST_BINS)
+    return np.arange(low, high + step, step, dtype=np.float64)
 
 
 def _spread(exhibit: ReleaseView, name: str) -> FloatArray:
@@ -179,9 +237,6 @@ def _spread(exhibit: ReleaseView, name: str) -> FloatArray:
 
 # Published
 # ---------
-
-
-_PUBLISHED_MOST = 6
 
 
 class PublishedValues(Section):
@@ -204,7 +259,7 @@ class PublishedValues(Section):
             shown = (
                 paragraph(f"Not shown: {hidden}.")
                 if hidden
-                else bars(_published_rows(exhibit, name), title=name, fill=SOFT)
+                else categories(_published_rows(exhibit, name), title=name, axis="share of the records", names=_NAMES)
             )
             parts += [heading, shown]
         return Markup("").join(parts)
@@ -221,11 +276,10 @@ def _reason_to_hide(exhibit: ReleaseView, name: str) -> str:
     return "its values look personal" if found is not None and found.role in ("identifier", "drop") else ""
 
 
-def _published_rows(exhibit: ReleaseView, name: str) -> list[tuple[str, float, str]]:
+def _published_rows(exhibit: ReleaseView, name: str) -> list[tuple[str, float | None, float]]:
     text = exhibit.data.text(name)
-    counts = text.counts()
-    order = np.argsort(-counts, kind="stable")[:_PUBLISHED_MOST]
-    return [(text.labels[i] or "(missing)", float(counts[i]), f"{counts[i] / exhibit.data.records:.1%}") for i in order]
+    shares = text.counts() / exhibit.data.records
+    return [(label or "(missing)", None, float(share)) for label, share in zip(text.labels, shares, strict=True)]
 
 
 # Analysts
@@ -251,7 +305,7 @@ class Analysts(Section):
                 " covers."
             )
         ]
-        parts += _means(Means().measure(exhibit))
+        parts += _means({name: told for name, told in Means().measure(exhibit).items() if not _is_coded(exhibit, name)})
         if several_numbers(exhibit):
             apart = CorrelationError().measure(exhibit)
             parts.append(paragraph(f"Correlations of columns of numbers differ by {apart:.3g} on average."))
@@ -260,6 +314,12 @@ class Analysts(Section):
             said = f"Pairs of values of two columns: total variation distance {asked['pair_distance']:.3g} on average."
             parts.append(paragraph(said))
         return Markup("").join([*parts, *_models(asked.get("prediction"))])
+
+
+def _is_coded(exhibit: ReleaseView, name: str) -> bool:
+    """Whether a column holds codes, such as postcodes: their mean says nothing."""
+    hierarchy = exhibit.policy.columns[name].hierarchy if name in exhibit.policy.columns else None
+    return isinstance(hierarchy, Mapping) and "prefix" in hierarchy
 
 
 def _means(found: Mapping[str, Mapping[str, float]]) -> list[Markup]:
@@ -277,11 +337,18 @@ def _means(found: Mapping[str, Mapping[str, float]]) -> list[Markup]:
 
 
 def _distances(found: Mapping[str, float]) -> list[Markup]:
-    rows = [(name, share, f"{share:.1%}") for name, share in found.items()]
+    rows = [(name, share, f"{name}: {percent_text(share)} of the records") for name, share in found.items()]
     said = (
         "Total variation distance of each column's values: the share of records that would have to have another value."
     )
-    return [paragraph(said), bars(rows, title="Distance of distributions")] if rows else []
+    return (
+        [
+            paragraph(said),
+            share_bars(rows, title="Distance of distributions", axis="share of the records that would have to change"),
+        ]
+        if rows
+        else []
+    )
 
 
 def _models(found: Any) -> list[Markup]:

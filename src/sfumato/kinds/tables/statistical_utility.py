@@ -169,6 +169,7 @@ class Means(_OfAnalysts):
     weighted by the survey weights that the policy names, in the release by those that it shows."""
 
     name: ClassVar[str] = "means"
+    title: ClassVar[str] = "Means and totals"
     range: ClassVar[str] = "errors from 0 on"
 
     def measure(self, exhibit: ReleaseView) -> dict[str, Any]:
@@ -196,6 +197,7 @@ class CorrelationError(_OfAnalysts):
     """Mean difference of the correlations of all pairs of columns of numbers."""
 
     name: ClassVar[str] = "correlation_error"
+    title: ClassVar[str] = "Correlation error"
     range: ClassVar[str] = "0 … 2"
 
     def ready(self, exhibit: ReleaseView) -> bool:
@@ -213,6 +215,7 @@ class DistributionDistance(_OfAnalysts):
     """Total variation distance of the values of each column."""
 
     name: ClassVar[str] = "distribution_distance"
+    title: ClassVar[str] = "Distribution distance"
     range: ClassVar[str] = "0 … 1 each"
 
     def measure(self, exhibit: ReleaseView) -> dict[str, float]:
@@ -230,6 +233,7 @@ class PairDistance(_OfAnalysts):
     """Total variation distance of the pairs of values of two columns, on average over all pairs of columns."""
 
     name: ClassVar[str] = "pair_distance"
+    title: ClassVar[str] = "Pair distance"
     range: ClassVar[str] = "0 … 1"
 
     def measure(self, exhibit: ReleaseView) -> float:
@@ -284,6 +288,7 @@ class Prediction(Metric):
     variance explained."""
 
     name: ClassVar[str] = "prediction"
+    title: ClassVar[str] = "Prediction"
     range: ClassVar[str] = "0 … 1 each"
     forms: ClassVar[tuple[type[Form], ...]] = READABLE
 
@@ -394,6 +399,7 @@ class VarianceLost(Metric):
     before."""
 
     name: ClassVar[str] = "variance_lost"
+    title: ClassVar[str] = "Lost variance"
     range: ClassVar[str] = "… 1"
     forms: ClassVar[tuple[type[Form], ...]] = (Microaggregated,)
     paper: ClassVar[str] = "Domingo-Ferrer, Torra 2005"

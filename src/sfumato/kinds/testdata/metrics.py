@@ -147,6 +147,7 @@ class ClusteringError(PairedMetric):
     """Share of records in another k-means cluster than before."""
 
     name: ClassVar[str] = "clustering_error"
+    title: ClassVar[str] = "Clustering error"
     range: ClassVar[str] = "0 … 1"
     paper: ClassVar[str] = "multitype §5.7.2"
 
@@ -210,6 +211,7 @@ class Distortion(PairedMetric):
     """Average relative change of a replaced value."""
 
     name: ClassVar[str] = "distortion"
+    title: ClassVar[str] = "Distortion"
     range: ClassVar[str] = "0 …"
     paper: ClassVar[str] = "multitype Eq. 5.9"
 
@@ -239,6 +241,7 @@ class RangeQueryError(Metric):
     """Mean relative error of COUNT and AVG queries with thresholds, per query form."""
 
     name: ClassVar[str] = "range_query_error"
+    title: ClassVar[str] = "Error of threshold queries, by form"
     range: ClassVar[str] = "0 …"
     forms: ClassVar[tuple[type[Form], ...]] = (Replaced,)
     paper: ClassVar[str] = "multitype §5.7.3"
@@ -254,6 +257,7 @@ class ReplacedQueryError(Metric):
     """Mean relative error of threshold queries over all query forms."""
 
     name: ClassVar[str] = "query_error of replaced numbers"
+    title: ClassVar[str] = "Error of threshold queries"
     figure: ClassVar[str] = "query_error"
     range: ClassVar[str] = "0 …"
     forms: ClassVar[tuple[type[Form], ...]] = (Replaced,)

@@ -19,13 +19,13 @@ A picture of a database: tables as boxes, parents to the left of what refers to 
 from __future__ import annotations
 
 from collections import Counter
-from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
 from markupsafe import Markup
 
-from sfumato.core.html.charts import INK, SOFT, TERRA, columns, paired_bars
+from sfumato.core.html.charts import INK, SOFT, categories, histogram
+from sfumato.core.wording import percent_text
 from sfumato.data.database import ForeignKey, Schema
 from sfumato.kinds.testdata.form import DatabaseForm, Replaced, ReplacedPart, WalkProvenance, bound_policy
 from sfumato.kinds.testdata.pattern_checks import NeighbourDisclosure, measure_neighbour_disclosure, numeric_columns
@@ -99,10 +99,8 @@ def _beside(exhibit: ReleaseView) -> Markup:
         old = dict(zip(before.labels, (before.counts() / max(exhibit.original.rows, 1)).tolist(), strict=True))
         new = dict(zip(after.labels, (after.counts() / max(exhibit.data.rows, 1)).tolist(), strict=True))
         rows = [(label, old.get(label, 0.0), new.get(label, 0.0)) for label in labels]
-        shown = sorted(rows, key=lambda row: -max(row[1], row[2]))[: 2 * _MOST]
-        pieces.append(
-            paired_bars([row for row in rows if row in shown], title=name, names=(f"{name}, original", "new"))
-        )
+        pieces.append(Markup("<h4>{}</h4>").format(name))
+        pieces.append(categories(rows, title=name, axis="share of the records", names=("original", "new")))
     return Markup("").join(pieces) if len(pieces) > 1 else Markup("")
 
 
@@ -110,7 +108,7 @@ def _beside(exhibit: ReleaseView) -> Markup:
 # --------
 
 
-_BINS = 10
+_BINS = 24
 _SHOWN = 15
 
 
@@ -147,9 +145,10 @@ def _histograms(exhibit: ReleaseView) -> list[Markup]:
         before, after = exhibit.original.numbers(name), exhibit.data.numbers(name)
         edges = np.histogram_bin_edges(np.concatenate([before, after]), bins=_BINS)
         shares = [np.histogram(values, edges)[0] / max(1, values.size) for values in (before, after)]
-        labels = [f"{low:,.4g} … {high:,.4g}" for low, high in pairwise(edges)]
+        labels = [f"{low:,.4g}" for low in edges[:-1]]
         rows = [(label, float(old), float(new)) for label, old, new in zip(labels, *shares, strict=True)]
-        found += [Markup("<h4>{}</h4>").format(name), paired_bars(rows, title=name, names=("original", "release"))]
+        axes = (f"{name}, from", "share of the records")
+        found += [Markup("<h4>{}</h4>").format(name), histogram(rows, title=name, axes=axes)]
     return found
 
 
@@ -157,22 +156,25 @@ def _neighbours(exhibit: ReleaseView) -> list[Markup]:
     found = []
     for name, measured in measure_neighbour_disclosure(exhibit.original, exhibit.data, exhibit.policy).items():
         found += [Markup("<h3>What neighbours say about {}</h3>").format(name), paragraph(_words(measured))]
-        found += [columns(_rows(measured.first), title="rank of the first neighbour with the person's own value")]
-        found += [columns(_rows(measured.equal), title="share of people whose k-th neighbour has their value")]
+        first = f"rank of the nearest published row with the person's own {name}"
+        found.append(histogram(_rows(measured.first), title=first, axes=("rank", "share of the people")))
+        equal = f"people whose k-th nearest published row has their own {name}"
+        found.append(histogram(_rows(measured.equal), title=equal, axes=("k", "share of the people")))
     return found
 
 
 def _words(measured: NeighbourDisclosure) -> str:
     return (
-        "An outsider who knows somebody's original numbers looks up the published rows nearest to them. First picture:"
+        "An adversary who knows a person's original numbers looks up the published rows nearest to them. First picture:"
         " the share of people for whom the k-th nearest row is the first with their own value. Second: the share for"
-        f" whom the k-th has it at all. The best guess of the outsiders we tried is right for {measured.best_guess:.1%}"
+        " whom the k-th has it at all. The best guess of the adversaries that were tried is right for"
+        f" {percent_text(measured.best_guess)}"
         f" of people; always naming the most frequent value is right for {measured.blind:.1%}."
     )
 
 
-def _rows(shares: Any) -> list[tuple[str, float, str]]:
-    return [(str(k + 1), float(share), f"{share:.1%}") for k, share in enumerate(shares[:_SHOWN])]
+def _rows(shares: Any) -> list[tuple[str, float | None, float]]:
+    return [(str(k + 1), None, float(share)) for k, share in enumerate(shares[:_SHOWN])]
 
 
 # Database
@@ -256,7 +258,8 @@ def _constraints(bound: BoundPolicy) -> Markup:
 _WIDE, _HIGH, _GAP, _ROOM = 150, 40, 14, 60
 _BOX = Markup(
     "<g><title>{title}</title>"
-    '<rect x="{x}" y="{y}" width="{w}" height="{h}" rx="4" fill="#fff" stroke="{ink}" stroke-width="{line}"/>'
+    '<rect x="{x}" y="{y}" width="{w}" height="{h}" rx="4" fill="var(--card, #fff)" stroke="{ink}"'
+    ' stroke-width="{line}"/>'
     '<text x="{tx}" y="{ty}" class="l">{name}</text><text x="{tx}" y="{sy}" class="v">{below}</text></g>'
 )
 _LINE = Markup(
@@ -302,7 +305,7 @@ def _levels(schema: Schema) -> list[list[str]]:
 def _box(name: str, at: tuple[int, int], rows: int, changed: int) -> Markup:
     below = f"{rows:,} rows" + (f", {changed} new" if changed else "")
     return _BOX.format(
-        title=f"{name}: {below}", x=at[0], y=at[1], w=_WIDE, h=_HIGH, ink=TERRA if changed else SOFT,
+        title=f"{name}: {below}", x=at[0], y=at[1], w=_WIDE, h=_HIGH, ink=INK if changed else SOFT,
         line=2 if changed else 1,
         tx=at[0] + 8, ty=at[1] + 17, sy=at[1] + 32, name=name if len(name) <= 20 else name[:19] + "…", below=below,
     )  # fmt: skip

@@ -93,6 +93,15 @@ def policy_of(path: str, texts: tuple[str, ...], accept_roles: bool = False, eff
     return policy.accept_roles() if accept_roles else policy
 
 
+def is_policy(source: str) -> bool:
+    """Whether a command that takes data was given a policy.
+
+    >>> is_policy("policy.yaml"), is_policy("stays.csv")
+    (True, False)
+    """
+    return source.lower().endswith((".yaml", ".yml"))
+
+
 ACCEPT_ROLES = click.option(
     "--accept-roles",
     is_flag=True,

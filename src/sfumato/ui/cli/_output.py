@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 import sys
 import textwrap
@@ -13,7 +14,7 @@ from typing import Any
 
 import click
 
-from sfumato.core.wording import count_text, join_names, percent_text
+from sfumato.core.wording import count_text, join_names, number_text, percent_text
 from sfumato.release.certificate import MARKS, Finding, KnownAttack, State
 from sfumato.release.method import Progress, no_progress
 from sfumato.release.summary import ColumnChange, Summary
@@ -184,19 +185,75 @@ def print_attacks(attacks: Iterable[KnownAttack]) -> None:
             click.echo(line)
 
 
-def print_figures(figures: Mapping[str, Any], indent: str = "  ") -> None:
-    """Name and value, one per line."""
-    width = max((len(name) for name in figures), default=0)
+def print_sections(sections: Iterable[tuple[str, Sequence[str]]]) -> None:
+    """Headings with wrapped lines below them."""
+    for heading, lines in sections:
+        for number, line in enumerate(textwrap.wrap(heading, WIDTH)):
+            click.echo(click.style("  " * bool(number) + line, bold=True))
+        for line in lines:
+            hang = 2 + _HANG.match(line).end() if _HANG.match(line) else 4  # type: ignore[union-attr]
+            for text in textwrap.wrap(line, WIDTH, initial_indent="  ", subsequent_indent=" " * hang, **_WHOLE):
+                click.echo(text)
+
+
+def print_next(*commands: str) -> None:
+    """The commands to go on with."""
+    for number, command in enumerate(commands):
+        click.echo(f"{'Next:' if not number else '     '} {command}")
+
+
+def print_utility(figures: Mapping[str, Any], words: Mapping[str, tuple[str, str]]) -> None:
+    """Each figure with its title, its one-line meaning and its key."""
+    wide = max([len(words.get(name, (name, ""))[0]) for name in figures] + [0]) + 2
+    for name, value in figures.items():
+        title, meaning = words.get(name, (_plain(name), ""))
+        nested = isinstance(value, Mapping)
+        told = "" if nested else figure_text(name, value)
+        hang = 2 + wide + 10
+        lines = textwrap.wrap(f"{meaning} ({name})", WIDTH - hang, **_WHOLE)
+        click.echo(f"  {title:<{wide}}{told:>8}  {lines[0]}".rstrip())
+        for line in lines[1:]:
+            click.echo(" " * hang + line)
+        if nested:
+            print_figures(value, "    ", name)
+
+
+def print_figures(figures: Mapping[str, Any], indent: str = "  ", about: str = "") -> None:
+    """Name and value, one per line; `about` names the figure that these belong to."""
+    width = max((len(_plain(name)) for name in figures), default=0)
     for name, value in figures.items():
         if isinstance(value, Mapping):
-            click.echo(f"{indent}{name}")
-            print_figures(value, indent + "  ")
+            click.echo(f"{indent}{_plain(name)}")
+            print_figures(value, indent + "  ", f"{about} {name}")
+        elif isinstance(value, list | tuple) and value and all(isinstance(entry, Mapping) for entry in value):
+            click.echo(f"{indent}{_plain(name)}")
+            for entry in value:
+                print_figures(entry, indent + "  ")
         else:
-            click.echo(f"{indent}{name:<{width}}  {_number(value)}")
+            click.echo(f"{indent}{_plain(name):<{width}}  {figure_text(f'{about} {name}', value)}")
 
 
-def _number(value: Any) -> str:
-    return f"{value:,.4g}" if isinstance(value, float) else f"{value:,}" if isinstance(value, int) else str(value)
+def figure_text(name: str, value: Any) -> str:
+    """A figure for people: shares and probabilities in percent.
+
+    >>> figure_text("chance_to_find", 0.2), figure_text("people", 3000), figure_text("loss", 0.1107)
+    ('20 %', '3,000', '0.1107')
+    """
+    if isinstance(value, list | tuple):
+        return ", ".join(figure_text(name, entry) for entry in value) or "none"
+    if isinstance(value, float) and 0 <= value <= 1 and any(word in name for word in _SHARES):
+        return percent_text(value)
+    return "none" if value is None else number_text(value)
+
+
+_SHARES = ("chance", "share", "probability", "rate", "_error", "guess", "success", "found")
+_WHOLE: Mapping[str, Any] = {"break_long_words": False, "break_on_hyphens": False}
+_HANG = re.compile(r"\S+(?: \S+)* {3,}|· ")
+"""A name in a column of its own, or a mark, before the text that is wrapped."""
+
+
+def _plain(name: str) -> str:
+    return str(name).replace("_", " ")
 
 
 @contextmanager

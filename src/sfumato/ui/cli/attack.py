@@ -42,19 +42,24 @@ def _subcommand(attack: Any) -> click.Command:
     parameters.append(click.Option(["--json", "as_json"], is_flag=True, help="Print one JSON document."))
 
     def run(as_json: bool, **given: Any) -> None:
+        from sfumato.core.wording import summary_of
         from sfumato.policy.yaml_document import Document, instantiate
-        from sfumato.ui.cli._output import print_figures, print_json, progress_bar
+        from sfumato.ui.cli._output import print_figures, print_json, print_sections, progress_bar
 
         chosen = {key: value for key, value in given.items() if value is not None}
         with progress_bar(quiet=as_json) as progress:
             result = instantiate(attack, chosen, Document({}), attack.name).watched(progress).run()
-        (print_json if as_json else print_figures)(result)
+        if as_json:
+            print_json(result)
+            return
+        print_sections([(f"{attack.name}: {summary_of(attack)}", ())])
+        print_figures(result)
 
     return click.Command(attack.name, params=parameters, callback=run, help=attack.__doc__, context_settings=SETTINGS)
 
 
 command = Attacks(
     "attack",
-    help="Play a named adversary against a release or a graph and report what it gets.",
+    help="Run a named attack against a release or a graph and report what an adversary gets.",
     context_settings=SETTINGS,
 )

@@ -17,34 +17,38 @@ if TYPE_CHECKING:
 
 @click.command("explore", context_settings=SETTINGS)
 @click.argument("policy", type=click.Path())
-@click.option("--data", help="Take the data from here instead of the policy's source.")
+@click.option("--data", help="Read the data from this file or URL instead of the policy's source.")
 @click.option(
     "--level",
     "levels",
     multiple=True,
     metavar="NAME=A,B",
-    help="A level and its values, like k=3,5,10; may be repeated.",
+    help="Try these values of a level, like k=3,5,10. Repeatable.",
 )
 @click.option(
-    "--method", "methods", multiple=True, help="A method to try; may be repeated. Default: all that are able and fast."
+    "--method", "methods", multiple=True, help="Try this method. Repeatable. Default: all that can and are fast."
 )
-@click.option("--without", multiple=True, metavar="A,B", help="Also try without these columns; may be repeated.")
+@click.option("--without", multiple=True, metavar="A,B", help="Also try without these columns. Repeatable.")
 @click.option(
-    "--depth", "depths", multiple=True, metavar="COLUMN=A,B", help="How many levels of its hierarchy a column may rise."
+    "--depth",
+    "depths",
+    multiple=True,
+    metavar="COLUMN=A,B",
+    help="Try these limits on the hierarchy levels of a column.",
 )
 @click.option(
     "--budget",
     type=click.FloatRange(0),
-    help="Seconds; no point is begun after them. Default: 30, 120 or 600 for a quick, balanced or thorough effort.",
+    help="Time limit in seconds. No setting is started after it. Default: 30, 120 or 600, by the effort.",
 )
-@click.option("--jobs", type=click.IntRange(1), default=1, show_default=True, help="How many processes.")
+@click.option("--jobs", type=click.IntRange(1), default=1, show_default=True, help="Number of parallel workers.")
 @click.option(
     "--out",
     type=click.Path(),
-    help="Folder for the page, the points, and the chosen policy; goes on where it was stopped.",
+    help="Folder for the page, the results and the chosen policy. A second run continues there.",
 )
 @click.option(
-    "--choose", type=click.IntRange(1), help="The number of the point to write as a policy, instead of the cheapest."
+    "--choose", type=click.IntRange(1), help="Write the policy of this line instead of the one with the lowest loss."
 )
 @click.option(
     "--numbers",
@@ -52,20 +56,22 @@ if TYPE_CHECKING:
     help="Compare walk, noise, swapping and microaggregation on the columns of numbers instead.",
 )
 @click.option(
-    "--risk", type=click.FloatRange(0, 1), default=0.05, show_default=True, help="With --numbers: share of rows found."
+    "--risk",
+    type=click.FloatRange(0, 1),
+    default=0.05,
+    show_default=True,
+    help="With --numbers: share of the rows that may be found.",
 )
 @EFFORT
 @ACCEPT_ROLES
 @READING
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 def command(policy: str, data: str | None, out: str | None, choose: int | None, as_json: bool, **options: Any) -> None:
-    """Vary POLICY (levels, methods, and if asked columns and hierarchy depths) and show privacy against loss and query
-    error.
+    """Compare privacy and utility of POLICY for several levels and methods, and on request for fewer columns.
 
-    Every point is a certified release that is kept nowhere. Dominated points are marked. With --out the page
-    (explore.html), the finished points and the chosen policy (chosen.yaml) are written; calling it again goes on where
-    it was stopped. With --numbers the columns of numbers are changed in four ways, each as little as --risk allows, and
-    what they are still good for is told."""
+    Every line is a certified release that is not kept. With --out the page (explore.html), the results and the chosen
+    policy (chosen.yaml) are written. With --numbers the columns of numbers are changed by four methods, each as little
+    as --risk allows."""
     from sfumato.ui.cli._output import print_json, progress_bar
     from sfumato.workflow.explore.exploration import parse_sweep, write_exploration
     from sfumato.workflow.explore.explore import explore
@@ -84,7 +90,7 @@ def command(policy: str, data: str | None, out: str | None, choose: int | None, 
             found.to_json() | ({"written": {name: str(path) for name, path in written.items()}} if written else {})
         )
     else:
-        _show(found, written)
+        _show(found, written, policy)
     if found.stopped:
         raise click.Abort
 
@@ -100,13 +106,20 @@ def _numbers(policy: Policy, data: str | None, risk: float, budget: float | None
         return
     for trial in trials:
         click.echo(f"  {trial}")
-    click.echo("  · risk: rows found by whoever knows all original numbers; spread 1 is right, the others are errors")
+    click.echo("  · risk: rows that an adversary who knows all original numbers finds; spread 1 is right, the")
+    click.echo("    others are errors")
 
 
-def _show(found: Exploration, written: dict[str, Path]) -> None:
+def _show(found: Exploration, written: dict[str, Path], policy: str) -> None:
+    from sfumato.ui.cli._output import print_next
     from sfumato.workflow.explore.exploration import exploration_lines
 
     for line in exploration_lines(found):
-        click.echo(line)
+        shade: dict[str, Any] = {"dim": True} if line.endswith("  dominated") else {"bold": line.endswith("  chosen")}
+        click.echo(click.style(line, **shade))
     for name, path in written.items():
-        click.echo(f"{name}: {path}")
+        click.echo(f"{name.capitalize()}: {path}")
+    chosen = written.get("policy")
+    print_next(
+        f"sfumato publish {chosen} --out DIR" if chosen else f"sfumato explore {policy} --out FOLDER keeps the choice."
+    )

@@ -20,7 +20,7 @@ def command() -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 def list_entries(file: str, as_json: bool) -> None:
     """List the releases in FILE."""
-    from sfumato.ui.cli._output import print_json
+    from sfumato.ui.cli._output import print_json, print_next
 
     entries = [_summary(entry) for entry in _ledger(file).entries()]
     if as_json:
@@ -31,9 +31,9 @@ def list_entries(file: str, as_json: bool) -> None:
             click.echo(f"{entry['number']:>3}  {entry['when']}  one person was removed from the stored data")
             continue
         promises = "; ".join(f"{name} {level}" for name, level in entry["found"].items())
-        click.echo(
-            f"{entry['number']:>3}  {entry['when']}  {entry['records']:>9,} records  {entry['method']:<12} {promises}"
-        )
+        day = entry["when"][:16].replace("T", " ")
+        click.echo(f"{entry['number']:>3}  {day}  {entry['records']:>9,} records  {entry['method']:<12} {promises}")
+    print_next(f"sfumato ledger verify {file}")
 
 
 @command.command("show", context_settings=SETTINGS)

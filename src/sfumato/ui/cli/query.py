@@ -35,4 +35,4 @@ def command(folder: str, question: str, weighted: bool, as_json: bool) -> None:
     if as_json:
         print_json({"count": count, "of": people})
     else:
-        click.echo(f"{count:.6g} of {people:,.10g} {word} (estimate)")
+        click.echo(f"About {count:,.6g} of {people:,.10g} {word} (estimate from the published files)")

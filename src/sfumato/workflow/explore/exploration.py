@@ -44,6 +44,7 @@ from sfumato.core.effort import watch_searches
 from sfumato.core.errors import AuditRefused, Infeasible, PolicyError
 from sfumato.core.html.charts import Mark, scatter
 from sfumato.core.html.pages import Headline, Passage, card, render_page
+from sfumato.core.wording import percent_text
 from sfumato.data.text_values import is_whole, parse_number
 from sfumato.io.plain_files import replace_file
 from sfumato.models.base import Safer
@@ -363,6 +364,9 @@ def _headline(found: Exploration) -> Headline:
     return Headline("What privacy costs on this table", lead, tuple(figures), private=True, footer=_FOOTER)
 
 
+_FIGURES = {"loss": "information loss (0 to 1)", "query_error": "median error of count queries (share)"}
+
+
 def exploration_chart(found: Exploration, figure: str) -> Markup:
     """Every published point: levels along, a figure (`loss`, `query_error`) up, the frontier as a line."""
     published = [(number, point) for number, point in enumerate(found.points, 1) if point.status == "published"]
@@ -384,7 +388,12 @@ def exploration_chart(found: Exploration, figure: str) -> Markup:
         )
         for number, point, cost in shown
     ]
-    return scatter(marks, [text for _, text in order], title=f"{figure.replace('_', ' ')} at each level")
+    return scatter(
+        marks,
+        [text for _, text in order],
+        title=f"{figure.replace('_', ' ')} at each level",
+        axes=("level", _FIGURES.get(figure, figure)),
+    )
 
 
 def _series(point: Point) -> str:
@@ -459,7 +468,7 @@ def write_exploration(found: Exploration, folder: Path, choose: int | None = Non
 
 
 def exploration_lines(found: Exploration) -> Iterator[str]:
-    """One line per point, in order of safety, then by what it costs."""
+    """One line per point, in order of safety, then by what it costs; below it what the columns mean."""
     wide = max((len(str(point.variant)) for point in found.points), default=0)
     yield f"{'':>4}  {'':<{wide}}  {'loss':>8}  {'queries':>8}  {'left out':>8}  {'seconds':>7}"
     numbered = sorted(enumerate(found.points, 1), key=lambda pair: (found.safety(pair[1]), pair[0]))
@@ -469,5 +478,8 @@ def exploration_lines(found: Exploration) -> Iterator[str]:
             continue
         figures = [f"{value:>8.4f}" if value is not None else " " * 8 for value in (point.loss, point.query_error)]
         mark = "  chosen" if place == found.chosen else "  dominated" if point.dominated else ""
-        rest = f"{point.suppressed or 0:>8.2%}  {point.seconds:>7.1f}{mark}"
-        yield f"{place:>4}  {point.variant!s:<{wide}}  {'  '.join(figures)}  {rest}"
+        left = percent_text(point.suppressed or 0)
+        yield f"{place:>4}  {point.variant!s:<{wide}}  {'  '.join(figures)}  {left:>8}  {point.seconds:>7.1f}{mark}"
+    yield "loss: information loss against the original, 0 exact, 1 full suppression. queries: median error of"
+    yield "count queries. left out: suppressed records. chosen: lowest loss at the required level. dominated:"
+    yield "another line is at least as safe and loses less."

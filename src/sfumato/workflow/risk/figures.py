@@ -162,7 +162,7 @@ class Attacker:
 
 def prosecutor(sizes: IntArray, thresholds: Sequence[float]) -> Attacker:
     """Knows that a person is in the table and looks for the record."""
-    words = "knows that somebody is in the table, knows the quasi-identifiers, and looks for the record"
+    words = "knows that the person is in the table and looks for the record"
     risk = 1 / sizes
     return Attacker(
         "prosecutor", float(risk.max()), len(sizes) / int(sizes.sum()), _above(risk, sizes, thresholds), words
@@ -171,7 +171,7 @@ def prosecutor(sizes: IntArray, thresholds: Sequence[float]) -> Attacker:
 
 def journalist(sizes: IntArray, population: FloatArray, thresholds: Sequence[float]) -> Attacker:
     """Does not know who of the population is in the table; `population` counts those who look like each class."""
-    words = "does not know who of the population is in the table, and wants to show that one person can be found"
+    words = "does not know who is in the table and wants to show that one person can be found"
     risk = 1 / population
     average = max(len(sizes) / float(population.sum()), float((sizes / population).sum() / sizes.sum()))
     return Attacker("journalist", float(risk.max()), average, _above(risk, sizes, thresholds), words)
@@ -180,7 +180,7 @@ def journalist(sizes: IntArray, population: FloatArray, thresholds: Sequence[flo
 def marketer(sizes: IntArray, population: FloatArray) -> Attacker:
     """Links as many records as possible; a single success is worth nothing to him."""
     share = float((sizes / population).sum() / sizes.sum())
-    words = "links everybody at once and is content with the share that is right"
+    words = "links all records at once and wants many to be right"
     return Attacker("marketer", share, share, (), words)
 
 

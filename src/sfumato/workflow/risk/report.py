@@ -35,9 +35,10 @@ from markupsafe import Markup
 
 from sfumato.core.arrays import FloatArray, IntArray
 from sfumato.core.errors import DataError
-from sfumato.core.html.charts import TERRA, bars, columns
+from sfumato.core.html.charts import histogram, share_bars
 from sfumato.core.html.pages import Headline, Passage, card, render_page
 from sfumato.core.registry import nearest
+from sfumato.core.wording import as_sentences, count_text, join_names, percent_text
 from sfumato.data.equivalence_classes import EquivalenceClasses, equivalence_classes_of
 from sfumato.data.linkage import Linkage
 from sfumato.data.personal_columns.roles import SAFE_HARBOR, InferredColumn, infer_column_roles, kind_title
@@ -120,7 +121,7 @@ class RiskReport:
     rows: int
     quasi_identifiers: tuple[str, ...]
     guessed: bool
-    """Whether the quasi-identifiers were chosen by names and looks."""
+    """Whether the quasi-identifiers were detected from names and values."""
     sensitive: tuple[str, ...]
     columns: tuple[InferredColumn, ...]
     k: int
@@ -141,11 +142,6 @@ class RiskReport:
     people: PeopleAtRisk | None = None
     """What classes of rows come to for people, where it is said whose rows they are."""
 
-    @property
-    def word(self) -> str:
-        """What records are, in sentences with their number."""
-        return "people" if self.people is None else "rows"
-
     def __repr__(self) -> str:
         by = ", ".join(self.quasi_identifiers)
         return f"RiskReport({self.rows:,} records, k = {self.k}, {self.uniques:,} unique by {by})"
@@ -160,7 +156,9 @@ class RiskReport:
     def records(self) -> pa.Table:
         """One row per record, in the order of the table: class size, risks and scores; for the data holder only."""
         if len(self._size) < self.rows:
-            raise DataError("the risk of every record is not told where rows lie elsewhere", hint="leave --records out")
+            raise DataError(
+                "the risk of every record is not available with the Spark engine", hint="leave --records out"
+            )
         columns: dict[str, Any] = {"record": np.arange(1, self.rows + 1), "class_size": self._size}
         columns |= {"prosecutor_risk": 1 / self._size, "individual_risk": self._risk}
         if self.special is not None:
@@ -169,13 +167,9 @@ class RiskReport:
 
     def page(self) -> str:
         """The report as one page that works offline."""
-        pass
-
         return render_risk(self)
 
     def _repr_html_(self) -> str:
-        pass
-
         return risk_card(self)
 
 
@@ -316,7 +310,7 @@ def _guessed(looks: Sequence[InferredColumn], weights: str | None) -> tuple[str,
     found = tuple(look.name for look in looks if look.role == "quasi-identifier" and look.name != weights)
     if not found:
         raise DataError(
-            "no column looks like a quasi-identifier", hint="name those that an outsider may know, with --qi or qi=[…]"
+            "no column looks like a quasi-identifier", hint="name those an adversary may know, with --qi or qi=[…]"
         )
     return found
 
@@ -355,8 +349,8 @@ def _population(
         return classes.counts / fraction, ()
     return None, (
         (
-            "nothing is said about the population: journalist and marketer are taken to know that everybody is in the"
-            " table"
+            "no population is given, so the journalist and the marketer are assumed to know that every person is in"
+            " the table"
         ),
     )
 
@@ -428,58 +422,90 @@ _SHOWN = 8
 
 def sentences(found: RiskReport) -> Iterator[tuple[str, list[str]]]:
     """Headings with what is to be said below them."""
-    chosen = "detected from names and values; choose them with --qi" if found.guessed else "as given"
-    yield "quasi-identifiers", [f"{', '.join(found.quasi_identifiers)} ({chosen})"]
+    chosen = "detected from names and values; --qi changes this" if found.guessed else "as given"
+    yield f"Re-identification risk if an adversary knows {join_names(found.quasi_identifiers)} ({chosen})", _main(found)
+    if found.people is not None:
+        yield "People with several rows", people_sentences(found.people)
     yield (
-        "people who look alike" if found.people is None else "rows that look alike",
-        [
-            f"k = {found.k}: {found.rows:,} records in {found.classes:,} classes, {found.uniques:,} of them alone",
-            *(
-                f"{each.column}: l = {each.l_distinct:g}, t = {each.t:.3g} in the worst class"
-                for each in found.diversity
-            ),
+        "Attackers",
+        [f"The {each.name} {each.meaning}: right for {_average(each)}." for each in _three(found)]
+        + [
+            f"{each.records:,} records have a risk above {percent_text(each.threshold)}."
+            for each in found.prosecutor.at_risk
         ],
     )
-    if found.people is not None:
-        yield "people in several rows", people_sentences(found.people)
-    yield (
-        "attackers",
-        [
-            f"{each.name}: right about {each.average:.2%} on average, {each.highest:.1%} at best"
-            for each in (found.prosecutor, found.journalist, found.marketer)
-        ]
-        + [f"{each.records:,} records have a risk above {each.threshold:.0%}" for each in found.prosecutor.at_risk],
-    )
+    if found.diversity:
+        yield "Sensitive columns, in the equivalence class that says most about them", _spread_lines(found)
     if found.population is not None:
         one = found.population
-        yield "population", [f"about {one.uniques:,.0f} of {one.population:,} people are unique in it ({one.chosen})"]
+        told = (
+            f"About {one.uniques:,.0f} of {one.population:,} people are unique in the population (model: {one.chosen})."
+        )
+        yield "Population", [told]
     best = found.combinations.found[:_SHOWN]
     yield (
-        "columns that identify",
-        [f"{', '.join(each.columns)}: {each.separation:.4%} of pairs told apart" for each in best],
+        "Most identifying columns (share of pairs of records that they tell apart)",
+        [f"{', '.join(each.columns)}: {each.separation:.4%}" for each in best],
     )
     if found.special is not None and found.special.records:
-        counts = ", ".join(f"{count:,} of {size}" for size, count in found.special.by_size.items())
-        yield (
-            "special uniques",
-            [f"{found.special.records:,} records are unique in few values (sets by size: {counts})"],
-        )
+        yield "Records that are unique in very few values (special uniques)", [_special_sentence(found.special)]
     personal = [f"{each.name}: {kind_title(each)} (HIPAA {each.hipaa})" for each in found.columns if each.hipaa]
     if personal:
-        yield "personal columns", personal
+        yield "Columns with personal data", personal
+    out = [each.name for each in found.columns if each.role in ("identifier", "drop") and each.decided]
+    if out:
+        yield "Columns nobody should publish", [", ".join(out)]
     asked = [f"{each.name}: {each.reason}; counted as {each.role}" for each in found.columns if not each.decided]
     if asked:
-        yield "columns to review", asked
+        yield "Columns to review", asked
     if found.notes:
-        yield "assumed", list(found.notes)
+        yield "Assumed", [as_sentences(note) for note in found.notes]
+
+
+def _main(found: RiskReport) -> list[str]:
+    """The figures to read first."""
+    unit = "record" if found.people is None else "row"
+    unique = f"{found.uniques:,} of {found.rows:,} ({percent_text(found.uniques / found.rows)})"
+    risks = f"{percent_text(found.prosecutor.highest)} / {percent_text(found.prosecutor.average)}"
+    classes = f"{count_text(found.k, unit)} (k = {found.k}; {count_text(found.classes, 'equivalence class', 'equivalence classes')} in all)"
+    return [
+        f"Unique {unit}s           {unique}",
+        f"Smallest class           {classes}",
+        f"Highest / average risk   {risks}",
+    ]
+
+
+def _three(found: RiskReport) -> tuple[Attacker, Attacker, Attacker]:
+    return found.prosecutor, found.journalist, found.marketer
+
+
+def _average(each: Attacker) -> str:
+    best = f", and for one record with {percent_text(each.highest)}" if each.highest > each.average else ""
+    return f"{percent_text(each.average)} of the records{best}"
+
+
+def _spread_lines(found: RiskReport) -> list[str]:
+    return [
+        f"{each.column}: {count_text(int(each.l_distinct), 'different value')} (l = {each.l_distinct:g}); its"
+        f" distribution is {each.t:.3g} away from that of the table (t, 0 to 1)"
+        for each in found.diversity
+    ]
+
+
+def _special_sentence(special: SpecialUniques) -> str:
+    counts = [f"{count:,} with {count_text(size, 'column')}" for size, count in special.by_size.items()]
+    return f"{special.records:,} records. Smallest combinations that are unique: {join_names(counts)}."
 
 
 def people_sentences(one: PeopleAtRisk) -> list[str]:
     """What classes of rows come to for people."""
     return [
-        f"{one.people:,} people, {one.several:,} of them in several rows; the fewest in a class are {one.fewest:,}",
-        f"{one.alone:,} have a class for themselves, {one.alone_by_all_rows:,} are alone by all their rows together",
-        f"a row of a class is one person's with up to {one.highest:.1%}, with {one.average:.2%} on average over people",
+        f"{one.people:,} people, {one.several:,} of them in several rows. The smallest class has"
+        f" {count_text(one.fewest, 'person', 'people')}.",
+        f"{one.alone:,} people have a class of their own; {one.alone_by_all_rows:,} are unique by all their rows"
+        " together.",
+        f"A row of a class belongs to one person with probability up to {percent_text(one.highest)},"
+        f" {percent_text(one.average)} on average over people.",
     ]
 
 
@@ -503,15 +529,15 @@ _FOOTER = (
 def render_risk(found: RiskReport) -> str:
     """The whole page."""
     passages = [
-        Passage("classes", f"How many {found.word} look alike", _classes(found)),
+        Passage("classes", "Equivalence classes", _classes(found)),
         Passage("attackers", "What three attackers get", _attackers(found)),
         Passage("columns", "What each column seems to be", _columns(found)),
-        Passage("combinations", "Which columns identify", _combinations(found)),
+        Passage("combinations", "Most identifying columns", _combinations(found)),
     ]
     if found.people is not None:
-        passages.insert(1, Passage("people", "People in several rows", bullets(people_sentences(found.people))))
+        passages.insert(1, Passage("people", "People with several rows", bullets(people_sentences(found.people))))
     if found.special is not None:
-        passages.append(Passage("special", "Records that are special", _special(found)))
+        passages.append(Passage("special", "Special uniques", _special(found)))
     if found.population is not None:
         passages.append(Passage("population", "Unique in the population", _page_population(found)))
     if found.diversity:
@@ -527,25 +553,18 @@ def risk_card(found: RiskReport) -> str:
 
 
 def _headline(found: RiskReport) -> Headline:
-    unique = found.uniques / found.rows
+    unit, by = "records" if found.people is None else "rows", join_names(found.quasi_identifiers)
     if found.uniques:
-        title = f"{found.uniques:,} of {found.rows:,} {found.word} stand alone"
+        title = f"{found.uniques:,} of {found.rows:,} {unit} are unique"
+        lead = f"An adversary who knows {by} finds {_share(found.uniques / found.rows)} of the {unit} with certainty."
     else:
-        title = (
-            f"{'Everybody' if found.people is None else 'Every row'} looks like {found.k - 1:,}"
-            f" other{'s' if found.k > 2 else ''}"
-        )
-    by = ", ".join(found.quasi_identifiers)
-    lead = (
-        f"Who knows {by} finds {_share(unique)} of the records with certainty."
-        if found.uniques
-        else f"To who knows {by}."
-    )
+        title = f"Every equivalence class has at least {found.k:,} {unit}"
+        lead = f"An adversary who knows {by} finds no single record with certainty."
     figures = (
         (f"{found.k:,}", "smallest class (k)"),
-        (_share(found.prosecutor.average), "found by who knows they are in it"),
-        (_share(found.individual.share), "expected to be found"),
-        (f"{found.classes:,}", "classes"),
+        (_share(found.prosecutor.highest), "highest risk"),
+        (_share(found.prosecutor.average), "average risk"),
+        (f"{found.classes:,}", "equivalence classes"),
     )
     return Headline(title, lead, figures, private=True, footer=_FOOTER)
 
@@ -555,7 +574,7 @@ def _share(value: float) -> str:
 
 
 def _classes(found: RiskReport) -> Markup:
-    chosen = "Chosen by names and looks; say which they are with --qi." if found.guessed else "As they were given."
+    chosen = "They were detected from names and values; --qi changes this." if found.guessed else "As given."
     words = (
         f"Quasi-identifiers: {', '.join(found.quasi_identifiers)}. {chosen} A record is as safe as its class is large."
     )
@@ -563,8 +582,9 @@ def _classes(found: RiskReport) -> Markup:
 
 
 def _sizes(found: RiskReport) -> Markup:
-    rows = [(_span(each.low, each.high), float(each.records), f"{each.records:,}") for each in found.sizes]
-    return columns(rows, title="Records by the size of their class", fill=TERRA)
+    rows = [(_span(each.low, each.high), None, float(each.records)) for each in found.sizes]
+    axes = ("records in the equivalence class", "records")
+    return histogram(rows, title="Records by the size of their equivalence class", axes=axes, shares=False)
 
 
 def _span(low: int, high: int) -> str:
@@ -572,9 +592,9 @@ def _span(low: int, high: int) -> str:
 
 
 def _attackers(found: RiskReport) -> Markup:
-    three = (found.prosecutor, found.journalist, found.marketer)
-    rows = [(each.name, each.average, _share(each.average)) for each in three]
-    told = table(("attacker", "right at best", "right on average", "who"), [_told(each) for each in three])
+    three = _three(found)
+    rows = [(each.name, each.average, f"{each.name}: right for {_average(each)}") for each in three]
+    told = table(("attacker", "highest risk", "average risk", "who"), [_told(each) for each in three])
     above = table(
         ("records with a risk above", "prosecutor", "journalist"),
         [
@@ -584,10 +604,11 @@ def _attackers(found: RiskReport) -> Markup:
     )
     one = found.individual
     words = (
-        f"Over all records {one.expected:,.1f} are expected to be found ({_share(one.share)}), the one most at risk "
-        f"with probability {_share(one.highest)}; {one.outlying:,} records stand out from the others."
+        f"An adversary is expected to find {one.expected:,.1f} records ({_share(one.share)}), and the one most at risk "
+        f"with probability {_share(one.highest)}. {one.outlying:,} records have a much higher risk than the others."
     )
-    return bars(rows, title="Share that each attacker is right about") + told + above + paragraph(words)
+    drawn = share_bars(rows, title="Share of the records that each attacker finds", axis="records found, on average")
+    return drawn + told + above + paragraph(words)
 
 
 def _told(each: Attacker) -> tuple[str, str, str, str]:
@@ -611,12 +632,12 @@ def _columns(found: RiskReport) -> Markup:
         for each in found.columns
     ]
     listed = sorted({each.hipaa for each in found.columns if each.hipaa})
-    words = "No column shows one of the eighteen kinds of HIPAA's safe harbor by its name or look."
+    words = "No column shows one of the eighteen kinds of HIPAA's safe harbor by its name or its values."
     if listed:
         words = (
             "Kinds of HIPAA's safe harbor: " + "; ".join(f"{letter}, {SAFE_HARBOR[letter]}" for letter in listed) + "."
         )
-    hint = "Names and looks only suggest a role; who knows what is for people to say."
+    hint = "Names and values only suggest a role. Decide yourself what an adversary may know."
     return paragraph(f"{words} {hint}") + table(("column", "seems to be", "because", "values", "missing", "kind"), rows)
 
 
@@ -627,9 +648,9 @@ def _combinations(found: RiskReport) -> Markup:
         for each in best
     ]
     words = (
-        "Distinction is the share of different tuples (1: everybody is unique), separation the share of pairs of"
-        f" records that the columns tell apart. The {len(best)} most identifying of {len(found.combinations.found):,}"
-        " combinations."
+        "Distinction is the share of different combinations of values (1: every record is unique). Separation is the"
+        f" share of pairs of records that the columns tell apart. Shown: {len(best)} of"
+        f" {len(found.combinations.found):,} combinations."
     )
     left = found.combinations.left_out
     more = (
@@ -638,30 +659,26 @@ def _combinations(found: RiskReport) -> Markup:
         else Markup("")
     )
     alone = [
-        (each.columns[0], each.distinction, f"{each.distinction:.2%}")
+        (each.columns[0], each.distinction, f"{each.columns[0]}: {percent_text(each.distinction)}")
         for each in found.combinations.found
         if len(each.columns) == 1
     ]
-    picture = bars(sorted(alone, key=lambda row: -row[1])[:_PAGE_SHOWN], title="Distinction of single columns")
+    ranked = sorted(alone, key=lambda row: -row[1])[:_PAGE_SHOWN]
+    picture = share_bars(ranked, title="Distinction of single columns", axis="different values per record")
     return paragraph(words) + table(("columns", "distinction", "separation", "unique records"), rows) + picture + more
 
 
 def _special(found: RiskReport) -> Markup:
     special = found.special
     assert special is not None
-    counts = (
-        ", ".join(f"{count:,} with {size} column{'' if size == 1 else 's'}" for size, count in special.by_size.items())
-        or "none"
-    )
     words = (
-        f"{special.records:,} records are unique already in at most three of their values (minimal sample uniques:"
-        f" {counts}). They are the first that somebody finds. The columns they owe it to:"
+        f"{_special_sentence(special)} An adversary finds these records first. The chart shows how much each column"
+        " contributes."
     )
     ranked = sorted(special.contribution.items(), key=lambda pair: -pair[1])
-    rows = [(name, share, f"{share:.1%}") for name, share in ranked if share]
-    return paragraph(words) + (
-        bars(rows[:_PAGE_SHOWN], title="Columns of special uniques", fill=TERRA) if rows else Markup("")
-    )
+    rows = [(name, share, f"{name}: {percent_text(share)}") for name, share in ranked if share]
+    title, axis = "Columns of special uniques", "share of the combinations with the column"
+    return paragraph(words) + (share_bars(rows[:_PAGE_SHOWN], title=title, axis=axis) if rows else Markup(""))
 
 
 def _page_population(found: RiskReport) -> Markup:
@@ -685,8 +702,8 @@ def _page_population(found: RiskReport) -> Markup:
 
 def _diversity(found: RiskReport) -> Markup:
     words = (
-        "In the worst class: how many values there are, what they are worth (entropy), how far they are from"
-        " everybody's."
+        "In the equivalence class that says most about each column: how many different values it has, their entropy,"
+        " and the distance of its distribution from that of the whole table."
     )
     rows = [
         (each.column, f"{each.l_distinct:g}", f"{each.l_entropy:.3g}", f"{each.t:.3g} ({each.distance})")
@@ -697,4 +714,4 @@ def _diversity(found: RiskReport) -> Markup:
 
 def _table_of(found: RiskReport) -> Markup:
     rows = [_told(each)[:3] for each in (found.prosecutor, found.journalist, found.marketer)]
-    return table(("attacker", "right at best", "right on average"), rows)
+    return table(("attacker", "highest risk", "average risk"), rows)
