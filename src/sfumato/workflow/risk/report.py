@@ -467,7 +467,8 @@ def _main(found: RiskReport) -> list[str]:
     unit = "record" if found.people is None else "row"
     unique = f"{found.uniques:,} of {found.rows:,} ({percent_text(found.uniques / found.rows)})"
     risks = f"{percent_text(found.prosecutor.highest)} / {percent_text(found.prosecutor.average)}"
-    classes = f"{count_text(found.k, unit)} (k = {found.k}; {count_text(found.classes, 'equivalence class', 'equivalence classes')} in all)"
+    many = count_text(found.classes, "equivalence class", "equivalence classes")
+    classes = f"{count_text(found.k, unit)} (k = {found.k}; {many} in all)"
     return [
         f"Unique {unit}s           {unique}",
         f"Smallest class           {classes}",
