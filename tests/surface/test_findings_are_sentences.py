@@ -100,7 +100,7 @@ def test_findings_of_models_are_sentences_with_their_figures(name: str) -> None:
             asked,
             {},
             **columns,
-            reason="the files are not what they should be (IndexError)",
+            reason="the published files cannot be read as this form (IndexError)",
             details={"error": "IndexError"},
         )
         assert stopped.state == "error" and "could not complete" in stopped.sentence
@@ -139,7 +139,7 @@ def test_findings_of_checks_are_sentences_with_their_figures(name: str) -> None:
     left = Finding(name, True, grade=NOT_JUDGED, reason="who is in which bucket only the private provenance tells")
     assert left.sentence == "Not assessed: this needs the publisher's private provenance file."
     stopped = Finding(
-        name, False, reason="the files are not what they should be (KeyError)", details={"error": "KeyError"}
+        name, False, reason="the published files cannot be read as this form (KeyError)", details={"error": "KeyError"}
     )
     assert "It counts as a violation." in stopped.sentence
 

@@ -170,7 +170,7 @@ def test_cells_of_any_kind_are_findings_and_no_crash(form: str, tmp_path: Path) 
 def test_the_reason_of_an_unforeseen_error_names_its_kind_and_no_value() -> None:
     from sfumato.audit.certify import refusal
 
-    assert refusal(KeyError("Bob Miller")) == "the files are not what they should be (KeyError)"
+    assert refusal(KeyError("Bob Miller")) == "the published files cannot be read as this form (KeyError)"
     assert refusal(sf.SfumatoError("one bucket is empty")) == "one bucket is empty"
 
 

@@ -330,7 +330,7 @@ def refusal(error: Exception) -> str:
     person."""
     if isinstance(error, SfumatoError):
         return error.what
-    return f"the files are not what they should be ({type(error).__name__})"
+    return f"the published files cannot be read as this form ({type(error).__name__})"
 
 
 # Stated

@@ -80,7 +80,7 @@ class Files(Check):
 
 
 class FormFits(Check):
-    """The parts and columns are those of the form, and the policy is one that the form can serve."""
+    """Files and columns match the format of the release, and the policy suits it."""
 
     name: ClassVar[str] = "form"
     words: ClassVar[Wording] = Wording(

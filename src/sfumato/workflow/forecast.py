@@ -23,6 +23,7 @@ import pyarrow as pa
 from sfumato.core.errors import AuditRefused, Infeasible, PolicyError
 from sfumato.core.randomness import Randomness
 from sfumato.core.registry import nearest
+from sfumato.core.wording import join_names, number_text
 from sfumato.data.table import Table
 from sfumato.engines.spark.workflow.publish import describe_plan, require_fit
 from sfumato.history.judge.earlier_requirements import (
@@ -199,9 +200,10 @@ def _begun(book: Ledger) -> Iterator[str]:
 
 def _promises(policy: Policy) -> Iterator[str]:
     for claim in policy.claims:
-        given = ", ".join(claim.given) or "everything published"
-        hide = ", ".join(claim.hide)
-        yield f"promise: {claim} given {given}" + (f", hiding {hide}" if hide else "")
+        asked = ", ".join(f"{key} = {number_text(value)}" for key, value in claim.model.required().items())
+        known = f"an adversary who knows {join_names(claim.given)}" if claim.given else "an adversary"
+        hidden = f", for {join_names(claim.hide)}" if claim.hide else ""
+        yield f"promise: {claim.model.name} ({asked}) against {known}{hidden}"
 
 
 def _left_there(planned: Plan, book: Ledger | None) -> tuple[SourceReport, tuple[str, ...], bool]:

@@ -213,8 +213,8 @@ class Boundaries(Check):
             return truthfulness_finding(self.name, _beyond_alone(exhibit), words)
         if not alone and len(known) < len(names):
             reason = (
-                f"{len(names) - len(known)} column(s) have a tree that grows from original values, which are not at"
-                " hand"
+                f"hierarchies of {len(names) - len(known)} column(s) are built from original values; give the original"
+                " to judge them"
             )
             return Finding(self.name, True, {"cells": 0}, {}, grade=NOT_JUDGED, reason=reason)
         reason = f"{alone} cells are generalized beyond every boundary" if alone else ""

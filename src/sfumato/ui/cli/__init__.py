@@ -84,24 +84,24 @@ def _spare_pandas() -> None:
 
 
 SUMMARIES = {
-    "attack": "Play a named adversary against a release or a graph.",
-    "check": "Read and plan a policy: what would happen, and why.",
-    "demo": "Run a complete embedded example.",
-    "discover": "Propose a policy for some data.",
-    "explore": "Show what levels and methods cost, and choose.",
-    "ledger": "Show or verify what was published so far.",
-    "measure": "Measure what a release is still good for.",
+    "attack": "Run a named attack against a release or a graph.",
+    "check": "Validate a policy and say what would happen.",
+    "demo": "Run a complete example.",
+    "discover": "Draft a policy from data.",
+    "explore": "Compare privacy and utility of several settings.",
+    "ledger": "Show and verify the releases so far.",
+    "measure": "Measure the utility of a release.",
     "new": "Write the file of a new model, method or metric, and its test.",
-    "preview": "Show before and after for a few rows; writes nothing.",
-    "publish": "Make, certify and write a release.",
-    "query": "Answer COUNT queries from a release folder.",
-    "recover": "Estimate figures behind a perturbed graph or table.",
-    "report": "Write the page that shows a release.",
-    "risk": "Say how identifying a table is as it stands.",
+    "preview": "Show original and published values of a few rows.",
+    "publish": "Anonymize, audit and write a release.",
+    "query": "Answer COUNT queries from a release.",
+    "recover": "Estimate figures of the original graph or table.",
+    "report": "Write the report of a release.",
+    "risk": "Measure the re-identification risk of a table.",
     "schema": "Print the JSON schema of a policy.",
-    "studio": "Open the studio: the whole work in a browser.",
+    "studio": "Open the studio in a browser.",
     "verify": "Audit a release folder independently.",
-    "warm-up": "Build now what would be compiled later.",
+    "warm-up": "Compile code now that later runs need.",
 }
 
 
@@ -115,7 +115,7 @@ root."""
 @click.option("--debug", is_flag=True, help="Show the traceback of an error.")
 @click.pass_context
 def root(ctx: click.Context, debug: bool) -> None:
-    """Publish data about people without giving anyone away."""
+    """Publish data about people safely, with a certificate that any person can check."""
     ctx.obj = {"debug": debug}
     if ctx.invoked_subcommand != "studio":  # which stays, and works in processes of its own
         keep_memory()
@@ -160,7 +160,7 @@ _TROUBLE = {
     errno.ENOENT: ("no such file or folder", "check the path"),
     errno.ENOTDIR: ("a part of the path is no folder", "check the path"),
     errno.EISDIR: ("that is a folder, not a file", "check the path"),
-    errno.EPIPE: ("whoever read the output has gone", "nothing to do"),
+    errno.EPIPE: ("the program that reads the output has ended", "nothing to do"),
     errno.EMFILE: ("too many files are open", "raise the limit (ulimit -n)"),
 }
 

@@ -196,6 +196,24 @@ def print_sections(sections: Iterable[tuple[str, Sequence[str]]]) -> None:
                 click.echo(text)
 
 
+def print_labelled(sentences: Iterable[str], warnings: Sequence[str] = ()) -> None:
+    """Sentences with what they are about in a column of its own; warnings in yellow."""
+    for warning in warnings:
+        for line in _entry("!", "", warning, "", indent=_LABEL, label="Warning", shade="yellow"):
+            click.echo(line)
+    before = ""
+    for sentence in sentences:
+        label, sign, rest = sentence.partition(": ")
+        about, text = (label.capitalize(), rest) if sign and label in _LABELLED else ("", sentence)
+        for line in _wrapped(text, _LABEL, "" if about == before else _LABELLED.get(label, about)):
+            click.echo(line)
+        before = about
+
+
+_LABELLED = {"method": "Method", "promise": "Promised", "effort": "Effort", "expected loss": "Loss"}
+"""What sentences of a plan are about, and how the command line calls it."""
+
+
 def print_next(*commands: str) -> None:
     """The commands to go on with."""
     for number, command in enumerate(commands):

@@ -55,7 +55,7 @@ def command(
     Where the source is a table in a file or a database its rows are read, to judge the rules under 'keep' and to look
     for columns that would undo the release; then it says so. A generalized table is published in a short trial run, to
     forecast what would be lost. Nothing is written."""
-    from sfumato.ui.cli._output import print_columns, print_json
+    from sfumato.ui.cli._output import print_columns, print_json, print_labelled, print_next
     from sfumato.workflow.forecast import forecast_publish
 
     read = policy_of(policy, reading, accept_roles, effort)
@@ -65,14 +65,11 @@ def command(
     if as_json:
         print_json(foresight.to_json())
     else:
-        for warning in foresight.warnings:
-            click.echo(f"warning: {warning}")
-        for sentence in foresight.sentences():
-            click.echo(sentence)
+        print_labelled(foresight.sentences(), [str(warning) for warning in foresight.warnings])
         if foresight.trial is not None:
             print_columns("Forecast", foresight.trial.summary)
         click.echo("Dry run: data read, nothing written." if foresight.reads_rows else "Dry run: nothing written.")
-        click.echo(f"Next: sfumato publish {policy} --out DIR")
+        print_next(f"sfumato publish {policy} --out DIR")
     ctx.exit(2 if strict and foresight.warnings else 0)
 
 

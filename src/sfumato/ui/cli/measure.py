@@ -43,7 +43,7 @@ def command(folder: str, original: str, as_json: bool, engine: str, master: str 
     """Measure the utility of the release in DIR against the original, by all metrics that apply."""
     from sfumato.ui.cli._options import engine_of, original_of
     from sfumato.ui.cli._output import print_json, print_next, print_utility
-    from sfumato.workflow.measure import measure, words_of
+    from sfumato.workflow.measure import measure
 
     given = original_of(folder, original, asked.pop("reading"))
     figures = measure(folder, original=given, parameters=asked, engine=engine_of(engine, master))
@@ -51,5 +51,5 @@ def command(folder: str, original: str, as_json: bool, engine: str, master: str 
         print_json(figures)
         return
     click.echo(click.style(f"Utility of {folder} against the original", bold=True))
-    print_utility(figures, words_of(folder))
+    print_utility(figures, figures.words)
     print_next(f"sfumato report {folder} --original {original} shows the same as charts.")

@@ -13,7 +13,7 @@ def command(as_json: bool) -> None:
     """Build the compiled kernels and keep them, so that no later run needs numba (for images and read-only homes).
 
     A wheel for this platform brings them along, and there is nothing to do. Otherwise they are built with numba and the
-    C compiler of this machine, and kept in SFUMATO_CACHE or in the user's cache directory; nobody else may be able to
+    C compiler of this machine, and kept in SFUMATO_CACHE or in the user's cache directory; no other user may be able to
     write there. Set SFUMATO_CACHE to the same directory when the image runs; it may be read-only then."""
     from sfumato.core.compiled.build import warm_up
     from sfumato.ui.cli._output import print_json

@@ -127,7 +127,7 @@ def discharges(count: int, seed: int = 1452) -> list[list[str]]:
 
 
 SEQUENTIAL_POLICY = """\
-# Every quarter the same columns: whoever joins all quarters must be left with at least three illnesses for everybody.
+# Every quarter has the same columns. An adversary who joins all quarters is left with three illnesses per person.
 version: 1
 data: {{kind: table, source: registry.csv}}
 columns:

@@ -24,12 +24,12 @@ switches.
 >>> from sfumato.workflow.discover.proposal import Proposal
 >>> rule = Proposal("a < b", "orders", support=400, chance=-80.0)
 >>> print(policy_text(Suggestion({"version": 1, "data": {"kind": "database"}}, proposals=(rule,))))
-# Read from private data: look at every line before anybody else does.
+# Contains values of your data. Review every line before you share it.
 version: 1
 data:
   kind: database
 keep:  # rules that hold; a '#' switches one off
-  - "a < b"  # found, 400 rows, chance 10^-80
+  - "a < b"  # found, 400 rows, p = 10^-80
 <BLANKLINE>
 """
 
@@ -375,11 +375,11 @@ def _are_sets(text: TextColumn, separator: str) -> bool:
 # -------
 
 
-PRIVATE = "Read from private data: look at every line before anybody else does."
+PRIVATE = "Contains values of your data. Review every line before you share it."
 _WIDE = 128
-_RECODED = "rules that hold, for columns that get the role replaced; without a '#' they are on"
-_REPLACED = "rules that hold; a '#' switches one off"
-_OFF = "Rules that hold as well and are switched off; without the '#' they are on."
+_RECODED = "rules that hold in the data, for columns with the role replaced; remove '#' to switch one on"
+_REPLACED = "rules that hold in the data; write '#' before one to switch it off"
+_OFF = "More rules that hold and are switched off; remove '#' to switch one on."
 
 
 def policy_text(found: Suggestion) -> str:

@@ -15,7 +15,7 @@ Invariants
 ...     chance=-3.0).active
 (True, False)
 >>> print(Proposal("unique(a)", "keys", support=9, chance=-3.0))
-found, 9 rows, chance 10^-3; off: may be an accident
+found, 9 rows, p = 10^-3; off: may be an accident
 """
 
 from __future__ import annotations
@@ -66,9 +66,9 @@ class Proposal:
 
     def __str__(self) -> str:
         rows = f"{self.support:,} row{'' if self.support == 1 else 's'}"
-        parts = ["declared" if self.declared else "found", rows, f"chance {odds(self.chance)}"]
+        parts = ["declared" if self.declared else "found", rows, f"p {_p(self.chance)}"]
         if self.weight:
-            parts.append(f"with names {odds(self.score)}")
+            parts.append(f"p with names {_p(self.score)}")
         return ", ".join(parts) + (f"; off: {self.doubt}" if self.doubt else "")
 
     @property
@@ -118,3 +118,9 @@ def quoted(name: str) -> str:
 def can_be_named(name: str) -> bool:
     """Whether rules can name it at all."""
     return bool(name) and "`" not in name and name != "original"
+
+
+def _p(power: float) -> str:
+    """The probability that unrelated data keeps a rule, as comments of a draft say it."""
+    told = odds(power)
+    return told if told.startswith("below") else f"= {told}"

@@ -78,7 +78,7 @@ class Refined(RecodingMethod):
     )
 
     def preference(self, records: int | None) -> tuple[int, str]:
-        return 20, "it gives the least loss for its time (mondrian where time is short)"
+        return 20, "it has the lowest information loss for its time (mondrian is faster)"
 
     def describe(self, policy: Policy, data: Any = None) -> list[str]:
         known = super().describe(policy, data)

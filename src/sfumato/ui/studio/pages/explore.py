@@ -107,7 +107,9 @@ class ExplorePage(Page):
         """Take a point of the curve as the method of the policy."""
         mu = parse_number(form.get("mu", ""))
         if mu is None or not 0 < mu < 1:
-            raise PolicyError("not a chance", where="mu", hint="choose a point of the curve")
+            raise PolicyError(
+                "the flip probability is no number between 0 and 1", where="mu", hint="choose a point of the curve"
+            )
         visit.edit(form.get("seen", ""), (("method",), {"edge-perturbation": {"mu": form["mu"]}}))
         return f"/p/{visit.subject}/promises"
 

@@ -248,9 +248,9 @@ def sentence(entry: Any) -> str:
     """A claim as somebody would say it.
 
     >>> sentence({"k-anonymity": {"k": "5"}})
-    'whoever knows the quasi-identifiers must be left with at least 5 candidates'
+    'an adversary who knows the quasi-identifiers must be left with at least 5 candidates'
     >>> sentence({"given": ["age"], "hide": "pay", "by": {"p-sensitivity": {"p": "2"}}})
-    'whoever knows age must find at least 2 different values of pay'
+    'an adversary who knows age must find at least 2 different values of pay'
     """
     if not isinstance(entry, Mapping):
         return str(entry)
@@ -267,7 +267,7 @@ def sentence(entry: Any) -> str:
         lambda hole: known.get(hole[1], "…") or "as they come",
         cls.sentence.replace("{hide}", hide or "each sensitive column"),
     )
-    return f"whoever knows {given or 'the quasi-identifiers'} {filled}"
+    return f"an adversary who knows {given or 'the quasi-identifiers'} {filled}"
 
 
 def models_for(kind: str) -> list[dict[str, Any]]:

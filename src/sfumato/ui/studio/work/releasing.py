@@ -181,7 +181,7 @@ def _unpack(pack: zipfile.ZipFile, entry: zipfile.ZipInfo, target: Path) -> None
     path = PurePosixPath(entry.filename)
     if path.is_absolute() or ".." in path.parts or "\\" in entry.filename or ":" in entry.filename:
         raise DataError(
-            "a name in the archive leads out of it", where=pack.filename or "", hint="do not trust whoever sent it"
+            "a name in the archive leads out of it", where=pack.filename or "", hint="do not use this archive"
         )
     if stat.S_ISLNK(entry.external_attr >> 16):
         raise DataError("a link in the archive", where=pack.filename or "", hint="pack plain files only")
