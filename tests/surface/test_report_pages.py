@@ -39,13 +39,15 @@ columns:
 protect: [k-anonymity: {k: 5}, l-diversity: {l: 2}]
 method: {mondrian: {}}
 """
-CONTRAST = (
-    """() => {
-  const parse = text => { const found = text.match(/[\\d.]+/g).map(Number); return found.length < 4 ? [...found, 1] : found };
-  const light = ([r, g, b]) => [r, g, b].map(v => v / 255).map(v => v <= .03928 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4)
+CONTRAST = """() => {
+  const parse = text => {
+    const found = text.match(/[\\d.]+/g).map(Number); return found.length < 4 ? [...found, 1] : found };
+  const light = ([r, g, b]) => [r, g, b].map(v => v / 255)
+    .map(v => v <= .03928 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4)
     .reduce((sum, v, i) => sum + v * [.2126, .7152, .0722][i], 0);
   const behind = node => { for (let at = node; at; at = at.parentElement) {
-    const colour = parse(getComputedStyle(at).backgroundColor); if (colour[3] === 1) return colour } return [255, 255, 255, 1] };
+    const colour = parse(getComputedStyle(at).backgroundColor); if (colour[3] === 1) return colour }
+    return [255, 255, 255, 1] };
   const low = [];
   for (const node of document.querySelectorAll('body *')) {
     const own = [...node.childNodes].some(c => c.nodeType === 3 && c.textContent.trim());
@@ -54,12 +56,10 @@ CONTRAST = (
     const front = parse(drawn ? style.fill : style.color), back = behind(node);
     const [a, b] = [light(front), light(back)].sort((x, y) => y - x);
     const ratio = (a + .05) / (b + .05);
-    if (ratio < %s) low.push([node.textContent.trim().slice(0, 40), Math.round(100 * ratio) / 100]);
+    if (ratio < ENOUGH) low.push([node.textContent.trim().slice(0, 40), Math.round(100 * ratio) / 100]);
   }
   return low;
-}"""
-    % ENOUGH
-)
+}""".replace("ENOUGH", str(ENOUGH))
 
 
 @pytest.fixture(scope="module")
