@@ -212,7 +212,7 @@ def mentions_persons(table: str) -> bool:
 
 
 def _is_party(words: list[str]) -> bool:
-    """Return whether a word stands alone for whoever a company deals with, as in `party` and `entity`."""
+    """Return whether a word stands alone for the partners of a company, as in `party` and `entity`."""
     return len(words) == 1 and words[0] in vocabulary().group("party")
 
 
