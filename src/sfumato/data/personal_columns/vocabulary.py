@@ -7,7 +7,7 @@ One file per language has a line per kind with its phrases, and lines that begin
     @about    words for facts about a value (``email_count``), which make a name that of no personal value
     @record   words after a person in the name of a table whose rows are still people
     @talk     tables in which people write         @place    tables of places
-    @party    whole names of tables of whoever a company deals with
+    @party    whole names of tables of the partners of a company
     @trace    tables that say what people did
     @fault    words that make a message one of the program
     @link     words without meaning of their own   @yes      words for yes and no

@@ -222,8 +222,8 @@ def _extended(column: Sensitive, many: int) -> Sensitive:
 def require_presence(problem: RecodingProblem, policy: Policy, made: Release) -> None:
     """Raise `NotFound` if somebody of the population is in the table too surely, or too surely not.
 
-    Groups that satisfy a requirement one by one are not enough: a person who fits no group is not in the table, and labels
-    of different levels may cover the same values, so that people fit several groups.
+    Groups that satisfy a requirement one by one are not enough. A person who fits no group is not in the table.
+    Labels of different levels may cover the same values, so that people fit several groups.
     """
     for claim in policy.claims:
         if not claim.model.needs_everybody:
