@@ -3,7 +3,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import re
+import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 
@@ -168,3 +171,94 @@ def test_a_target_whose_rows_no_longer_join_is_refused(tmp_path: Path, fresh: Ca
     (found,) = [one for one in json.loads(done.stdout)["findings"] if one["model"] == "target: join sizes"]
     assert found["holds"] is False
     assert "rows no longer find their row" in found["reason"]
+
+
+FAMILIES = """
+CREATE TABLE country (code text PRIMARY KEY);
+CREATE TABLE customer (id integer PRIMARY KEY, name text, country text REFERENCES country (code));
+CREATE TABLE product (id integer PRIMARY KEY, title text);
+CREATE TABLE photo (id integer PRIMARY KEY, product_id integer REFERENCES product (id));
+CREATE TABLE supplier (id integer PRIMARY KEY, title text);
+CREATE TABLE supplies (supplier_id integer REFERENCES supplier (id), product_id integer REFERENCES product (id));
+CREATE TABLE orders (id integer PRIMARY KEY, customer_id integer REFERENCES customer (id));
+CREATE TABLE line (id integer PRIMARY KEY, order_id integer REFERENCES orders (id), product_id integer, n integer);
+CREATE TABLE machine (id integer PRIMARY KEY, above integer REFERENCES machine (id));
+"""
+_FILLED = (
+    "INSERT INTO country VALUES ('de'), ('fr')",
+    "INSERT INTO customer SELECT i, 'Person ' || i, CASE i % 2 WHEN 0 THEN 'de' ELSE 'fr' END FROM {200}",
+    "INSERT INTO product SELECT i, 'thing ' || i FROM {300}",
+    "INSERT INTO photo SELECT i, i % 300 + 1 FROM {600}",
+    "INSERT INTO supplier SELECT i, 'maker ' || i FROM {30}",
+    "INSERT INTO supplies SELECT i % 30 + 1, i FROM {300}",
+    "INSERT INTO orders SELECT i, i % 200 + 1 FROM {1000}",
+    "INSERT INTO line SELECT i, i % 1000 + 1, (i * 7) % 300 + 1, i % 9 FROM {3000}",
+    "INSERT INTO machine SELECT i, CASE WHEN i > 1 THEN i / 2 END FROM {100}",
+)
+_SERIES = {
+    "postgresql": "generate_series(1, {0}) AS s(i)",
+    "sqlite": "(WITH RECURSIVE s(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM s WHERE i < {0}) SELECT i FROM s)",
+}
+
+
+def families(dialect: str, tmp_path: Path, fresh: Callable[[], str]) -> tuple[str, str]:
+    """A source with nine tables, and an empty target."""
+    statements = [*filter(str.strip, FAMILIES.split(";"))]
+    for one in _FILLED:
+        count = re.search(r"\{(\d+)\}", one)
+        statements.append(one if count is None else one.replace(count[0], _SERIES[dialect].format(count[1])))
+    if dialect == "postgresql":
+        return filled(fresh(), *statements), fresh()
+    with contextlib.closing(sqlite3.connect(tmp_path / "families.db")) as link, link:
+        for one in statements:
+            link.execute(one)
+    return f"sqlite:///{tmp_path}/families.db", f"sqlite:///{tmp_path}/target.db"
+
+
+def count_in(url: str, query: str) -> int:
+    if url.startswith("postgresql"):
+        return int(asked(url, query))
+    with contextlib.closing(sqlite3.connect(url.removeprefix("sqlite:///"))) as link:
+        return int(link.execute(query).fetchone()[0])
+
+
+@pytest.mark.parametrize("dialect", ["postgresql", "sqlite"])
+def test_a_share_of_the_whole_database_keeps_families_together(
+    dialect: str, tmp_path: Path, fresh: Callable[[], str]
+) -> None:
+    source, target = families(dialect, tmp_path, fresh)
+    more = "  subset: 10%\nkeep:\n  - line.product_id references product.id\n"
+    done = published(
+        tmp_path, source, target, "create", "  customer.name: {role: replaced, domain: {fakes: name}}\n", more
+    )
+    assert done.returncode == 0, done.stderr + done.stdout
+    rows = {name: count_in(target, f"SELECT count(*) FROM {name}") for name in re.findall(r"TABLE (\w+)", FAMILIES)}
+    assert (rows["customer"], rows["orders"], rows["line"]) == (20, 100, 300)  # with everything that belongs to them
+    assert 10 <= rows["machine"] <= 60  # 10 of 100, and the machines above them
+    assert rows["product"] == count_in(target, "SELECT count(DISTINCT product_id) FROM line")
+    assert rows["photo"] == 2 * rows["product"]
+    assert rows["supplies"] == rows["product"]
+    assert rows["supplier"] == count_in(target, "SELECT count(DISTINCT supplier_id) FROM supplies")
+    assert "customer: 20 of 200 rows" in done.stdout
+    lost = "SELECT count(*) FROM line l LEFT JOIN product p ON p.id = l.product_id WHERE p.id IS NULL"
+    assert count_in(target, lost) == 0
+
+
+def test_a_table_that_is_named_decides_for_those_it_is_connected_with(tmp_path: Path) -> None:
+    source, target = families("sqlite", tmp_path, str)
+    more = "  subset: {'*': 10%, orders: id <= 7, machine: 100%}\n"
+    done = published(
+        tmp_path, source, target, "create", "  customer.name: {role: replaced, domain: {fakes: name}}\n", more
+    )
+    assert done.returncode == 0, done.stderr + done.stdout
+    rows = {
+        name: count_in(target, f"SELECT count(*) FROM {name}") for name in ("orders", "customer", "line", "machine")
+    }
+    assert rows == {"orders": 7, "customer": 7, "line": 21, "machine": 100}
+
+
+def test_a_condition_is_no_share_of_a_whole_database(tmp_path: Path) -> None:
+    source, target = families("sqlite", tmp_path, str)
+    done = published(tmp_path, source, target, "create", KEYS, "  subset: id > 7\n")
+    assert done.returncode == 2
+    assert "a subset of the whole database is a share" in done.stderr

@@ -50,7 +50,10 @@ class DatabaseSource(Source):
     grants: bool = Field(default=False, description="true: a clone also gets the grants of the source")
     namespace: str = Field(default="", alias="schema", description="schema of the tables in the database")
     tables: list[str] | None = Field(default=None, description="only these tables")
-    subset: dict[str, str] = Field(default_factory=dict, description="per table a condition or a share like 5%")
+    subset: dict[str, str] = Field(
+        default_factory=dict,
+        description="per table a condition or a share like 5%; a share alone, or of '*', is one of the whole database",
+    )
     consistent: list[list[str]] = Field(
         default_factory=list, description="lists of columns in which equal old values get equal new values"
     )
@@ -82,6 +85,12 @@ class DatabaseSource(Source):
         return (
             [value] if isinstance(value, list) and value and all(isinstance(entry, str) for entry in value) else value
         )
+
+    @field_validator("subset", mode="before")
+    @classmethod
+    def _whole(cls, value: Any) -> Any:
+        """A share alone is one of all tables."""
+        return {"*": value} if isinstance(value, str) else value
 
     @field_validator("memory")
     @classmethod

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from sfumato.policy.policy import Policy
     from sfumato.release.signature import SigningKey
     from sfumato.release.view import ReleaseView
+    from sfumato.workflow.publication import Publication
 
 
 @click.command("publish", context_settings=SETTINGS)
@@ -81,6 +82,7 @@ def command(
     if as_json:
         _say_mark(publication.release.form.mark)
         document = {"out": str(target), "certificate": publication.certificate.to_json()}
+        document |= {"subset": shares} if (shares := _rows_of_subset(publication)) else {}
         _load(read, out, replace, as_json, document, jobs, publication.exhibit)
         return
     _say_mark(publication.release.form.mark)
@@ -90,6 +92,8 @@ def command(
     took = f"{time.monotonic() - began:.1f} s"
     told_records = f"{records.published:,} of {records.input:,} records"
     click.echo(f"Published {told_records} to {target}/ (method: {publication.certificate.method}, {took}).")
+    for table, (kept, there) in _rows_of_subset(publication).items():
+        click.echo(f"  {table}: {kept:,} of {there:,} rows")
     if key is not None:
         click.echo(f"Signed with key {key.public.identifier[:16]}.")
     if not no_report:
@@ -132,6 +136,15 @@ def _require_target(policy: Policy, replace: bool) -> None:
         from sfumato.workflow.database_load import require_target
 
         require_target(policy, replace=replace)
+
+
+def _rows_of_subset(publication: Publication) -> dict[str, tuple[int, int]]:
+    """Per table how many rows a subset has, and of how many; for the data holder."""
+    form = publication.release.form
+    if not getattr(form, "subset", False):
+        return {}
+    tables = publication.original.tables
+    return {one.table: (one.rows, tables[one.table].rows) for one in form.tables.values()}  # type: ignore[attr-defined]
 
 
 def _say_mark(mark: str) -> None:

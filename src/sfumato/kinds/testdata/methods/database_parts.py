@@ -26,7 +26,8 @@ Subset
 A part of a database that is still whole: every reference of a kept row is kept.
 
 Notation
-    named    tables for which the policy gives a condition or a share
+    named    tables for which the policy gives a condition or a share; with `*` also roots, which get its share
+    root     of tables that references connect, and of which the policy names none, the one with the most rows below it
     below    tables that refer to a named one, directly or through others
     above    tables that those refer to
 
@@ -35,6 +36,8 @@ Rules
     2. Of a table below, the rows all of whose references into named and below tables are chosen.
     3. What chosen rows refer to comes along, whatever conditions say, until nothing is missing.
     4. Of all other tables, every row whose references are kept.
+    5. With `*`, a table that refers to a table above keeps the rows whose references are kept, and what these refer to
+       comes along, before rule 4.
 
 Invariants: rules 3 and 4 end at a fixpoint, so no kept row refers to a row that is not (unless the source already did).
 
@@ -447,6 +450,10 @@ class TextsOf(Mapping[str, Any]):
 # ------
 
 
+_CHOSEN = 10
+"""Rows that a share of a root has at least, where a table is large enough."""
+WHOLE = "*"
+"""Stands for all tables that a subset does not name."""
 _SHARE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*%\s*")
 
 
@@ -462,11 +469,41 @@ class _Subset:
     def __init__(
         self, database: Database, wanted: dict[str, str], kinds: dict[str, str | None], random: Randomness
     ) -> None:
-        self.database, self.wanted, self.kinds, self.random = database, wanted, kinds, random
+        self.database, self.kinds, self.random = database, kinds, random
+        self.wanted = {name: text for name, text in wanted.items() if name != WHOLE}
         self.keys = [_Reference(database, key) for key in database.schema.foreign_keys]
-        for name in wanted:
+        for name in self.wanted:
             if name not in database.tables:
                 raise PolicyError(f"the subset names an unknown table '{name}'", where=f"data.subset.{name}")
+        self.whole = WHOLE in wanted
+        if self.whole:
+            if not _SHARE.fullmatch(wanted[WHOLE]):
+                hint = "write 'subset: 10%', or a condition per table"
+                raise PolicyError("a subset of the whole database is a share", where="data.subset", hint=hint)
+            share = float(_SHARE.fullmatch(wanted[WHOLE])[1]) / 100  # type: ignore[index]
+            self.wanted |= dict.fromkeys(self._roots(_CHOSEN / max(share, 1e-9)), wanted[WHOLE])
+
+    def _roots(self, least: float) -> Iterator[str]:
+        """Of tables that references connect, and of which none is named: the one with the most rows below it. It has so
+        many rows itself that a share of them is close to the share that was asked for; else it is the largest one."""
+        tables = self.database.tables
+        under = {name: self._reached({name}, down=True) for name in tables}
+        left = set(tables) - self._connected(set(self.wanted))
+        while left:
+            own = self._connected({min(left)})
+            most = min(least, max(tables[name].rows for name in own))
+            large = sorted(
+                (name for name in own if tables[name].rows >= most), key=lambda name: (tables[name].rows, name)
+            )
+            yield max(large, key=lambda name: sum(tables[one].rows for one in under[name]))
+            left -= own
+
+    def _connected(self, start: set[str]) -> set[str]:
+        """The tables that references connect with these, in either direction."""
+        found = set(start)
+        while (more := self._reached(found, down=True) | self._reached(found, down=False)) != found:
+            found = more
+        return found
 
     def kept(self) -> dict[str, BoolArray]:
         below = self._reached(set(self.wanted), down=True)
@@ -474,11 +511,31 @@ class _Subset:
         keep = {name: np.full(table.rows, name not in above) for name, table in self.database.tables.items()}
         self._choose(keep, below)
         self._bring(keep, below | above)
-        others = set(keep) - below - above
+        if self.whole:
+            self._follow(keep, below | above)
+        others = set(keep) - self._connected(below) if self.whole else set(keep) - below - above
         changed = True
         while changed:  # rule 4
             changed = bool(sum(self._filter(keep, key) for key in self.keys if key.child in others))
         return keep
+
+    def _follow(self, keep: dict[str, BoolArray], done: set[str]) -> None:
+        """Rule 5."""
+        while beside := {key.child for key in self.keys if key.parent in done} - done:
+            more = self._reached(beside, down=True) - done
+            for name in self._parents_first(more):
+                for key in self.keys:
+                    if key.child == name and key.parent in done:
+                        self._filter(keep, key)
+                done = done | {name}
+            up = self._reached(more, down=False) - done
+            keep.update((name, np.zeros_like(keep[name])) for name in up)
+            done = done | up
+            self._bring(keep, done)
+
+    def _parents_first(self, tables: set[str]) -> list[str]:
+        place = {name: number for number, names in enumerate(self.database.schema.generations()) for name in names}
+        return sorted(tables, key=lambda name: (place[name], name))
 
     def _reached(self, start: set[str], *, down: bool) -> set[str]:
         found = set(start)
@@ -491,7 +548,7 @@ class _Subset:
     def _choose(self, keep: dict[str, BoolArray], below: set[str]) -> None:
         """Rules 1 and 2, parents first; inside a cycle only the named tables choose."""
         generation = {name: place for place, names in enumerate(self.database.schema.generations()) for name in names}
-        for name in sorted(below, key=lambda table: generation[table]):
+        for name in self._parents_first(below):
             for key in self.keys:
                 if key.child == name and key.parent in below and generation[key.parent] < generation[name]:
                     self._filter(keep, key)

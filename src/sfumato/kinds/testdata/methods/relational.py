@@ -250,6 +250,9 @@ class Relational(Method):
         Families(free, selected, bound.references)
         found = [_link_sentence(link) for link in bound.links]
         found += [f"'{one.column}' is computed: {one.rule}" for one in bound.definitions]
+        if bound.source.subset:
+            counts = {name: (selected.count(name), data.tables[name].rows) for name in selected.tables}
+            found += [f"table '{name}': {kept:,} of {there:,} rows" for name, (kept, there) in counts.items()]
         found += [
             *_together(dict.fromkeys(_sentence(segment) for segment in free.segments)),
             *self.doubts(policy, data),
