@@ -59,6 +59,8 @@ class Task:
     """Earlier releases of the same data, when there is a ledger."""
     unfinished: Path | None = None
     """A private file in which long work may keep what it has, to go on after it was stopped."""
+    refreshed: Any = None
+    """The view of the last release, when unchanged rows are to keep what was published for them."""
     waiting: int = 0
     """How many of those who were never published may be left for a later release."""
     withheld: int = 0

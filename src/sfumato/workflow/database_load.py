@@ -14,7 +14,7 @@ import hashlib
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
 from dataclasses import replace as changed_to
 from functools import partial
 from pathlib import Path
@@ -24,7 +24,7 @@ from sfumato.core.errors import AuditRefused, DataError, PolicyError, ReleaseErr
 from sfumato.data.database import Database, Schema, ServerFinding
 from sfumato.io.database_source import DatabaseSource, given_url
 from sfumato.io.plain_files import files_of, read_plain, read_tree
-from sfumato.io.sql import connect, dialect_of, load, read_back, read_schema, server_findings
+from sfumato.io.sql import connect, dialect_of, load, read_back, read_schema, refresh, server_findings
 from sfumato.io.sql.rows import RowCounter
 from sfumato.kinds.testdata.database_checks import JoinSize, join_sizes, judge_target
 from sfumato.kinds.testdata.database_view import DatabaseView
@@ -51,6 +51,8 @@ class Loading:
     left_out: tuple[str, ...] = ()
     joins: tuple[JoinSize, ...] = ()
     """For every reference how many rows find the row that they refer to, in the release and in the target."""
+    refreshed: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    """Per table how many rows a refresh added, changed and removed."""
 
     @property
     def holds(self) -> bool:
@@ -60,7 +62,10 @@ class Loading:
         findings = [finding.to_json() for finding in self.findings]
         joins = [one.to_json() for one in self.joins]
         told = {"holds": self.holds, "findings": findings, "rows": dict(self.rows), "left_out": list(self.left_out)}
-        return told | ({"joins": joins} if joins else {})
+        told |= {"joins": joins} if joins else {}
+        return told | (
+            {"refreshed": {name: dict(one) for name, one in self.refreshed.items()}} if self.refreshed else {}
+        )
 
 
 def release_name(folder: Path) -> str:
@@ -97,16 +102,19 @@ def load_release(
     replace: bool = False,
     jobs: int | None = None,
     published: ReleaseView | None = None,
+    refreshing: Path | None = None,
 ) -> Loading:
     """Load the target of a policy from a release folder made under it; a load that was cut off goes on where it was.
 
     `jobs` tables are loaded at once into a server that takes them so; without it as many as there are cores, at most
     four. `published` is the view from which the folder was just certified and written; then neither the folder nor the
-    source is read again."""
+    source is read again. `refreshing` is the folder of the release that the target holds; then only rows that differ
+    are written."""
     policy = policy if isinstance(policy, Policy) else Policy.read(policy)
     with policy.data.within():
         jobs = jobs or min(os.cpu_count() or 1, _JOBS)
-        return load_target(policy, Path(out), progress=progress, replace=replace, jobs=jobs, published=published)
+        told: dict[str, Any] = {"progress": progress, "published": published, "refreshing": refreshing}
+        return load_target(policy, Path(out), replace=replace, jobs=jobs, **told)
 
 
 def require_target(policy: Policy, *, replace: bool = False) -> None:
@@ -137,6 +145,7 @@ def load_target(
     replace: bool = False,
     jobs: int = 1,
     published: ReleaseView | None = None,
+    refreshing: Path | None = None,
 ) -> Loading:
     """Load a release folder into the policy's target and judge it there; refused when something does not hold."""
     source = policy.data
@@ -152,20 +161,29 @@ def load_target(
     rows = {name: table.rows for name, table in tables.items()}
     resumed: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
+    changes: dict[str, dict[str, int]] = {}
     try:
         name = release_name(folder)
         how: dict[str, Any] = {"replace": replace, "mode": source.loading(), "jobs": jobs, "namespace": namespace}
         own = source.source_url()  # a target that is the source is refused
-        done = load(
-            target,
-            schema,
-            tables,
-            fingerprint=name,
-            progress=lambda done, what: progress(_LOADING * done, what),
-            source=own,
-            **how,
-        )
-        resumed, left_out = done.resumed, done.left_out
+        if refreshing is not None:
+            before = last_loaded(refreshing).once(tables_of)
+            where: dict[str, Any] = {"namespace": namespace, "source": own}
+            found_changes = refresh(
+                target, schema, before, tables, tell=lambda done, what: progress(_LOADING * done, what), **where
+            )
+            changes = {table: asdict(one) for table, one in found_changes.items()}
+        else:
+            done = load(
+                target,
+                schema,
+                tables,
+                fingerprint=name,
+                progress=lambda done, what: progress(_LOADING * done, what),
+                source=own,
+                **how,
+            )
+            resumed, left_out = done.resumed, done.left_out
     except DataError:
         if replace or not _complete(release, target, schema, namespace):
             raise
@@ -173,13 +191,22 @@ def load_target(
     before = published.original if published is not None else _replaced_columns(source, policy, schema)
     old = original_values(BoundPolicy.of(policy, schema), before)
     findings, joins = judge_load(release, target, schema, namespace, old, progress)
-    found = Loading(findings, rows, resumed, left_out, joins)
+    found = Loading(findings, rows, resumed, left_out, joins, changes)
     _record(found, folder)
     if not found.holds:
         wrong = "; ".join(f"{finding.model}: {finding.reason}" for finding in found.findings if not finding.holds)
         raise AuditRefused(
             f"the audit refuses the target: {wrong}", where=str(folder / TARGET), hint="do not use the target"
         )
+    return found
+
+
+def last_loaded(folder: Path) -> ReleaseView:
+    """The release that a target holds: undamaged, and loaded with an audit that holds."""
+    found = read_folder(folder)
+    if found.damage or not _recorded(folder):
+        hint = "publish without --refresh, with --replace"
+        raise ReleaseError("the last release was not loaded to the end, or was changed", where=str(folder), hint=hint)
     return found
 
 

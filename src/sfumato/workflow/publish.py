@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from sfumato.core.errors import PolicyError, ReleaseError
 from sfumato.core.randomness import Randomness, is_guessable
 from sfumato.history.constrain.constraints import require_few_withheld, require_somebody
 from sfumato.history.judge.earlier_requirements import (
@@ -29,13 +30,15 @@ from sfumato.history.judge.earlier_requirements import (
 )
 from sfumato.history.ledger import Ledger
 from sfumato.history.reference_distribution import policy_of_series
-from sfumato.policy.policy import Policy
+from sfumato.io.plain_files import read_plain
+from sfumato.policy.policy import Policy, public_policy
 from sfumato.release.evidence import source_audit
-from sfumato.release.folder import Format
+from sfumato.release.folder import POLICY, Format, read_folder
 from sfumato.release.form import GIVEN_SEED
 from sfumato.release.method import Progress, Task, no_progress
 from sfumato.release.past_releases import keys_of
 from sfumato.release.release import Release
+from sfumato.release.view import ReleaseView
 from sfumato.workflow.arguments import PolicyLike, as_policy, ledger_of
 from sfumato.workflow.plan import Plan, plan
 from sfumato.workflow.publication import NotFoundOverReleases, Publication, certify_draft
@@ -58,6 +61,7 @@ def publish(
     format: Format = "csv",
     engine: Any = None,
     unfinished: Path | None = None,
+    refresh: str | Path | None = None,
 ) -> Publication:
     """Make a release, audit it and return it as a `Publication`.
 
@@ -87,6 +91,9 @@ def publish(
     unfinished
         Private file in which a constraint solver stores its state, so that the same call continues after a stop. Delete
         it afterwards: it can undo the release.
+    refresh
+        The last release folder of a database under the same policy. Rows of the source that have not changed since keep
+        their new values.
 
     Returns
     -------
@@ -109,7 +116,7 @@ def publish(
         told = {"ledger": ledger, "new_ledger": new_ledger}
         return publish_on(engine, policy, data, seed=seed, jobs=jobs, progress=progress, **told)
     with policy.data.within():
-        return _published(policy, data, seed, jobs, progress, book, format, unfinished)
+        return _published(policy, data, seed, jobs, progress, book, format, unfinished, refresh)
 
 
 def _published(
@@ -121,6 +128,7 @@ def _published(
     book: Ledger | None,
     format: Format,
     unfinished: Path | None,
+    refresh: str | Path | None = None,
 ) -> Publication:
     """All of it here, within the memory that the policy allows."""
     first = plan(policy, remembering=book is not None)  # refuse the impossible before data moves
@@ -130,13 +138,14 @@ def _published(
     require_no_background_link(earlier, policy)
     require_no_weaker_adversary(earlier, policy)
     source = source_audit(policy)
+    last = None if refresh is None else last_release(policy, Path(refresh), first)
     progress(0.0, "reading")
     dataset = source.read(policy, data)
     chosen = plan(policy, records=getattr(dataset, "rows", None), remembering=book is not None)
     source.require_sound(policy, dataset, rules_stay=not chosen.method.keeps_rules)
     workers = jobs or chosen.method.usual_jobs()
     making = partial(_scaled, progress, 0.0, _MAKING)
-    task = Task(policy, dataset, Randomness(seed), workers, making, earlier, unfinished)
+    task = Task(policy, dataset, Randomness(seed), workers, making, earlier, unfinished, last)
     certifying, out = partial(_scaled, progress, _MAKING, 1.0), frozenset[str]()
     while True:
         release = _made(chosen, task, out)
@@ -150,6 +159,20 @@ def _published(
             if refused.records <= out:
                 raise
             out |= refused.records
+
+
+def last_release(policy: Policy, folder: Path, chosen: Plan) -> ReleaseView:
+    """The release that a refresh begins with: undamaged, of a database, and made under the same policy."""
+    if policy.data.name != "database":
+        raise PolicyError("only a database can be refreshed", hint="publish without --refresh")
+    found = read_folder(folder)
+    if found.damage:
+        hint = "refresh from a folder that `sfumato verify` accepts, or publish without --refresh"
+        raise ReleaseError(f"the folder was changed: {found.damage[0]}", where=str(folder), hint=hint)
+    if read_plain(folder / POLICY) != public_policy(policy, chosen.declaration).encode():
+        hint = "publish without --refresh; the next release can be refreshed"
+        raise PolicyError("the last release was made under another policy", where=str(folder), hint=hint)
+    return found
 
 
 def _made(chosen: Plan, task: Task, out: frozenset[str]) -> Release:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from sfumato.io.sql.rows import is_url, read_back, read_rows, read_sql
     from sfumato.io.sql.schema_reading import read_schema
     from sfumato.io.sql.target_modes import Clone, CloneElsewhere, Create, Fill, FillElsewhere, require_clonable
+    from sfumato.io.sql.target_refresh import refresh
 
 _HOMES = {
     "Clone": "target_modes",
@@ -31,6 +32,7 @@ _HOMES = {
     "is_url": "rows",
     "load": "bulk_load",
     "read_back": "rows",
+    "refresh": "target_refresh",
     "read_rows": "rows",
     "read_schema": "schema_reading",
     "read_sql": "rows",
@@ -58,6 +60,7 @@ __all__ = [
     "read_rows",
     "read_schema",
     "read_sql",
+    "refresh",
     "rehearse",
     "require_clonable",
     "same_database",

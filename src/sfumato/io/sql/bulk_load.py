@@ -146,7 +146,7 @@ def _complete(schema: Schema, parts: Mapping[str, Table]) -> None:
             raise DataError(f"the rows of table '{table.name}' lack the column '{missing[0]}'")
 
 
-def _ready(old: TableFacts, new: TableFacts, part: Table, source: str, dialect: str) -> pa.Table:
+def ready_rows(old: TableFacts, new: TableFacts, part: Table, source: str, dialect: str) -> pa.Table:
     """The written columns, in the order of the table, spelt for the target."""
     columns = {name: part.column(name) for name in new.written}
     if source != dialect:
@@ -193,7 +193,9 @@ class _Filling:
                 raise
 
     def _table(self, link: Session, table: TableFacts) -> list[str]:
-        frame = _ready(self.schema.table(table.name), table, self.parts[table.name], self.schema.dialect, link.dialect)
+        frame = ready_rows(
+            self.schema.table(table.name), table, self.parts[table.name], self.schema.dialect, link.dialect
+        )
         self.steps.tell(0, f"loading {table.name}")
         if table.name in self.state.done:
             _same_rows(table, frame, *self.state.done[table.name])

@@ -229,16 +229,29 @@ def require_fit(link: Session, plan: Schema) -> None:
 def _set_aside(link: Session, plan: Schema) -> None:
     """Record foreign keys and triggers, so that the last transaction of any run can restore them."""
     link.run(f"CREATE TABLE {quoted(load_journal.ASIDE)} (place serial, statement text)")
+    for statement in set_keys_aside(link, plan):
+        link.run(f"INSERT INTO {quoted(load_journal.ASIDE)} (statement) VALUES (%s)", statement)
+
+
+def set_keys_aside(link: Session, plan: Schema) -> list[str]:
+    """Drop foreign keys and disable triggers of PostgreSQL; the statements that put them back."""
+    again = []
     names = ", ".join(f"{literal(link.relation(table.name))}::regclass" for table in plan.tables)
     for drop, add in link.rows(_KEYS.format(f"ARRAY[{names}]::oid[]")):
         link.run(drop)
-        link.run(f"INSERT INTO {quoted(load_journal.ASIDE)} (statement) VALUES (%s)", add)
+        again.append(str(add))
     for table in plan.tables:
         link.run(f"ALTER TABLE {link.relation(table.name)} DISABLE TRIGGER USER")
-        link.run(
-            f"INSERT INTO {quoted(load_journal.ASIDE)} (statement) VALUES (%s)",
-            f"ALTER TABLE {link.relation(table.name)} ENABLE TRIGGER USER",
-        )
+        again.append(f"ALTER TABLE {link.relation(table.name)} ENABLE TRIGGER USER")
+    return again
+
+
+def put_keys_back(link: Session, statements: list[str]) -> None:
+    """Make what was set aside again, checked, and refresh what views hold of the rows."""
+    for statement in statements:
+        link.run(statement)
+    if link.dialect == "postgresql":
+        _refresh(link, _OWN_VIEWS)
 
 
 def _refresh(link: Session, views: str = _VIEWS) -> None:
@@ -329,7 +342,7 @@ def _full(link: Session, plan: Schema, replace: bool) -> set[str]:
     return full
 
 
-def _triggers(link: Session) -> Iterator[tuple[str, str, str, str]]:
+def triggers_of(link: Session) -> Iterator[tuple[str, str, str, str]]:
     """Name, table, statement and the mode it was written in."""
     if link.dialect == "sqlite":
         yield from ((str(name), str(table), str(sql), str(mode)) for name, table, sql, mode in link.rows(_OF_SQLITE))
@@ -347,7 +360,7 @@ def _write_down(link: Session, tables: set[str]) -> None:
     link.run(f"CREATE TABLE {quoted(load_journal.ASIDE)} (place integer, name text, statement text, mode text)")
     link.resume()
     marks = ", ".join([link.mark] * 4)
-    for place, (name, table, statement, mode) in enumerate(_triggers(link)):
+    for place, (name, table, statement, mode) in enumerate(triggers_of(link)):
         if table in tables:
             link.run(f"INSERT INTO {quoted(load_journal.ASIDE)} VALUES ({marks})", place, name, statement, mode)
 
@@ -444,7 +457,7 @@ def _of_mariadb(source: Session) -> Iterator[tuple[str, str]]:
         yield _undefined(str(row[2])), str(row[1])
     for name in _in_order({str(name): str(text) for name, text in source.rows(_MODES_ELSEWHERE_VIEWS)}):
         yield _undefined(str(source.rows(f"SHOW CREATE VIEW {quoted(name)}")[0][1])), mode
-    yield from ((statement, written) for _, _, statement, written in _triggers(source))
+    yield from ((statement, written) for _, _, statement, written in triggers_of(source))
 
 
 def _in_order(texts: Mapping[str, str]) -> list[str]:

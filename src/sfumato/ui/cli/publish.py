@@ -40,6 +40,12 @@ if TYPE_CHECKING:
     help="File format of the published tables.",
 )
 @click.option("--replace", is_flag=True, help="Overwrite tables that exist in the target database.")
+@click.option(
+    "--refresh",
+    type=click.Path(exists=True, file_okay=False),
+    help="Last release folder of this database. Rows that have not changed since keep their new values, and only"
+    " changed rows are written into the target.",
+)
 @EFFORT
 @ACCEPT_ROLES
 @READING
@@ -67,10 +73,11 @@ def command(
             raise PolicyError(f"{out} was published under this policy without a signature", where=out, hint=hint)
         if not as_json:
             click.echo(f"{out} exists for this policy. Continuing with the database load.")
-        _load(read, out, replace, as_json, {"out": out}, options["jobs"])
+        _load(read, out, replace, as_json, {"out": out}, options["jobs"], refreshing=options["refresh"])
         return
     _require_room(read, out, options["data"], options["ledger"])
-    _require_target(read, replace)
+    refreshing = options["refresh"]
+    _require_target(read, replace, refreshing)
     engine = engine_of(options.pop("engine"), options.pop("master"), staging=Path(out).absolute().parent)
     jobs = options["jobs"]
     told = {"format": format_, "engine": engine, "unfinished": Path(f"{out}.unfinished")}
@@ -83,7 +90,7 @@ def command(
         _say_mark(publication.release.form.mark)
         document = {"out": str(target), "certificate": publication.certificate.to_json()}
         document |= {"subset": shares} if (shares := _rows_of_subset(publication)) else {}
-        _load(read, out, replace, as_json, document, jobs, publication.exhibit)
+        _load(read, out, replace, as_json, document, jobs, publication.exhibit, refreshing)
         return
     _say_mark(publication.release.form.mark)
     records = publication.certificate.records
@@ -98,7 +105,7 @@ def command(
         click.echo(f"Signed with key {key.public.identifier[:16]}.")
     if not no_report:
         click.echo(f"Report: {target / 'report.html'} (for you alone: {target}.private.html)")
-    _load(read, out, replace, as_json, {}, jobs, publication.exhibit)
+    _load(read, out, replace, as_json, {}, jobs, publication.exhibit, refreshing)
     steps = [f"sfumato verify {target} shows what a recipient can check."]
     print_summary(publication.summary(*steps, private=not no_report), verbose=verbose)
 
@@ -130,12 +137,15 @@ def _require_room(policy: Policy, out: str, data: str | None, ledger: str | None
         require_writable_folder(book.parent)
 
 
-def _require_target(policy: Policy, replace: bool) -> None:
+def _require_target(policy: Policy, replace: bool, refreshing: str | None) -> None:
     """The target of a database, before the run rather than after it."""
     if policy.data.loads:
-        from sfumato.workflow.database_load import require_target
+        from sfumato.workflow.database_load import last_loaded, require_target
 
-        require_target(policy, replace=replace)
+        if refreshing is None:
+            require_target(policy, replace=replace)
+        else:
+            last_loaded(Path(refreshing))
 
 
 def _rows_of_subset(publication: Publication) -> dict[str, tuple[int, int]]:
@@ -162,6 +172,7 @@ def _load(
     document: dict[str, Any],
     jobs: int | None,
     published: ReleaseView | None = None,
+    refreshing: str | None = None,
 ) -> None:
     """Into the target, when the policy names one."""
     from sfumato.ui.cli._output import print_findings, print_json, progress_bar
@@ -170,12 +181,15 @@ def _load(
         from sfumato.workflow.database_load import load_release
 
         with progress_bar(quiet=as_json) as progress:
-            found = load_release(policy, out, progress=progress, replace=replace, jobs=jobs, published=published)
+            given: dict[str, Any] = {"published": published, "refreshing": Path(refreshing) if refreshing else None}
+            found = load_release(policy, out, progress=progress, replace=replace, jobs=jobs, **given)
         document = document | {"target": found.to_json()}
         if not as_json:
             resumed = f" ({len(found.resumed)} were complete already)" if found.resumed else ""
             rows = f"{len(found.rows)} tables with {sum(found.rows.values()):,} rows"
             click.echo(f"Loaded {rows} into the target database{resumed}.")
+            for table, one in found.refreshed.items():
+                click.echo(f"  {table}: {one['added']:,} added, {one['changed']:,} changed, {one['removed']:,} removed")
             for sentence in found.left_out:
                 click.echo(f"  Not transferred: {sentence}")
             print_findings(found.findings, verbose=False)

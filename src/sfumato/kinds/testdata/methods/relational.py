@@ -97,7 +97,8 @@ from sfumato.core.errors import Infeasible, PolicyError
 from sfumato.core.randomness import Randomness
 from sfumato.data.database import ColumnFacts, Database, schema_to_json
 from sfumato.data.memory_map import MappedTableBuilder, map_column, map_numbers, rows_per_step
-from sfumato.kinds.testdata.form import DatabaseForm, Linked, PublishedTable, ReplacedPart
+from sfumato.data.table import Table
+from sfumato.kinds.testdata.form import DatabaseForm, Linked, PublishedTable, ReplacedPart, tables_of
 from sfumato.kinds.testdata.methods.computed_columns import Calculator, has_dates, value_formatter
 from sfumato.kinds.testdata.methods.database_parts import (
     FreeColumns,
@@ -109,6 +110,7 @@ from sfumato.kinds.testdata.methods.database_parts import (
     place_values,
     subset,
 )
+from sfumato.kinds.testdata.methods.earlier_values import keep_earlier_values, require_refreshable
 from sfumato.kinds.testdata.methods.sampling import keyed_randomness
 from sfumato.kinds.testdata.methods.sampling.block_division import SolverBudget, solver_budget
 from sfumato.kinds.testdata.methods.sampling.column_values import Levels, Listed, Spelled, Steps, facts
@@ -171,14 +173,19 @@ class Relational(Method):
     def run(self, task: Task) -> Release:
         bound = BoundPolicy.of(task.policy, task.data.schema)
         data = self.selected(bound, task.data, task.randomness)
-        made = self.made(bound, data, task.randomness, task.progress, solver_budget(task, self.minutes))
+        before = None
+        if task.refreshed is not None:
+            require_refreshable(bound)
+            before = task.refreshed.once(tables_of)
+        made = self.made(bound, data, task.randomness, task.progress, solver_budget(task, self.minutes), before)
         chance = task.randomness.child("row order")
         orders = {name: map_numbers(chance.child(name).permutation(data.count(name))) for name in data.tables}  # I3
         parts = {
             part_name(name): Part(self._table(bound, data, made.columns, name, orders[name])) for name in data.tables
         }
         trace = Provenance({part_name(name): data.behind(name, order) for name, order in orders.items()})
-        return Release(_form(bound, data, made), parts, trace=trace, notes=_notes(bound, made))
+        notes = (*_notes(bound, made), *([_REFRESHED] if before is not None else []))
+        return Release(_form(bound, data, made), parts, trace=trace, notes=notes)
 
     def selected(self, bound: BoundPolicy, database: Database, random: Randomness) -> Selected:
         """The rows that will be published: all, or a subset that is closed under references."""
@@ -200,8 +207,10 @@ class Relational(Method):
         random: Randomness,
         progress: Progress = no_progress,
         patience: SolverBudget | None = None,
+        before: Mapping[str, Table] | None = None,
     ) -> NewTables:
-        """New values for every changed column, in the rows' original order."""
+        """New values for every changed column, in the rows' original order; `before` are the tables of the last
+        release, from which unchanged rows keep theirs."""
         asked = conditions_on_links(bound)
         free = FreeColumns(bound, data, self.heuristic, self.block)
         maps = {}
@@ -217,6 +226,8 @@ class Relational(Method):
             columns[column] = map_column(
                 fresh if replaces_missing(bound.declared[column].domain) else _nulled(fresh, data, column)
             )  # I2
+        if before is not None:
+            keep_earlier_values(bound, data, free, columns, before)
         if free.crossing:
             Families(free, data, bound.references).settle(columns, random)
         for definition in bound.definitions:
@@ -278,6 +289,10 @@ def _together(sentences: Iterable[str]) -> Iterator[str]:
 
 
 _APART = 3
+_REFRESHED = (
+    "rows that have not changed since the last release keep their new values: rows of both releases can be linked by"
+    " their keys"
+)
 
 
 def _values(columns: dict[ColumnValue, pa.Array], data: Selected, column: ColumnValue) -> pa.Array:
