@@ -22,9 +22,10 @@ from typing import Any
 
 from sfumato.core.errors import AuditRefused, DataError, PolicyError, ReleaseError
 from sfumato.data.database import Database, Schema, ServerFinding
+from sfumato.data.table import Table
 from sfumato.io.database_source import DatabaseSource, given_url
 from sfumato.io.plain_files import files_of, read_plain, read_tree
-from sfumato.io.sql import connect, dialect_of, load, read_back, read_schema, refresh, server_findings
+from sfumato.io.sql import Loaded, connect, dialect_of, load, read_back, read_schema, refresh, server_findings
 from sfumato.io.sql.rows import RowCounter
 from sfumato.kinds.testdata.database_checks import JoinSize, join_sizes, judge_target
 from sfumato.kinds.testdata.database_view import DatabaseView
@@ -159,39 +160,26 @@ def load_target(
     tables = release.once(tables_of)
     namespace = source.place_in(target)
     rows = {name: table.rows for name, table in tables.items()}
-    resumed: tuple[str, ...] = ()
-    left_out: tuple[str, ...] = ()
-    changes: dict[str, dict[str, int]] = {}
+    done, changes = Loaded(rows, (), ()), dict[str, dict[str, int]]()
+
+    def told(done: float, what: str) -> None:
+        progress(_LOADING * done, what)
+
     try:
-        name = release_name(folder)
-        how: dict[str, Any] = {"replace": replace, "mode": source.loading(), "jobs": jobs, "namespace": namespace}
         own = source.source_url()  # a target that is the source is refused
         if refreshing is not None:
-            before = last_loaded(refreshing).once(tables_of)
-            where: dict[str, Any] = {"namespace": namespace, "source": own}
-            found_changes = refresh(
-                target, schema, before, tables, tell=lambda done, what: progress(_LOADING * done, what), **where
-            )
-            changes = {table: asdict(one) for table, one in found_changes.items()}
+            changes = _refreshed(target, schema, refreshing, tables, told, namespace=namespace, source=own)
         else:
-            done = load(
-                target,
-                schema,
-                tables,
-                fingerprint=name,
-                progress=lambda done, what: progress(_LOADING * done, what),
-                source=own,
-                **how,
-            )
-            resumed, left_out = done.resumed, done.left_out
+            how: dict[str, Any] = {"replace": replace, "mode": source.loading(), "jobs": jobs, "namespace": namespace}
+            done = load(target, schema, tables, fingerprint=release_name(folder), progress=told, source=own, **how)
     except DataError:
         if replace or not _complete(release, target, schema, namespace):
             raise
     progress(_LOADING, "judging the target")
-    before = published.original if published is not None else _replaced_columns(source, policy, schema)
+    before: Database = published.original if published is not None else _replaced_columns(source, policy, schema)
     old = original_values(BoundPolicy.of(policy, schema), before)
     findings, joins = judge_load(release, target, schema, namespace, old, progress)
-    found = Loading(findings, rows, resumed, left_out, joins, changes)
+    found = Loading(findings, rows, done.resumed, done.left_out, joins, changes)
     _record(found, folder)
     if not found.holds:
         wrong = "; ".join(f"{finding.model}: {finding.reason}" for finding in found.findings if not finding.holds)
@@ -199,6 +187,14 @@ def load_target(
             f"the audit refuses the target: {wrong}", where=str(folder / TARGET), hint="do not use the target"
         )
     return found
+
+
+def _refreshed(
+    target: str, schema: Schema, last: Path, tables: Mapping[str, Table], told: Progress, **where: str | None
+) -> dict[str, dict[str, int]]:
+    """Write what has changed since the last release; how many rows were added, changed and removed."""
+    found = refresh(target, schema, last_loaded(last).once(tables_of), tables, tell=told, **where)
+    return {table: asdict(one) for table, one in found.items()}
 
 
 def last_loaded(folder: Path) -> ReleaseView:

@@ -45,7 +45,7 @@ def require_refreshable(bound: BoundPolicy) -> None:
             hint = "name it under 'deterministic' and give a 'secret', or publish without --refresh"
             raise PolicyError(f"'{link.root}' gets other values in every release", where="data", hint=hint)
     for table in bound.schema.tables:
-        drawn = [name for name in table.primary_key if ColumnValue(name, table.name) in bound.free]
+        drawn = [name for name in table.primary_key if ColumnValue(name, table.name) in bound.free]  # I1
         if drawn:
             hint = "keep it, or name it under 'deterministic'"
             raise PolicyError(f"the key '{table.name}.{drawn[0]}' is drawn anew", where="data", hint=hint)
@@ -68,9 +68,9 @@ def keep_earlier_values(
 
 
 def _drawn_again(bound: BoundPolicy, free: FreeColumns) -> list[RulePart]:
-    """Parts whose rules are about more than single rows and keys of their own columns (I2)."""
+    """Parts whose rules are about more than single rows and keys of their own columns."""
     crossing = {ColumnValue(c.name, c.table) for clause in free.crossing for c in columns_of(clause.body)}
-    return [part for part in free.parts if not _by_row(bound, part) or crossing & set(part.columns)]
+    return [part for part in free.parts if not _by_row(bound, part) or crossing & set(part.columns)]  # I2
 
 
 def _by_row(bound: BoundPolicy, part: RulePart) -> bool:
