@@ -7,9 +7,11 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from fractions import Fraction
 from functools import cache
 from pathlib import Path
 
+import numpy as np
 import pytest
 import yaml
 
@@ -18,7 +20,9 @@ from reference_pages import DOCS, PAGES
 from reference_pages.catalogue_page import METHODS, MODELS
 from reference_pages.folder_pages import FINDING, KEYS, MANIFEST, folder_example
 from sfumato.core.registry import catalogue
+from sfumato.data.linkage import Linkage
 from sfumato.models.base import Model
+from sfumato.models.neighbourhood_attack import EdgeChannel, PublishedChannel
 from sfumato.release.method import Method
 from tests.pages.page_runner import ROOT
 
@@ -152,6 +156,40 @@ def tables(page: Path) -> list[dict[str, list[str]]]:
         head, _, *rows = [[cell.strip() for cell in line.strip().strip("|").split("|")] for line in block.splitlines()]
         found.append({name: [row[i] for row in rows if len(row) == len(head)] for i, name in enumerate(head)})
     return found
+
+
+def test_the_worked_tables_of_other_models_have_the_levels_that_the_page_states() -> None:
+    page = DOCS / "explanation" / "models.md"
+    text, found = page.read_text(encoding="utf-8"), {tuple(table): table for table in tables(page)}
+    shares = found["class", "flu", "gout"]
+    counts = np.array([shares["flu"], shares["gout"]], dtype=int).T
+    group, value = (np.repeat(each.ravel(), counts.ravel()) for each in np.indices(counts.shape))
+    linkage = Linkage.of_groups(group, {"illness": (value, ("flu", "gout"))})
+    beta, delta = (
+        catalogue("models", Model)[name](**{key: 1}).achieved(linkage)[key]
+        for name, key in (("beta-likeness", "beta"), ("delta-disclosure", "delta"))
+    )
+    assert f"β = {beta:.3f}." in text
+    assert f"= {delta:.3f}." in text
+    risk = catalogue("models", Model)["average-risk"](risk=1)
+    for classes, average in zip(*(found[RISKS][name] for name in ("classes", "average risk")), strict=True):
+        sizes = [int(size) for size in classes.split(" and ")]
+        linkage = Linkage.of_groups(np.repeat(np.arange(len(sizes)), sizes), {})
+        assert risk.achieved(linkage)["risk"] == pytest.approx(float(Fraction(average)), abs=1e-5)
+    told = found["recognized people", "probability at most"]
+    channel = PublishedChannel(EdgeChannel.symmetric(0.27), 100)
+    for known, success in list(zip(*told.values(), strict=True))[1:]:
+        model = catalogue("models", Model)["neighbourhood"](known=int(known), success_at_most=0.99)
+        assert f"{model.achieved(channel)['success_at_most']:.2f}" == success
+    graphs = found["graph of four people", "numbers of ties", "k"]
+    for ties, k in zip(graphs["numbers of ties"], graphs["k"], strict=True):
+        assert min(ties.split(", ").count(tie) for tie in ties.split(", ")) == int(k)
+    releases = found["release", "values in Ben's class"]["values in Ben's class"]
+    *single, both = ({*values.split(", ")} for values in releases)
+    assert single[0] & single[1] == both
+
+
+RISKS = ("classes", "largest risk", "average risk", "expected gain of an attack on the smallest class")
 
 
 def test_the_worked_tables_have_the_levels_that_the_page_states() -> None:
