@@ -30,8 +30,16 @@ from sfumato.core.arrays import BoolArray
 from sfumato.core.errors import PolicyError
 from sfumato.core.registry import nearest
 from sfumato.data.check_digits import NUMBERS, countries_of, is_valid, of_country
-from sfumato.data.regular_expressions import labels_as_texts, matches_pattern, require_regular
-from sfumato.data.text_values import EXACT, format_timestamp, is_whole, parse_integer, parse_number, timestamp_steps
+from sfumato.data.regular_expressions import matches_pattern, require_regular
+from sfumato.data.text_values import (
+    EXACT,
+    format_timestamp,
+    is_whole,
+    labels_as_texts,
+    parse_integer,
+    parse_number,
+    timestamp_steps,
+)
 
 FAKES = ("name", "first_name", "last_name", "email", "city", "street", "address", "company", "job", "country")
 FORMED = {

@@ -101,9 +101,9 @@ def _write(link: Session, table: TableFacts, before: pa.Table, after: pa.Table) 
     there, here = _keys(table, before), _keys(table, after)
     place = pc.index_in(here, value_set=there)
     known = pc.is_valid(place)
-    old = before.take(pc.fill_null(place, 0)) if before.num_rows else None
+    old = before.take(pc.fill_null(place, 0)) if before.num_rows else after
     differs = np.zeros(after.num_rows, dtype=bool)
-    for name in after.column_names if old is not None else ():
+    for name in after.column_names:
         one, other = after.column(name), old.column(name)
         equal = pc.or_(pc.fill_null(pc.equal(one, other), False), pc.and_(pc.is_null(one), pc.is_null(other)))
         differs |= ~np.asarray(equal.to_numpy(), dtype=bool)
@@ -116,8 +116,8 @@ def _write(link: Session, table: TableFacts, before: pa.Table, after: pa.Table) 
     return Changes(int((~is_known).sum()), int((is_known & differs).sum()), lost.num_rows)
 
 
-def _sorted_rows(rows: pa.Table) -> list[tuple[str, ...]]:
-    return sorted(map(repr, zip(*(column.to_pylist() for column in rows.columns), strict=True)))
+def _sorted_rows(rows: pa.Table) -> list[str]:
+    return sorted(repr(row) for row in zip(*(column.to_pylist() for column in rows.columns), strict=True))
 
 
 def _keys(table: TableFacts, rows: pa.Table) -> pa.Array:
