@@ -13,7 +13,8 @@ Cost: one look at the bytes, and two at each quote.
 
 Written csv
 -----------
-CSV as Sfumato writes it: one comma, one line feed, quotes only where a reader needs them, nulls as nothing.
+CSV as Sfumato writes it: one comma, one line feed, quotes only where a reader needs them, nulls as nothing. A
+`CsvDialect` is another separator, and columns whose numbers have a decimal comma, as the source of a release has them.
 
 The lines are built column by column and written as they lie in memory, so a million rows take a second. An empty text
 is quoted, which tells it from a null.
@@ -27,6 +28,11 @@ is quoted, which tells it from a null.
 
 from __future__ import annotations
 
+import csv
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import partial
 from mmap import mmap
 from operator import itemgetter
 from pathlib import Path
@@ -35,6 +41,7 @@ from typing import IO, Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.csv as pa_csv
 from numpy.typing import NDArray
 
 from sfumato.core.arrays import BoolArray, IntArray
@@ -139,20 +146,102 @@ def _records(content: bytes, *, skip_empty: bool) -> tuple[IntArray, IntArray]:
 
 ROWS = 1 << 18
 """Rows that are made text at a time."""
-_NEEDS_QUOTES, _SIGNS = '[",\r\n]', (b'"', b",", b"\r", b"\n")
+_SIGNS = '"\r\n'
+_POINTS, _COMMAS = (r"^-?\d+(?:[S]\d+)?(?:-\d+(?:[S]\d+)?)?$".replace("S", sign) for sign in ".,")
+"""Numbers and ranges of numbers with decimal points, or with decimal commas."""
+
+
+@dataclass(frozen=True, slots=True)
+class CsvDialect:
+    """How a source writes a table.
+
+    Reading back what was written gives the same cells: a column in which that would fail keeps its decimal points.
+    """
+
+    separator: str = ","
+    decimal_comma: tuple[str, ...] = ()
+
+    @classmethod
+    def read(cls, tree: Any) -> CsvDialect:
+        """The dialect that a manifest states; the usual one where it states none."""
+        if not tree:
+            return cls()
+        separator, names = str(tree["separator"]), tree.get("decimal_comma", [])
+        if len(separator) != 1 or separator in _SIGNS or not all(isinstance(name, str) for name in names):
+            raise ValueError(separator)
+        return cls(separator, tuple(names))
+
+    def to_json(self) -> dict[str, Any]:
+        return {"separator": self.separator, "decimal_comma": list(self.decimal_comma)}
+
+    def fitting(self, tables: Iterable[pa.Table]) -> CsvDialect:
+        """The dialect without the columns that could not be read back."""
+        seen = list(tables)
+        fits = [name for name in self.decimal_comma if all(map(partial(_reads_back, name), seen))]
+        return CsvDialect(self.separator, tuple(fits))
+
+    def written(self, table: pa.Table) -> pa.Table:
+        """The table with decimal commas where the dialect has them."""
+        return self._changed(table, _POINTS, ".", ",")
+
+    def plain(self, table: pa.Table) -> pa.Table:
+        """The table with decimal points again."""
+        return self._changed(table, _COMMAS, ",", ".")
+
+    def _changed(self, table: pa.Table, pattern: str, old: str, new: str) -> pa.Table:
+        for name in self.decimal_comma:
+            if name in table.column_names:
+                cells = _as_texts(table.column(name))
+                swapped = pc.replace_substring(cells, old, new)
+                cells = pc.if_else(pc.match_substring_regex(cells, pattern), swapped, cells)
+                table = table.set_column(table.column_names.index(name), name, cells)
+        return table
+
+
+def _as_texts(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    return pc.cast(pc.cast(column, pa.string()) if not pa.types.is_dictionary(column.type) else column, pa.string())
+
+
+def _reads_back(name: str, table: pa.Table) -> bool:
+    """Whether no cell of a column looks like a number with a decimal comma already."""
+    if name not in table.column_names:
+        return True
+    cells = pc.drop_null(_as_texts(table.column(name)))
+    looks = pc.and_(pc.match_substring_regex(cells, _COMMAS), pc.match_substring(cells, ","))
+    return not pc.any(looks, min_count=0).as_py()
+
+
+def plain_copy(file: Path, dialect: CsvDialect, folder: Path) -> Path:
+    """A copy of a published file in the usual dialect, with the same name in another folder."""
+    parse = pa_csv.ParseOptions(delimiter=dialect.separator, newlines_in_values=True, ignore_empty_lines=False)
+    try:
+        with file.open("rb") as source:
+            names = next(csv.reader([source.readline().decode("utf-8")], delimiter=dialect.separator))
+        convert = pa_csv.ConvertOptions(
+            column_types=dict.fromkeys(names, pa.string()),
+            strings_can_be_null=True,
+            quoted_strings_can_be_null=False,
+            null_values=[""],
+        )
+        table = pa_csv.read_csv(file, parse_options=parse, convert_options=convert)
+    except (OSError, UnicodeDecodeError, StopIteration, pa.ArrowException):
+        raise DataError(f"{file.name} is not written as the manifest says", where=str(file)) from None
+    with (folder / file.name).open("wb") as target:
+        write_csv(dialect.plain(table), target)
+    return folder / file.name
 
 
 def _wide(text: str) -> Any:
     return pa.scalar(text, pa.large_string())
 
 
-def write_csv(table: pa.Table, target: IO[bytes]) -> None:
+def write_csv(table: pa.Table, target: IO[bytes], separator: str = ",") -> None:
     """The header and every row of the table."""
-    target.write((",".join(_quoted_name(name) for name in table.column_names) + "\n").encode())
+    target.write((separator.join(_quoted_name(name, separator) for name in table.column_names) + "\n").encode())
     for start in range(0, table.num_rows, ROWS):
-        fields = [_fields(column) for column in table.slice(start, ROWS).columns]
+        fields = [_fields(column, separator) for column in table.slice(start, ROWS).columns]
         ended = pc.binary_join_element_wise(fields[-1], _wide("\n"), _wide(""))
-        lines = pc.binary_join_element_wise(*fields[:-1], ended, _wide(","))
+        lines = pc.binary_join_element_wise(*fields[:-1], ended, _wide(separator))
         for chunk in lines.chunks if isinstance(lines, pa.ChunkedArray) else [lines]:
             target.write(_text_of(chunk))
 
@@ -163,40 +252,42 @@ def _text_of(lines: Any) -> memoryview:
     return memoryview(lines.buffers()[2])[offsets[0].as_py() : offsets[-1].as_py()]
 
 
-def _quoted_name(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"' if not name or any(sign in name for sign in '",\r\n') else name
+def _quoted_name(name: str, separator: str) -> str:
+    special = not name or any(sign in name for sign in _SIGNS + separator)
+    return '"' + name.replace('"', '""') + '"' if special else name
 
 
-def _fields(column: pa.ChunkedArray) -> Any:
-    """A column as it stands between the commas; of a column of codes only the labels are looked at."""
+def _fields(column: pa.ChunkedArray, separator: str) -> Any:
+    """A column as it stands between the separators; of a column of codes only the labels are looked at."""
     if pa.types.is_dictionary(column.type):
         column = column.unify_dictionaries()
-        chunks = [_fields_of(chunk.dictionary).take(chunk.indices) for chunk in column.chunks]
+        chunks = [_fields_of(chunk.dictionary, separator).take(chunk.indices) for chunk in column.chunks]
         return pc.fill_null(pa.chunked_array(chunks, pa.large_string()), _wide(""))
     text = (
         pa.types.is_string(column.type) or pa.types.is_large_string(column.type) or pa.types.is_string_view(column.type)
     )
     return pc.fill_null(
-        _fields_of(column) if text else pc.cast(pc.cast(column, pa.string()), pa.large_string()), _wide("")
+        _fields_of(column, separator) if text else pc.cast(pc.cast(column, pa.string()), pa.large_string()), _wide("")
     )
 
 
-def _fields_of(texts: Any) -> Any:
+def _fields_of(texts: Any, separator: str) -> Any:
     """Texts, quoted where that is needed; nulls stay nulls."""
     wide = pc.cast(texts, pa.large_string())
-    if _plain(wide):
+    if _plain(wide, separator):
         return wide
-    special = pc.or_(pc.match_substring_regex(wide, _NEEDS_QUOTES), pc.equal(wide, ""))
+    special = pc.or_(pc.match_substring_regex(wide, "[" + re.escape(_SIGNS + separator) + "]"), pc.equal(wide, ""))
     if not pc.any(special, skip_nulls=True).as_py():
         return wide
     quoted = pc.binary_join_element_wise(_wide(""), pc.replace_substring(wide, '"', '""'), _wide(""), _wide('"'))
     return pc.if_else(special, quoted, wide)
 
 
-def _plain(wide: Any) -> bool:
+def _plain(wide: Any, separator: str) -> bool:
     """Return whether no text needs quotes: no text is empty or contains a sign with a meaning in CSV."""
     if len(wide) - wide.null_count and not pc.min(pc.binary_length(wide)).as_py():
         return False
     chunks = wide.chunks if isinstance(wide, pa.ChunkedArray) else [wide]
     texts = [bytes(_text_of(chunk)) for chunk in chunks if len(chunk)]
-    return not any(sign in text for text in texts for sign in _SIGNS)
+    signs = [sign.encode() for sign in _SIGNS + separator]
+    return not any(sign in text for text in texts for sign in signs)

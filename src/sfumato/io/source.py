@@ -13,6 +13,7 @@ from typing import Any, ClassVar, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from sfumato.core.confinement import declared_path
+from sfumato.io.csv_format import CsvDialect
 
 LineBreaks = Literal["refused", "allowed"]
 LINE_BREAKS = "whether values may contain line breaks; a missing quote would join several records"
@@ -48,6 +49,10 @@ class Source(BaseModel):
     @abstractmethod
     def read(self, data: Any = None) -> Any:
         """The dataset; `data` (a frame, an object or another path) takes the place of the declared source."""
+
+    def dialect(self) -> CsvDialect:
+        """How the CSV files of a release are written: as the source is, where that is one text file."""
+        return CsvDialect()
 
     def as_written(self, data: Any) -> Path | None:
         """Return the text file that `data` names, if its values are read without conversion; None otherwise."""

@@ -306,6 +306,14 @@ def _separator(header: str, content: bytes) -> str:
     return max(even or _SEPARATORS, key=bare.count)
 
 
+def separator_of(path: Path, above: int = 0) -> str:
+    """The separator of a text file, found in its first lines below so many others."""
+    with gzip.open(path) if path.name.lower().endswith(".gz") else path.open("rb") as file:
+        head = file.read(_LAYOUT)
+    content = b"\n".join(head.splitlines()[above:])
+    return _separator(content.split(b"\n", 1)[0].decode("utf-8", errors="replace"), content)
+
+
 def _ragged(path: Path, bad: list[Any], content: bytes, width: int) -> DataError:
     hint = "quote values that contain the separator"
     if not bad:

@@ -34,11 +34,12 @@ from sfumato.core.errors import DataError
 from sfumato.core.registry import nearest
 from sfumato.data.table import Table, join_related_tables
 from sfumato.data.text_values import escape_formula, parse_number, parse_timestamp
+from sfumato.io.csv_format import CsvDialect
 from sfumato.io.file_contents import is_there
 from sfumato.io.frames import from_frame, require_values
 from sfumato.io.source import LINE_BREAKS, LineBreaks, Source
 from sfumato.io.sql import is_url, read_sql
-from sfumato.io.table_files import FileLayout, is_text, layout_of, read_file
+from sfumato.io.table_files import FileLayout, is_text, layout_of, read_file, separator_of
 
 
 class TableSource(Source):
@@ -93,6 +94,11 @@ class TableSource(Source):
         default=0, ge=0, description="the row that names the columns, counted from 1; titles above it are not read"
     )
 
+    published_csv: Literal["as-source", "standard"] = Field(
+        default="as-source",
+        description="as-source: a release has the separator and the decimal commas of its source; standard: a comma"
+        " and decimal points",
+    )
     escape: Literal["none", "formulas"] = Field(
         default="none",
         description="formulas: texts that begin with =, +, - or @ are published with an apostrophe before them",
@@ -132,6 +138,14 @@ class TableSource(Source):
         written = FileLayout(self.separator, self.encoding, self.quote, self.sheet, self.header_row)
         coded = not (self.missing or self.thousands or self.date_format or self.decimal_comma or self.escape != "none")
         return read_file(path, line_breaks=self.line_breaks == "allowed", written=written, coded=coded)
+
+    def dialect(self) -> CsvDialect:
+        if self.published_csv == "standard" or not self.source or is_url(self.source) or self.people:
+            return CsvDialect()
+        path = self.path()
+        if not is_text(path) or not is_there(path):
+            return CsvDialect()
+        return CsvDialect(self.separator or separator_of(path, max(self.header_row - 1, 0)), self.decimal_comma)
 
     def unusual_layout(self, data: Any) -> dict[str, Any]:
         """Return the settings ``encoding``, ``sheet`` and ``header_row`` of a file that is not written as most are."""

@@ -66,7 +66,7 @@ from sfumato.core.draft_folders import lock_folder, remove_abandoned_folders
 from sfumato.core.errors import DataError, PlaceError, ReleaseError
 from sfumato.engines.local import HERE
 from sfumato.engines.protocol import FileEngine
-from sfumato.io.csv_format import write_csv
+from sfumato.io.csv_format import CsvDialect, plain_copy, write_csv
 from sfumato.io.hierarchy_files import is_standing
 from sfumato.io.plain_files import (
     OverFiles,
@@ -96,6 +96,7 @@ AGAIN = frozenset({REPORT, "croissant.json", "datapackage.json"})
 UNLISTED = frozenset({MANIFEST, TARGET, STATEMENT})
 """Files that the manifest does not list: itself, and what is made when it is complete."""
 MANIFEST_VERSION = 1
+_USUAL = CsvDialect()
 
 
 SPARE = 1 << 18
@@ -189,7 +190,7 @@ def _sync(path: Path) -> None:
         os.close(handle)
 
 
-def write_part(part: Part, path: Path) -> None:
+def write_part(part: Part, path: Path, dialect: CsvDialect = _USUAL) -> None:
     """One part as CSV (nulls become empty) or Parquet, by the ending of the path."""
     if path.suffix == ".parquet":
         import pyarrow.parquet as pq
@@ -197,7 +198,7 @@ def write_part(part: Part, path: Path) -> None:
         pq.write_table(part.table, path)
     else:
         with path.open("wb") as target:
-            write_csv(part.held, target)
+            write_csv(dialect.written(part.held), target, dialect.separator)
 
 
 def write_json(tree: Mapping[str, Any], path: Path, *, synced: bool = True) -> None:
@@ -206,7 +207,13 @@ def write_json(tree: Mapping[str, Any], path: Path, *, synced: bool = True) -> N
 
 
 def write_manifest(
-    folder: Path, form: Form, rows: Mapping[str, int], over_files: OverFiles = map_files, *, again: bool = False
+    folder: Path,
+    form: Form,
+    rows: Mapping[str, int],
+    over_files: OverFiles = map_files,
+    *,
+    again: bool = False,
+    dialect: CsvDialect = _USUAL,
 ) -> None:
     """List every other file of a draft with its digest (I2).
 
@@ -227,6 +234,8 @@ def write_manifest(
         "files": files,
         "public": form.to_public(),
     }
+    stated = before.get("csv") or (dialect.to_json() if dialect != _USUAL else {})
+    manifest |= {"csv": stated} if stated else {}
     write_json(manifest, folder / MANIFEST, synced=False)  # before it gets its name everything in it is (I1)
 
 
@@ -246,7 +255,7 @@ def read_folder(path: Path, *, draft: bool = False, engine: FileEngine | None = 
     present = files_of(path)  # I3
     form = form_of(path)
     try:
-        files = _listed(read_tree(path / MANIFEST))
+        files, dialect = _listed(manifest := read_tree(path / MANIFEST)), CsvDialect.read(manifest.get("csv"))
         certificate = None if draft else Certificate.from_json(read_tree(path / CERTIFICATE))
     except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError):
         raise ReleaseError("the manifest or the certificate is not what it should be", where=str(path)) from None
@@ -255,7 +264,7 @@ def read_folder(path: Path, *, draft: bool = False, engine: FileEngine | None = 
     for name, entry in files.items():
         file = path / name
         if "rows" in entry and "/" not in name and name in present and file.suffix in {".csv", ".parquet"}:
-            parts[file.stem] = _part(file, damage, form)
+            parts[file.stem] = _part(file, damage, form, dialect)
             if file.stem in parts and len(parts[file.stem]) != entry["rows"]:
                 damage.append(
                     f"{printable_name(name)} has {len(parts[file.stem])} rows, the manifest says {entry['rows']}"
@@ -416,9 +425,12 @@ def _as_named(original: Any) -> Any:
     return None
 
 
-def _part(file: Path, damage: list[str], form: Form) -> Part:
+def _part(file: Path, damage: list[str], form: Form, dialect: CsvDialect) -> Part:
     try:
-        return Part(form.read_part(file))
+        if dialect == _USUAL or file.suffix != ".csv":
+            return Part(form.read_part(file))
+        with tempfile.TemporaryDirectory(prefix="sfumato-") as place:
+            return Part(form.read_part(plain_copy(file, dialect, Path(place))))
     except DataError as error:
         damage.append(f"{file.name} cannot be read: {error.what}")
         return Part(pa.table({}))

@@ -30,6 +30,7 @@ from sfumato.history.ledger import Ledger
 from sfumato.history.ledger.entries import LedgerPlace
 from sfumato.history.ledger.person_files import PersonFilesDraft
 from sfumato.history.ledger.stored_releases import pack_memory, write_cache
+from sfumato.io.csv_format import CsvDialect
 from sfumato.io.plain_files import is_part_file, read_tree, replace_file, require_writable
 from sfumato.policy.policy import Policy, write_public_policy
 from sfumato.release.certificate import Certificate
@@ -81,10 +82,12 @@ class DraftFolder:
     def of(cls, release: Release, policy: Policy, method: Mapping[str, Any], format: Format) -> DraftFolder:
         """The parts, the public policy and the manifest; not yet certified."""
         draft = cls(draft_folder("sfumato-draft-"), release.form, _rows(release, format), format)
+        found = policy.data.dialect() if format == "csv" else CsvDialect()
+        dialect = found.fitting(part.held for part in release.parts.values())
         for name, part in release.parts.items():
-            write_part(part, draft.folder / f"{name}.{format}")
+            write_part(part, draft.folder / f"{name}.{format}", dialect)
         write_public_policy(policy, method, draft.folder)
-        write_manifest(draft.folder, draft.form, draft.rows)
+        write_manifest(draft.folder, draft.form, draft.rows, dialect=dialect)
         return draft
 
     def read(self) -> ReleaseView:

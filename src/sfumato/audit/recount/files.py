@@ -1,8 +1,8 @@
 """The folder as it lies there: what the manifest lists, and each part as a bag of rows.
 
 Invariants
-    I1  A CSV file is read by Python's own reader, strictly: UTF-8, a comma, one header of different names, rows of the
-        same length.
+    I1  A CSV file is read by Python's own reader, strictly: UTF-8, a comma or the separator that the manifest states,
+        one header of different names, rows of the same length.
     I2  A cell is its text. An empty cell and a null are the same: empty.
     I3  Only files of the folder itself that the manifest lists with a number of rows are parts, and folders of such
         files. Of a folder, whose rows may be many, only the columns that claims speak of are counted, file by file and
@@ -240,7 +240,7 @@ def _keys(lines: Sequence[str], width: int, places: Sequence[int]) -> Iterable[A
 
 def _lines(file: Path) -> Iterator[list[str]]:
     """The lines after the first, in blocks; `_Irregular` when they are more than lines (I4)."""
-    if file.suffix != ".csv":
+    if file.suffix != ".csv" or _written(file) != (",", frozenset()):
         raise _Irregular
     try:
         with file.open("rb") as source:
@@ -345,11 +345,43 @@ def _opened(file: Path) -> Iterator[tuple[tuple[str, ...], Iterator[Sequence[str
     limit = csv.field_size_limit(_LONGEST)
     try:
         with file.open(encoding="utf-8-sig", newline="") as lines:
-            yield _parquet(file) if file.suffix == ".parquet" else _csv(csv.reader(lines, strict=True), file.name)
+            if file.suffix == ".parquet":
+                yield _parquet(file)
+                return
+            separator, commas = _written(file)
+            header, rows = _csv(csv.reader(lines, strict=True, delimiter=separator), file.name)
+            yield header, _with_points(rows, [place for place, name in enumerate(header) if name in commas])
     except (OSError, UnicodeDecodeError, UnpacksTooFar, csv.Error, pa.ArrowException):
         raise ReleaseError(f"{file.name} cannot be read") from None
     finally:
         csv.field_size_limit(limit)
+
+
+def _written(file: Path) -> tuple[str, frozenset[str]]:
+    """The separator of a file and its columns with decimal commas, as the manifest beside it says (I1)."""
+    try:
+        told = json.loads((file.parent / "manifest.json").read_text(encoding="utf-8")).get("csv")
+    except FileNotFoundError:
+        told = None
+    except (OSError, ValueError, AttributeError):
+        raise ReleaseError("the manifest cannot be read") from None
+    if not told:
+        return ",", frozenset()
+    if not isinstance(told, dict) or not isinstance(told.get("separator"), str) or len(told["separator"]) != 1:
+        raise ReleaseError("the manifest cannot be read")
+    return told["separator"], frozenset(map(str, told.get("decimal_comma") or ()))
+
+
+_DECIMAL_COMMAS = re.compile(r"-?[0-9]+(,[0-9]+)?(-[0-9]+(,[0-9]+)?)?")
+
+
+def _with_points(rows: Iterator[list[str]], places: Sequence[int]) -> Iterator[list[str]]:
+    """Numbers and ranges of some columns with decimal points."""
+    for row in rows:
+        for place in places:
+            if _DECIMAL_COMMAS.fullmatch(row[place]):
+                row[place] = row[place].replace(",", ".")
+        yield row
 
 
 def _csv(reader: Iterator[list[str]], name: str) -> tuple[tuple[str, ...], Iterator[list[str]]]:
