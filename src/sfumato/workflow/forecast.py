@@ -272,14 +272,15 @@ def preview(
     with policy.data.within():
         dataset = policy.data.read(data)
         release = method.run(Task(policy, dataset, Randomness(seed), progress=progress))
-        found = list(_samples(policy, dataset, release, rows))
+        found = list(samples_of(policy, dataset, release, rows))
     if table is not None and table not in {sample.table for sample in found}:
         hint = nearest(table, [sample.table for sample in found])
         raise PolicyError(f"no column of a table '{table}' is replaced", where="--table", hint=hint)
     return [sample for sample in found if table in (None, sample.table)]
 
 
-def _samples(policy: Policy, dataset: Any, release: Release, rows: int) -> Iterator[Sample]:
+def samples_of(policy: Policy, dataset: Any, release: Release, rows: int) -> Iterator[Sample]:
+    """Some published rows of every part beside the rows of the original that they stand for."""
     if not release.form.replaces:
         yield from _recoded_samples(dataset, release, rows)
         return
@@ -292,6 +293,8 @@ def _samples(policy: Policy, dataset: Any, release: Release, rows: int) -> Itera
 def _recoded_samples(dataset: Table, release: Release, rows: int) -> Iterator[Sample]:
     """Rows of every part beside the records they stand for; counterfeit records stand for none and are left out."""
     for part, behind in release.trace.rows.items():
+        if part not in release.parts:  # people who stand behind the rows of another table
+            continue
         columns = [name for name in release.parts[part].table.column_names if name in dataset.names]
         real = np.flatnonzero(np.asarray(behind) >= 0)[:rows]
         if columns and len(real):

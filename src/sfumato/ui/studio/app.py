@@ -53,11 +53,13 @@ from sfumato import __version__
 from sfumato.core.confinement import CONFINED_TO
 from sfumato.core.errors import SfumatoError
 from sfumato.core.registry import catalogue
+from sfumato.core.wording import percent_text
 from sfumato.models.base import Model
 from sfumato.release.method import Method
 from sfumato.ui.studio.background_jobs import Desk
-from sfumato.ui.studio.page import Changed, Page, Visit
+from sfumato.ui.studio.page import Changed, Page, Visit, question
 from sfumato.ui.studio.project import Project
+from sfumato.ui.studio.steps import ROLE_COLORS, ROLE_WORDS, steps_of
 from sfumato.ui.studio.work.releasing import packed
 
 COOKIE = "sfumato_studio"
@@ -208,7 +210,8 @@ class Rooms:
         self.templates = Environment(
             loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
         )
-        self.templates.filters |= {"number": lambda value: f"{value:,}", "figure": _figure}
+        self.templates.filters |= {"number": lambda value: f"{value:,}", "figure": _figure, "percent": percent_text}
+        self.templates.globals |= {"role_words": ROLE_WORDS, "role_colors": ROLE_COLORS}
 
     def routes(self) -> list[Route]:
         """Pages by what they are about; then files and jobs."""
@@ -222,6 +225,7 @@ class Rooms:
             *shown,
             Route("/files/{name}", self.put, methods=["PUT"]),
             Route("/files/{name}", self.get, methods=["GET"]),
+            Route("/p/{subject}/undo", self.undo, methods=["POST"]),
             Route("/jobs/{name}.json", self.job),
             Route("/jobs/{name}/cancel", self.cancel, methods=["POST"]),
             Route("/jobs/{name}/take", self.take, methods=["POST"]),
@@ -238,7 +242,19 @@ class Rooms:
         if request.method == "POST":
             return await self.form(page, visit, request)
         model = await asyncio.to_thread(page.model, visit)
-        return HTMLResponse(self.render(page, visit, model))
+        waited = request.headers.get("hx-request") == "true"
+        if waited and (onward := page.onward(visit, model)):
+            return Response(status_code=204, headers={"HX-Redirect": onward})
+        return HTMLResponse(await asyncio.to_thread(self.render, page, visit, model))
+
+    async def undo(self, request: Request) -> Response:
+        """Take the last change of a policy back, and return to the page it was made on."""
+        visit = self.visit(request)
+        async with request.form(max_files=0, max_fields=_MOST_FIELDS) as given:
+            seen, name = str(given.get("seen", "")), str(given.get("page", ""))
+        await asyncio.to_thread(visit.undo, seen)
+        page = self.pages.get(name)
+        return RedirectResponse(f"/p/{visit.subject}/{page.name if page else 'data'}", 303)
 
     async def twin(self, page: Page, request: Request) -> Response:
         return JSONResponse(await asyncio.to_thread(page.model, self.visit(request)))
@@ -251,7 +267,11 @@ class Rooms:
         for key, value in pairs:
             several.setdefault(key, []).append(value)
         try:
-            next_ = await asyncio.to_thread(page.act, visit, dict(pairs), several)
+            if "mend" in several and page.about == "policy":
+                await asyncio.to_thread(visit.mend, dict(pairs))
+                next_ = ""
+            else:
+                next_ = await asyncio.to_thread(page.act, visit, dict(pairs), several)
         except SfumatoError as error:
             model = await asyncio.to_thread(page.model, visit)
             status = 409 if isinstance(error, Changed) else 422
@@ -261,7 +281,9 @@ class Rooms:
         )
 
     def render(self, page: Page, visit: Visit, model: dict[str, Any], error: SfumatoError | None = None) -> str:
-        tabs = [other for other in self.pages.values() if other.about == page.about]
+        tabs = [other for other in self.pages.values() if other.about == page.about and other.listed]
+        guided = page.about == "policy"
+        estimate = visit.estimate() if guided and page.step in range(2, 5) else None
         told = None if error is None else {"what": error.what, "where": error.where, "hint": error.hint}
         given = {
             "page": page,
@@ -270,6 +292,10 @@ class Rooms:
             "error": told,
             "version": __version__,
             "query": visit.query,
+            "steps": steps_of(visit) if guided else [],
+            "undo": self.project.last_version(visit.subject) if guided else None,
+            "estimate": None if estimate is None else question(estimate),
+            "policy_seen": visit.digest if guided else "",
         }
         return self.templates.get_template(f"{page.name}.html").render(m=model, **given)
 
@@ -278,7 +304,8 @@ class Rooms:
 
     async def put(self, request: Request) -> Response:
         """A file that was dropped."""
-        place = await self.project.receive(request.path_params["name"], request.stream())
+        replace = request.query_params.get("replace") == "1"
+        place = await self.project.receive(request.path_params["name"], request.stream(), replace=replace)
         return JSONResponse({"name": place.name})
 
     async def get(self, request: Request) -> Response:

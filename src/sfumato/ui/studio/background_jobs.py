@@ -246,6 +246,12 @@ class Desk:
             found = [job for job in self.jobs.values() if job.subject == subject and job.title == title]
         return found[-1] if found else None
 
+    def latest_asked(self, subject: str, asked: str) -> Job | None:
+        """The last question of these words about this subject, whatever its answer depends on."""
+        with self._lock:
+            found = [job for job in self.jobs.values() if job.subject == subject and job.asked == asked]
+        return found[-1] if found else None
+
     def close(self) -> None:
         """End everything."""
         for name in list(self.jobs):

@@ -127,6 +127,22 @@ def _plain(value: Any) -> Any:
     return node
 
 
+def described(edits: Sequence[tuple[Sequence[str | int], Any]]) -> str:
+    """A change in words, for the button that takes it back.
+
+    >>> described([(("columns", "PLZ", "role"), "sensitive"), (("protect", 3), REMOVE)])
+    'PLZ: role sensitive; protect removed'
+    """
+    return "; ".join(_described(path, value) for path, value in edits) or "the last change"
+
+
+def _described(path: Sequence[str | int], value: Any) -> str:
+    names = [str(part) for part in path if isinstance(part, str) and part != "columns"]
+    what = f"{names[0]}: {' '.join(names[1:])}" if len(names) > 1 else names[0] if names else "policy"
+    shown = "removed" if value is REMOVE else str(value) if isinstance(value, str | int) else "changed"
+    return f"{what} {shown if len(shown) <= 30 else 'changed'}"
+
+
 class _AllText(VersionedResolver):
     """Takes no scalar for a number, a date or a truth value."""
 

@@ -146,6 +146,11 @@ def compare(policies: Mapping[str, Policy], data: Any = None, *, progress: Progr
     return Comparison(_original(first, table), {name: _published(exhibit) for name, exhibit in exhibits.items()})
 
 
+def sides_of(policy: Policy, table: Table, exhibit: ReleaseView) -> tuple[TableSide, TableSide]:
+    """The original and a release of generalized values, column by column."""
+    return _original(policy, table), _published(exhibit)
+
+
 def make_release(policy: Policy, table: Table) -> Any:
     """A certified release of a recoded table, kept nowhere."""
     publication = publish(policy, table)

@@ -12,10 +12,13 @@ from sfumato.data.text_values import parse_number
 from sfumato.ui.studio.background_jobs import Job
 from sfumato.ui.studio.page import Page, Visit, question
 from sfumato.ui.studio.policy_editing import digest
+from sfumato.ui.studio.project import is_plain
 from sfumato.ui.studio.work.exploring import coarseness, flips, side_by_side, sweep
 from sfumato.workflow.explore.exploration import parse_sweep
 
 EXPLORING, COMPARING, WHY = "exploring", "comparing", "why coarse"
+FIGURES = ("rows", "sampled", "unique_before", "unique_after", "loss", "suppressed", "method")
+"""What is kept of an estimate beside a setting."""
 _MOST = 6
 """Candidates that are compared at once."""
 
@@ -24,8 +27,9 @@ class ExplorePage(Page):
     """Privacy against loss and query error; of graphs, what a flip protects against what it leaves."""
 
     name: ClassVar[str] = "explore"
-    title: ClassVar[str] = "Explore"
-    order: ClassVar[int] = 40
+    title: ClassVar[str] = "Compare settings"
+    order: ClassVar[int] = 45
+    step: ClassVar[int] = 5
 
     def model(self, visit: Visit) -> dict[str, Any]:
         kind = str(visit.data.get("kind", "table"))
@@ -52,12 +56,18 @@ class ExplorePage(Page):
             ],
             "why": None if why is None else question(why),
             "about": "" if why is None else why.note,
+            "kept": [
+                {"name": name, "same": told.get("text") == visit.text, "figures": told.get("figures") or {}}
+                for name, told in visit.project.settings(visit.subject).items()
+            ],
             "seen": visit.digest,
         }
 
     def act(self, visit: Visit, form: Mapping[str, str], several: Mapping[str, list[str]]) -> str:
         """Begin a sweep, a comparison or a question; or write one of its points as a policy of its own."""
         what = form.get("act", "")
+        if what in ("keep", "drop", "restore", "beside"):
+            return self._kept(visit, what, form, several)
         if "choose" in form:
             return self._choose(visit, form["choose"])
         if what == "flip":
@@ -69,6 +79,34 @@ class ExplorePage(Page):
         else:
             self._sweep(visit, form)
         return ""
+
+    @staticmethod
+    def _kept(visit: Visit, what: str, form: Mapping[str, str], several: Mapping[str, list[str]]) -> str:
+        """Keep the present setting under a name, forget or restore one, or make two of them side by side."""
+        name, known = form.get("name", "").strip(), visit.project.settings(visit.subject)
+        if what == "keep":
+            if not is_plain(name):
+                raise PolicyError("a setting needs a short name", where="keep", hint="A, B, or k 10")
+            job = visit.estimate()
+            figures = (job.result or {}).get("figures") if job is not None else None
+            shown = {key: figures[key] for key in FIGURES if key in figures} if figures else {}
+            visit.project.keep_setting(visit.subject, name, {"text": visit.text, "figures": shown})
+        elif what == "drop":
+            visit.project.drop_setting(visit.subject, name)
+        elif what == "restore" and name in known:
+            visit.save(known[name]["text"], form.get("seen", ""), f"setting {name} restored")
+        elif what == "beside":
+            texts = {"now": visit.text} | {each: str(told["text"]) for each, told in known.items()}
+            chosen = {each: texts[each] for each in several.get("setting", []) if each in texts}
+            if len(chosen) < 2:
+                raise PolicyError(
+                    "mark two settings", where="compare", hint="keep the present setting under a name first"
+                )
+            base = str(visit.project.folder)
+            visit.desk.start(
+                side_by_side, COMPARING, visit.subject, texts=dict(list(chosen.items())[:_MOST]), base=base
+            )
+        return f"/p/{visit.subject}/explore"
 
     @staticmethod
     def _sweep(visit: Visit, form: Mapping[str, str]) -> None:

@@ -29,8 +29,9 @@ class HierarchiesPage(Page):
     """A builder for every quasi-identifier."""
 
     name: ClassVar[str] = "hierarchies"
-    title: ClassVar[str] = "Hierarchies"
-    order: ClassVar[int] = 20
+    title: ClassVar[str] = "How may values be made coarser?"
+    order: ClassVar[int] = 40
+    step: ClassVar[int] = 4
 
     def model(self, visit: Visit) -> dict[str, Any]:
         columns = visit.tree.get("columns")
@@ -64,7 +65,9 @@ class HierarchiesPage(Page):
     def act(self, visit: Visit, form: Mapping[str, str], several: Mapping[str, list[str]]) -> str:
         """Set the rule of a column, its boundary, or both."""
         name = form.get("column", "")
-        if "boundary" in form:
+        if form.get("rule") == "proposed":
+            self._take_proposal(visit, form, name)
+        elif "boundary" in form:
             nodes = [label for label in several.get("node", []) if label]
             visit.edit(form["seen"], (("columns", name, "boundary"), nodes or REMOVE))
         else:
@@ -72,6 +75,15 @@ class HierarchiesPage(Page):
             rule = asked_rule(visit, form, several, entry.get("hierarchy") if isinstance(entry, dict) else None)
             visit.edit(form["seen"], (("columns", name, "hierarchy"), rule), (("columns", name, "boundary"), REMOVE))
         return ""
+
+    @staticmethod
+    def _take_proposal(visit: Visit, form: Mapping[str, str], name: str) -> None:
+        """Take the hierarchy that fits the values best."""
+        known = visit.desk.latest_asked(visit.subject, f"tree of {name}")
+        found = known.result.get("proposal") if known is not None and isinstance(known.result, dict) else None
+        if not found:
+            raise PolicyError("nothing is proposed for this column", where="hierarchy", hint="choose another way below")
+        visit.edit(form["seen"], (("columns", name, "hierarchy"), found["hierarchy"]), said=f"{name}: proposed levels")
 
 
 def asked_rule(visit: Visit, form: Mapping[str, str], several: Mapping[str, list[str]], now: Any) -> Any:

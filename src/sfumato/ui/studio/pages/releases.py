@@ -24,6 +24,8 @@ from sfumato.release.folder import CERTIFICATE, MANIFEST, REPORT, STATEMENT, for
 from sfumato.release.signature import new_key_pair
 from sfumato.ui.studio.background_jobs import Job
 from sfumato.ui.studio.page import Page, Visit, question
+from sfumato.ui.studio.pages.data import DataPage, publishing_again, without_review
+from sfumato.ui.studio.steps import ROLE_WORDS, entries, releases_of, to_decide
 from sfumato.ui.studio.work.releasing import (
     ahead,
     audit,
@@ -36,7 +38,7 @@ from sfumato.ui.studio.work.releasing import (
     timeline,
 )
 
-PUBLISHING, PREVIEW = "publishing", "preview"
+PUBLISHING, PREVIEW, EXPLORING = "publishing", "preview", "exploring"
 
 
 class PublishPage(Page):
@@ -45,6 +47,7 @@ class PublishPage(Page):
     name: ClassVar[str] = "publish"
     title: ClassVar[str] = "Publish"
     order: ClassVar[int] = 50
+    step: ClassVar[int] = 6
 
     def model(self, visit: Visit) -> dict[str, Any]:
         job, preview = visit.desk.latest(visit.subject, PUBLISHING), visit.desk.latest(visit.subject, PREVIEW)
@@ -58,6 +61,13 @@ class PublishPage(Page):
         data = visit.data
         return {
             "suggested": _free(visit),
+            "seen": visit.digest,
+            "again": publishing_again(visit),
+            "dangerous": dangerous(visit) if visit.query.get("proposals") else [],
+            "doubtful": to_decide(visit),
+            "asked": visit.query.get("proposals") == "1",
+            "step": _stage(job),
+            "mends": _refused(visit, job),
             "kind": str(data.get("kind", "table")),
             "target": bool(data.get("target")),
             "ledgers": ledgers,
@@ -69,6 +79,7 @@ class PublishPage(Page):
             "preview": None if preview is None else question(preview),
             "timeline": None if shown is None else question(shown),
             "ahead": None if next_ is None else question(next_),
+            "made": releases_of(visit),
         }
 
     @staticmethod
@@ -80,6 +91,15 @@ class PublishPage(Page):
     def act(self, visit: Visit, form: Mapping[str, str], several: Mapping[str, list[str]]) -> str:
         """Begin a preview or a release."""
         running = visit.desk.latest(visit.subject, PUBLISHING)
+        if form.get("act") in ("again", "several"):
+            DataPage().act(visit, form, several)
+            return ""
+        if form.get("act") == "proposals":
+            return self._with_proposals(visit, form)
+        if form.get("act") == "changes":
+            edits = [(("series", "changes", name), "free") for name in several.get("changes", [])]
+            visit.edit(form.get("seen", ""), *edits, said="values that change between releases")
+            return ""
         if form.get("act") == "preview":
             visit.desk.start(before_and_after, PREVIEW, visit.subject, policy=str(visit.file))
             return ""
@@ -97,19 +117,48 @@ class PublishPage(Page):
                 hint="choose another name; releases are never replaced",
             )
         ledger, key = form.get("ledger", "").strip(), form.get("key", "").strip()
+        self._publish(visit, out, ledger, key, bool(form.get("replace")), seconds_of(form))
+        return ""
+
+    @staticmethod
+    def _publish(visit: Visit, out: Path, ledger: str, key: str, replace: bool, limit: float | None) -> None:
         book = visit.project.path(ledger) if ledger else None
         given = {
             "policy": str(visit.file),
             "out": str(out),
             "ledger": str(book or ""),
             "new_ledger": bool(book and not book.exists()),
-            "replace": bool(form.get("replace")),
+            "replace": replace,
+            "origin": str(visit.project.origin_place(out.name)),
+            "key": str(visit.project.existing(key)) if key else "",
         }
-        job = visit.desk.start(
-            release, PUBLISHING, visit.subject, **given, key=str(visit.project.existing(key)) if key else ""
-        )
+        job = visit.desk.start(release, PUBLISHING, visit.subject, limit=limit, **given)
         job.note = out.name
-        return ""
+
+    def _with_proposals(self, visit: Visit, form: Mapping[str, str]) -> str:
+        """Publish with what is proposed; first ask about columns whose values would be published as they are though
+        nobody decided it."""
+        answered = {key.removeprefix("role."): role for key, role in form.items() if key.startswith("role.")}
+        known = set(ROLE_WORDS)
+        if not answered and dangerous(visit):
+            return f"/p/{visit.subject}/publish?proposals=1"
+        edits: list[Any] = []
+        for name, entry in entries(visit).items():
+            if answered.get(name) in known:
+                edits.append((("columns", name), answered[name]))
+            elif entry.get("role") == "review":
+                edits.append((("columns", name), without_review(entry)))
+        if edits:
+            visit.edit(visit.digest, *edits, said="take the proposed roles")
+        running = visit.desk.latest(visit.subject, PUBLISHING)
+        if running is None or running.state != "running":
+            self._publish(visit, visit.project.path(_free(visit)), self._own_ledger(visit), "", False, QUICK)
+        return f"/p/{visit.subject}/publish"
+
+    def onward(self, visit: Visit, model: Mapping[str, Any]) -> str:
+        job = model["job"]
+        ready = job is not None and visit.query.get("job") == job["name"] and job["state"] == "done" and job["result"]
+        return f"/r/{job['result']['release']}/certificate" if ready else ""
 
     @staticmethod
     def _new_key(visit: Visit, name: str) -> str:
@@ -123,6 +172,49 @@ class PublishPage(Page):
         for place, content in zip(places, new_key_pair(), strict=True):
             visit.project.write(place.name, content)
         return ""
+
+
+QUICK = 4.0
+"""Seconds of search when somebody wants a first result."""
+SECONDS = 60.0
+
+
+def seconds_of(form: Mapping[str, str]) -> float | None:
+    """The time budget of a release; none lets the method end by its own rule."""
+    value = form.get("budget", "").strip()
+    if value == "none":
+        return None
+    try:
+        return min(3600.0, max(1.0, float(value or SECONDS)))
+    except ValueError:
+        raise PolicyError("a budget is a number of seconds", where="budget", hint="60") from None
+
+
+def dangerous(visit: Visit) -> list[dict[str, str]]:
+    """Columns under review whose values would be published as they are, or that nothing is proposed for."""
+    return [
+        {"name": name, "proposed": str(entry.get("proposed") or "drop")}
+        for name, entry in entries(visit).items()
+        if entry.get("role") == "review" and entry.get("proposed") != "quasi-identifier"
+    ]
+
+
+_STAGES = ("reading", "looking for the best release", "checking it again from the files", "writing")
+
+
+def _stage(job: Job | None) -> str:
+    """Which part of the work a release is at."""
+    if job is None or job.state != "running":
+        return ""
+    at = 0 if job.share <= 0 else 1 if job.share < 0.5 else 2 if job.share < 1 else 3
+    return f"stage {at + 1} of {len(_STAGES)}, {_STAGES[at]}"
+
+
+def _refused(visit: Visit, job: Job | None) -> list[str]:
+    """Columns whose values differ from those of earlier releases, when that is why nothing was published."""
+    told = "" if job is None or job.error is None else str(job.error["what"])
+    hint = "" if job is None or job.error is None else str(job.error["hint"])
+    return [name for name in entries(visit) if f"'{name}'" in told] if "series:" in hint and "changes" in hint else []
 
 
 def _too_late(visit: Visit, job: Job | None) -> str:
@@ -175,6 +267,17 @@ class ReleasePage(Page):
         if form.recoverable:
             undone = visit.work(recovered, "recovered", visit.seen(f"{visit.subject}/{MANIFEST}"), folder=str(folder))
         told["five"] = question(visit.work(five, "five", visit.seen(f"{visit.subject}/{MANIFEST}"), folder=str(folder)))
+        origin = visit.project.origin(visit.subject) or {}
+        told["origin"] = origin
+        told["others"] = [
+            {"name": name} | (visit.project.origin(name) or {})
+            for name in visit.project.releases()
+            if origin and name != visit.subject and (visit.project.origin(name) or {}).get("policy") == origin["policy"]
+        ][-3:]
+        told["tried"] = _tried(visit, origin)
+        told["policy"] = (
+            origin.get("policy", "") if (visit.project.folder / str(origin.get("policy"))).is_file() else ""
+        )
         originals = [file.name for file in (*visit.project.policies(), *visit.project.data_files())]
         return told | {
             "form": form.name,
@@ -191,6 +294,9 @@ class ReleasePage(Page):
     def act(self, visit: Visit, form: Mapping[str, str], several: Mapping[str, list[str]]) -> str:
         """Play the attacks with the original, or sign the release."""
         folder = str(visit.project.existing(visit.subject))
+        if form.get("act") == "withdraw":
+            visit.project.withdraw(visit.subject)
+            return "/project"
         if form.get("act") == "play":
             visit.desk.start(
                 play,
@@ -208,6 +314,24 @@ class ReleasePage(Page):
         else:
             raise PolicyError("nothing is known of this change", where=self.name, hint="load the page again")
         return ""
+
+
+def _tried(visit: Visit, origin: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Settings that were tried for the same policy: kept ones with their estimates, and the best points explored."""
+    policy = str(origin.get("policy", ""))
+    if not policy:
+        return []
+    kept = visit.project.settings(policy)
+    found = [
+        {"name": f"{name} (estimate)"} | told.get("figures", {}) for name, told in kept.items() if told.get("figures")
+    ]
+    job = visit.desk.latest(policy, EXPLORING)
+    points = job.result["points"] if job is not None and isinstance(job.result, dict) else []
+    tried = [point for point in points if point["status"] == "published" and not point["dominated"]]
+    for point in tried[:2]:
+        levels = ", ".join(f"{key} = {value:g}" for key, value in point["levels"].items())
+        found.append({"name": f"{levels}, {point['method']} (tried)", "loss": point["loss"], "unique_after": 0})
+    return found[:3]
 
 
 # Verify

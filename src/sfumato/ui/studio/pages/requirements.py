@@ -43,8 +43,9 @@ class PromisesPage(Page):
     """What must stay private and what must stay true."""
 
     name: ClassVar[str] = "promises"
-    title: ClassVar[str] = "Promises"
+    title: ClassVar[str] = "What do you promise to people?"
     order: ClassVar[int] = 30
+    step: ClassVar[int] = 3
 
     def model(self, visit: Visit) -> dict[str, Any]:
         tree, document = visit.tree, visit.document
@@ -59,6 +60,8 @@ class PromisesPage(Page):
         return {
             "kind": str(visit.data.get("kind", "table")),
             "claims": claims,
+            "recipes": [recipe | {"now": _follows(tree, recipe)} for recipe in RECIPES],
+            "replaces": any(role == "replaced" for role in columns.values()),
             "columns": columns,
             "models": models_for(str(visit.data.get("kind", "table"))),
             "words": sorted(short_forms()),
@@ -86,6 +89,10 @@ class PromisesPage(Page):
         seen, what = form.get("seen", ""), form.get("act", "")
         if what == "yaml":
             visit.save(form.get("yaml", "").replace("\r\n", "\n"), seen)
+        elif what == "level":
+            self._set_level(visit, form)
+        elif what == "recipe":
+            self._take_recipe(visit, form)
         elif what in ("claim", "usual", "rule"):
             made = {"claim": claims_of, "usual": usual_of, "rule": rule_of}[what](form, several)
             made = [entry for entry in made if _has_object(entry, roles_of(visit.tree))]
@@ -113,6 +120,76 @@ class PromisesPage(Page):
         else:
             raise PolicyError("nothing is known of this change", where="promises", hint="load the page again")
         return ""
+
+    @staticmethod
+    def _set_level(visit: Visit, form: Mapping[str, str]) -> None:
+        """Change one number in the sentence of a requirement."""
+        at, level, value = int(form.get("at", "-1")), form.get("level", ""), form.get("value", "").strip()
+        listed = _listed(visit.tree, "protect")
+        entry = listed[at] if 0 <= at < len(listed) else None
+        by = entry.get("by", entry) if isinstance(entry, Mapping) else None
+        name = next(iter(by), "") if isinstance(by, Mapping) else ""
+        cls = catalogue("models", Model).get(name)
+        if cls is None or level not in cls.model_fields or not value:
+            raise PolicyError("not a level of this requirement", where="protect", hint="load the page again")
+        inside = ("by", name, level) if isinstance(entry, Mapping) and "by" in entry else (name, level)
+        visit.edit(form.get("seen", ""), (("protect", at, *inside), value), said=f"{name}: {level} = {value}")
+
+    @staticmethod
+    def _take_recipe(visit: Visit, form: Mapping[str, str]) -> None:
+        """Put the requirements of a recipe in the place of those that are there."""
+        recipe = next((one for one in RECIPES if one["name"] == form.get("recipe")), None)
+        if recipe is None:
+            raise PolicyError("no such recipe", where="protect", hint="load the page again")
+        roles = roles_of(visit.tree)
+        made = [entry for entry in recipe["protect"] if _has_object(entry, roles)]
+        limit = (("utility", "suppress_at_most"), recipe["suppress"])
+        visit.edit(form.get("seen", ""), (("protect",), made), limit, said=f"recipe {recipe['title']}")
+
+
+RECIPES: tuple[dict[str, Any], ...] = (
+    {
+        "name": "open",
+        "title": "Open data",
+        "protect": [{"k-anonymity": {"k": "12"}}, {"l-diversity": {"l": "3"}}],
+        "suppress": "5%",
+        "says": "Anybody may read it. 12 people look alike, each secret column has 3 possible values.",
+        "source": "European Medicines Agency, Policy 0070, and Health Canada: probability of re-identification at most"
+        " 0.09, which is 12 people or more",
+    },
+    {
+        "name": "research",
+        "title": "Research partner",
+        "protect": [{"k-anonymity": {"k": "5"}}, {"l-diversity": {"l": "2"}}],
+        "suppress": "5%",
+        "says": "Recipients signed an agreement. 5 people look alike, each secret column has 2 possible values.",
+        "source": "habit of statistical offices and data archives for files under contract: at least 3 to 5 people",
+    },
+    {
+        "name": "internal",
+        "title": "Internal",
+        "protect": [{"k-anonymity": {"k": "3"}}, {"l-diversity": {"l": "2"}}],
+        "suppress": "2%",
+        "says": "Colleagues bound by confidentiality. 3 people look alike, each secret column has 2 possible values.",
+        "source": "threshold of 0.33 for trusted recipients in guides on health data (El Emam, Guide to the"
+        " De-Identification of Personal Health Information)",
+    },
+)
+"""Requirements to begin with, and where their levels come from; habits, no laws."""
+
+
+def _follows(tree: Mapping[str, Any], recipe: Mapping[str, Any]) -> bool:
+    """Whether a policy promises exactly what a recipe does."""
+
+    def levels(listed: Any) -> list[tuple[str, dict[str, str]]]:
+        pairs = [(model, given) for entry in listed if isinstance(entry, Mapping) for model, given in entry.items()]
+        return [
+            (str(model), {str(key): str(value) for key, value in given.items()})
+            for model, given in pairs
+            if isinstance(given, Mapping)
+        ]
+
+    return levels(_listed(tree, "protect")) == levels(recipe["protect"])
 
 
 def _accepted(entry: Any) -> str:
@@ -224,7 +301,28 @@ def _about(claim: dict[str, Any], several: Mapping[str, list[str]]) -> dict[str,
 def claim_shown(entry: Any, at: int, roles: Mapping[str, str], lines: Mapping[Any, int]) -> dict[str, Any]:
     """A claim as a page shows it: a sentence, the columns it leads from and to, its line."""
     given, hide = ends_of(entry, roles)
-    return {"at": at, "sentence": sentence(entry), "given": given, "hide": hide, "line": lines.get(("protect", at), 0)}
+    told = {"at": at, "sentence": sentence(entry), "given": given, "hide": hide, "line": lines.get(("protect", at), 0)}
+    return told | {"pieces": filled_pieces(entry)}
+
+
+def filled_pieces(entry: Any) -> list[dict[str, Any]]:
+    """The sentence of a requirement as texts and fields with their present values; none where it is one line."""
+    by = entry.get("by", entry) if isinstance(entry, Mapping) else None
+    name, levels = next(iter(by.items()), ("", None)) if isinstance(by, Mapping) else ("", None)
+    cls = catalogue("models", Model).get(str(name))
+    if cls is None or not isinstance(levels, Mapping):
+        return []
+    hide = ", ".join(names_in(entry.get("hide"))) if "by" in entry else ""
+    found = []
+    for piece in pieces(cls):
+        if "hole" in piece:
+            value = levels.get(
+                piece["hole"], piece["value"] if not cls.model_fields[piece["hole"]].is_required() else ""
+            )
+            found.append(piece | {"value": str(value)})
+        else:
+            found.append({"text": piece["text"].replace("the hidden columns", hide or "each sensitive column")})
+    return found
 
 
 def ends_of(entry: Any, roles: Mapping[str, str]) -> tuple[list[str], list[str]]:

@@ -56,6 +56,7 @@ document.addEventListener("click", (event) => {
   const link = event.target.closest && event.target.closest("[data-line].line-link"), yaml = document.querySelector("#yaml");
   if (!link || !yaml) return;
   event.preventDefault();
+  const folded = yaml.closest("details"); if (folded) folded.open = true;
   const lines = yaml.value.split("\n"), before = lines.slice(0, Number(link.dataset.line) - 1).reduce((sum, line) => sum + line.length + 1, 0);
   yaml.focus(); yaml.setSelectionRange(before, before + (lines[Number(link.dataset.line) - 1] || "").length);
 });

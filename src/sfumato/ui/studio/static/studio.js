@@ -2,7 +2,7 @@
 "use strict";
 
 function whenReady(root) {
-  points(root);
+  points(root); filtering(document); sides(root);
   const drop = root.querySelector("#drop");
   if (drop) receive(drop, root.querySelector("#pick"), root.querySelector("#dropped"));
 }
@@ -25,12 +25,14 @@ function points(root) {
 }
 
 function receive(drop, pick, said) {
-  const send = async (file) => {
+  const send = async (file, replace) => {
     said.textContent = `Taking ${file.name} …`;
-    const answer = await fetch(drop.dataset.put + encodeURIComponent(file.name), { method: "PUT", body: file });
+    const answer = await fetch(drop.dataset.put + encodeURIComponent(file.name) + (replace ? "?replace=1" : ""), { method: "PUT", body: file });
     if (answer.ok) {
       const form = drop.dataset.then && document.getElementById(drop.dataset.then), name = (await answer.json()).name;
+      if (!form && drop.dataset.go && !/\.(yaml|yml|ledger|pem|pub|zip|json)$/i.test(name)) { location.href = drop.dataset.go + encodeURIComponent(name); return; }
       if (!form) { location.reload(); return; }
+      if (form.dataset.field) { const field = document.createElement("input"); field.type = "hidden"; field.name = form.dataset.field; field.value = name; form.append(field); form.requestSubmit(); return; }
       form.elements.file.append(new Option(name, name, true, true));
       form.requestSubmit();
       return;
@@ -38,6 +40,12 @@ function receive(drop, pick, said) {
     let told = "it was refused";
     try { const error = (await answer.json()).error; told = `${error.what}: ${error.hint}`; } catch { /* no words */ }
     said.textContent = told;
+    if (/is there already/.test(told)) {
+      const again = document.createElement("button");
+      again.type = "button"; again.className = "quiet"; again.textContent = `Replace ${file.name}`;
+      again.addEventListener("click", () => send(file, true));
+      said.append(" ", again);
+    }
   };
   drop.addEventListener("dragover", (event) => { event.preventDefault(); drop.classList.add("over"); });
   drop.addEventListener("dragleave", () => drop.classList.remove("over"));
@@ -45,5 +53,26 @@ function receive(drop, pick, said) {
   pick.addEventListener("change", () => { if (pick.files[0]) send(pick.files[0]); });
 }
 
+// Rows whose column does not hold what is typed are hidden; nothing is sent.
+function filtering(root) {
+  const field = root.querySelector("#filter");
+  if (!field || field.dataset.ready) return;
+  field.dataset.ready = "1";
+  const show = () => { const wanted = field.value.toLowerCase(); document.querySelectorAll("tr[data-row]").forEach((row) => { row.hidden = !row.textContent.toLowerCase().includes(wanted); }); };
+  field.addEventListener("input", show);
+  field.form.addEventListener("keydown", (event) => { if (event.target === field && event.key === "Enter") event.preventDefault(); });
+}
+
+// Every form of a page says which text of the policy it was filled in for: after a swap all of them say the new one.
+function refresh() {
+  const now = document.querySelector("#undo input[name=seen]");
+  if (now) document.querySelectorAll("input[name=seen]").forEach((field) => { field.value = now.value; });
+}
+
+function sides(root) {
+  root.querySelectorAll("[data-sides] input").forEach((input) => input.addEventListener("change", () => { const place = document.getElementById(input.closest("[data-sides]").dataset.sides); place.className = input.value; }));
+}
+
 document.addEventListener("DOMContentLoaded", () => whenReady(document));
-document.addEventListener("htmx:afterSwap", () => whenReady(document));
+document.addEventListener("htmx:afterSettle", refresh);
+document.addEventListener("htmx:afterSwap", (event) => whenReady(event.detail.target && event.detail.target.isConnected ? event.detail.target : document));

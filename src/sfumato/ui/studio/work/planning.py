@@ -25,6 +25,7 @@ from sfumato.release.method import Progress
 from sfumato.ui.studio.policy_editing import edited
 from sfumato.ui.studio.work.profiles import COUNTED, histogram, policy_of
 from sfumato.workflow.discover.column_profiles import DataView
+from sfumato.workflow.discover.column_roles import fit_hierarchy
 from sfumato.workflow.discover.constraints import proposals, rules_of_database
 from sfumato.workflow.discover.discover import discover, policy_text
 from sfumato.workflow.discover.proposal import rank_proposals
@@ -36,12 +37,14 @@ _MOST_NODES = 600
 """Nodes of a tree that a page shows; more are counted."""
 
 
-def draft(progress: Progress, source: str, out: str, written: str = "") -> dict[str, Any]:
+def draft(
+    progress: Progress, source: str, out: str, written: str = "", read: dict[str, Any] | None = None
+) -> dict[str, Any]:
     """Write a first policy for a file or a database, and say what to look at in it; an existing policy stays as it is.
 
-    `written` is how the policy names the source, where that is not its own name.
+    `written` is how the policy names the source, where that is not its own name; `read` holds settings of reading.
     """
-    found = discover(source, progress=progress)
+    found = discover(source, progress=progress, read=read)
     text = policy_text(found)
     place = Path(out)
     inside = Path(source).parent == place.parent
@@ -87,6 +90,9 @@ def tree(progress: Progress, policy: str, column: str) -> dict[str, Any]:
     records = dict(zip(text.labels, map(int, text.counts()), strict=True))
     told: dict[str, Any] = {"column": column, "values": len(values), "records": int(sum(records.values()))}
     told["numbers"] = _numbers(text) if value_shape(values) in COUNTED else None
+    fit = fit_hierarchy(column, values, [records[value] for value in values])
+    told["proposal"] = None if fit is None else {"hierarchy": _texts(fit.hierarchy), "reason": fit.reason}
+    told["ladders"] = []
     told["listed"] = sorted(values)[:_MOST_LISTED] if len(values) <= _MOST_LISTED else []
     try:
         domain = generalization_of(read, column, values)
@@ -100,7 +106,25 @@ def tree(progress: Progress, policy: str, column: str) -> dict[str, Any]:
         return told | _endpoints(domain.leaves)
     lacking = [value for value in values if value not in domain.code_of]
     listed = [[value, records[value]] for value in lacking[:_MOST_LISTED]]
+    told["ladders"] = _ladders(domain, text)
     return told | {"lacking": len(lacking), "missing": listed} | _nodes(domain, records)
+
+
+def _texts(value: Any) -> Any:
+    """A hierarchy as a policy file has it: every scalar is text."""
+    if isinstance(value, dict):
+        return {str(key): _texts(entry) for key, entry in value.items()}
+    return [_texts(entry) for entry in value] if isinstance(value, list | tuple) else str(value)
+
+
+_LADDERS = 6
+
+
+def _ladders(tree: Hierarchy, text: TextColumn) -> list[list[str]]:
+    """Some values of the column, each with what it becomes level by level."""
+    known = [label for label in sorted(text.labels) if label in tree.code_of]
+    chosen = known[:: max(1, len(known) // _LADDERS)][:_LADDERS]
+    return [[value, *(tree.names[node] for node in tree.path(tree.code_of[value])[1:])] for value in chosen]
 
 
 def _numbers(text: TextColumn) -> dict[str, Any]:

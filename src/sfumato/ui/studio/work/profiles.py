@@ -15,16 +15,21 @@ import numpy as np
 from sfumato.core.errors import DataError
 from sfumato.data.baskets import Baskets
 from sfumato.data.database import Database
+from sfumato.data.equivalence_classes import equivalence_classes_of
 from sfumato.data.graph import Graph
 from sfumato.data.personal_columns.looks import value_shape
 from sfumato.data.personal_columns.roles import InferredColumn, infer_column_roles
 from sfumato.data.table import Table, TextColumn
 from sfumato.data.text_values import parse_number
+from sfumato.io.table_files import is_text
+from sfumato.io.table_source import TableSource, read_as_suggested
 from sfumato.kinds.testdata.report_sections import table_map
 from sfumato.policy.policy import Policy
 from sfumato.policy.yaml_document import read_yaml
 from sfumato.release.method import Progress
+from sfumato.ui.studio.work.estimating import proposals_taken
 from sfumato.workflow.discover.data_quality import find_oddities
+from sfumato.workflow.risk.figures import combinations, prosecutor
 
 _TOP, _BINS, _ROWS = 6, 12, 5
 _LONGEST = 80
@@ -69,6 +74,81 @@ def reading(progress: Progress, policy: str, settings: dict[str, Any]) -> dict[s
         "first": _first(table),
         "odd": odd,
         "settings": settings,
+    }
+
+
+def reading_of_file(progress: Progress, file: str, settings: dict[str, Any]) -> dict[str, Any]:
+    """How a file would be read: what was found about its writing, its first rows, and what its columns look like."""
+    progress(0.1, "reading")
+    table, source, _ = read_as_suggested(file, settings)
+    progress(0.6, "looking at columns")
+    shapes = [value_shape(table.text(name).labels) for name in table.names]
+    used = source.model_dump(exclude_unset=True, exclude_defaults=True)
+    return {
+        "rows": table.rows,
+        "names": table.names,
+        "shapes": shapes,
+        "first": _first(table),
+        "odd": [],
+        "found": {key: value for key, value in used.items() if key not in ("source", "base")},
+        "separator": separator_of(Path(file), source),
+    }
+
+
+def separator_of(file: Path, source: TableSource) -> str:
+    """The sign between the fields of a text file, in a word."""
+    if not is_text(file) or file.suffix == ".gz":
+        return ""
+    with file.open("rb") as head:
+        line = head.readline(1 << 20).decode(source.encoding or "utf-8", "replace")
+    sign = source.separator or max(",;\t|", key=line.count)
+    return {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}.get(sign, sign)
+
+
+def exposure(progress: Progress, policy: str) -> dict[str, Any]:
+    """How identifying the table of a policy is as it stands: unique people, the most identifying columns and pairs, and
+    columns that nobody should publish."""
+    progress(0.1, "reading")
+    document = proposals_taken(read_yaml(Path(policy)))
+    read = Policy.from_document(replace(document, tree={**document.tree, "protect": []}))
+    table = read.data.read(None)
+    if not isinstance(table, Table):
+        raise DataError("exposure is about tables", where="data", hint="go on with the next step")
+    progress(0.4, "counting combinations")
+    names = [name for name in read.quasi_identifiers if name in table.names]
+    if not names:
+        raise DataError(
+            "no column is known to others yet", where="columns", hint="say on the next page what others may know"
+        )
+    classes = equivalence_classes_of([table.text(name).codes for name in names], rows=table.rows)
+    attacker = prosecutor(classes.counts, ())
+    combined = combinations({name: table.text(name).codes for name in names}, 2).found
+    looks = {look.name: look for look in infer_column_roles(table)}
+    never = [
+        {"name": name, "reason": looks[name].reason, "kind": looks[name].kind}
+        for name in table.names
+        if looks[name].role in ("identifier", "drop")
+    ]
+    alone = [
+        {"name": name, "uniques": int((table.text(name).counts() == 1).sum()), "values": len(table.text(name).labels)}
+        for name in names
+    ]
+    alone.sort(key=lambda each: (-int(str(each["uniques"])), -int(str(each["values"]))))
+    pairs = [
+        {"columns": list(each.columns), "uniques": each.uniques}
+        for each in sorted(combined, key=lambda each: -each.uniques)
+        if len(each.columns) == 2
+    ]
+    return {
+        "rows": table.rows,
+        "uniques": int((classes.counts == 1).sum()),
+        "k": int(classes.counts.min()),
+        "quasi_identifiers": names,
+        "highest": attacker.highest,
+        "average": attacker.average,
+        "columns": alone[:8],
+        "pairs": pairs[:5],
+        "never": never,
     }
 
 

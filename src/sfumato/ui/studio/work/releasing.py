@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import json
+import os
 import shutil
 import stat
 import tempfile
+import time
 import zipfile
+from collections import Counter
+from datetime import datetime
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -13,6 +18,7 @@ from sfumato.audit.attacks import run_attack, runnable_attack
 from sfumato.core.errors import DataError, PolicyError, SfumatoError
 from sfumato.core.limits import UnpacksTooFar, require_unpacked_size
 from sfumato.core.registry import catalogue
+from sfumato.data.table import Table
 from sfumato.history.ledger import Ledger
 from sfumato.models.base import Model
 from sfumato.policy.policy import UNPROTECTED, Policy
@@ -23,8 +29,10 @@ from sfumato.release.signature import SigningKey, sign_folder
 from sfumato.release.summary import summarize
 from sfumato.release.summary_html import headline_html, summary_html
 from sfumato.release.view import certificate_of
+from sfumato.ui.studio.work.estimating import figures_of, unique_now
 from sfumato.workflow.database_load import has_target, load_release
 from sfumato.workflow.estimate import recover_folder
+from sfumato.workflow.explore.comparison import sides_of
 from sfumato.workflow.forecast import forecast_publish, preview
 from sfumato.workflow.publication import Publication
 from sfumato.workflow.publish import publish
@@ -44,13 +52,18 @@ def release(
     new_ledger: bool = False,
     key: str = "",
     replace: bool = False,
+    origin: str = "",
 ) -> dict[str, Any]:
-    """Make, certify and write a release; load its target when the policy names one."""
+    """Make, certify and write a release, and load its target when the policy names one; its figures go to `origin`."""
     read, sign = Policy.read(policy), SigningKey.read(key) if key else None
     _require_reasons(read)
+    begun = time.monotonic()
     made = publish(read, progress=progress, ledger=ledger or None, new_ledger=new_ledger)
     progress(1.0, "writing")
     made.write(out, sign=sign)
+    if origin:
+        taken = time.monotonic() - begun
+        _remember(Path(origin), remembered(made) | {"policy": Path(policy).name, "ledger": ledger, "seconds": taken})
     told: dict[str, Any] = {
         "release": Path(out).name,
         "certificate": made.certificate.to_json(),
@@ -59,6 +72,65 @@ def release(
     if has_target(read):
         told["target"] = load_release(read, out, progress=progress, replace=replace).to_json()
     return told | {"utility": dict(made.utility)}
+
+
+def _remember(place: Path, told: dict[str, Any]) -> None:
+    """Write figures that need the original into the private folder of the project."""
+    for folder in (place.parent.parent, place.parent):
+        folder.mkdir(mode=0o700, exist_ok=True)
+    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW
+    with os.fdopen(os.open(place, flags, 0o600), "w", encoding="utf-8") as file:
+        json.dump(told, file, default=str)
+
+
+def remembered(made: Publication) -> dict[str, Any]:
+    """What the data holder wants to see again of a release and its original: rows, columns and figures side by side."""
+    exhibit = made.exhibit
+    policy, table = exhibit.policy, exhibit.original
+    told: dict[str, Any] = {"when": datetime.now().isoformat(timespec="minutes"), "method": made.certificate.method}
+    told["records"] = made.certificate.to_json()["records"]
+    told["levels"] = {
+        f"{finding.title}{' of ' + ', '.join(finding.hide) if finding.hide else ''}": dict(finding.achieved)
+        for finding in made.summary().promised
+    }
+    told["utility"] = {name: value for name, value in made.utility.items() if isinstance(value, int | float)}
+    if not isinstance(table, Table):
+        return told
+    told |= {"unique_before": unique_now(policy, table)["unique_before"]}
+    told |= {key: value for key, value in figures_of(made, table, _SHOWN_ROWS).items() if key != "open_points"}
+    told["risks"] = [{"name": risk.name, "before": risk.before, "after": risk.after} for risk in made.summary().risks]
+    told["roles"] = {name: column.role for name, column in policy.columns.items()}
+    told["left_out"] = [name for name in table.names if name not in policy.published]
+    told["pictures"] = _pictures(made, table)
+    return told
+
+
+_SHOWN_ROWS, _PICTURE_BINS, _PICTURE_BARS = 12, 12, 8
+
+
+def _pictures(made: Publication, table: Table) -> dict[str, Any]:
+    """Per published column two rows of heights: the original and the release over the same runs of values."""
+    exhibit, found = made.exhibit, {}
+    if exhibit.recoded:
+        before, after = sides_of(exhibit.policy, table, exhibit)
+        for name in before.columns:
+            found[name] = {"before": list(before.columns[name].spread), "after": list(after.columns[name].spread)}
+    for part in made.release.parts.values():
+        for name in part.table.column_names:
+            if name in table.names and name not in found:
+                found[name] = _commonest(table, name, part.table.column(name).to_pylist())
+    return found
+
+
+def _commonest(table: Table, name: str, after: list[Any]) -> dict[str, list[float]]:
+    """How often the commonest values of the original occur in both."""
+    text, counted = table.text(name), Counter(map(str, after))
+    order = sorted(range(len(text.labels)), key=lambda at: -int(text.counts()[at]))[:_PICTURE_BARS]
+    labels = [text.labels[at] for at in order]
+    return {
+        "before": [float(text.counts()[at]) for at in order],
+        "after": [float(counted.get(label, 0)) for label in labels],
+    }
 
 
 def _require_reasons(policy: Policy) -> None:
