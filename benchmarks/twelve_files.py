@@ -26,6 +26,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import yaml
+
 HERE = Path(__file__).parent
 RESULTS = HERE / "results"
 HEAD = (
@@ -80,12 +82,12 @@ def run(folder: Path, source: dict[str, str], right: dict[str, set[str]], effort
     reading = [word for text in source["reading"].split() for word in ("--read", text)]
     with tempfile.TemporaryDirectory() as work:
         policy, out = str(Path(work) / "policy.yaml"), str(Path(work) / "release")
-        found = sfumato("discover", str(folder / source["file"]), *reading, "--json")
+        found = sfumato("discover", str(folder / source["file"]), *reading, "-o", policy)
         told["discover"] = found.returncode
         if found.returncode:
             return told | {"check": found.stderr.strip()}, []
-        columns = list(judged(json.loads(found.stdout)["policy"], right))
-        sfumato("discover", str(folder / source["file"]), *reading, "-o", policy)
+        draft = yaml.load(Path(policy).read_text(encoding="utf-8"), Loader=yaml.BaseLoader)  # every value as text
+        columns = list(judged(draft, right))
         told |= {
             "columns": len(columns),
             "right": sum(each["right"] for each in columns),
@@ -94,13 +96,13 @@ def run(folder: Path, source: dict[str, str], right: dict[str, set[str]], effort
             "unprotected": sum(each["unprotected"] for each in columns),
         }
         accepted = ["--accept-roles"] if told["asked"] else []
-        told["check"] = sfumato("check", policy, *accepted, "--effort", effort).returncode
+        told["check"] = sfumato("check", policy, *accepted, "--no-forecast").returncode
         done = sfumato("publish", policy, *accepted, "--effort", effort, "--out", out, "--no-report")
         told["publish"] = done.returncode
         if done.returncode:
             print(done.stderr.strip(), file=sys.stderr)
         else:
-            told |= lost(out, json.loads(found.stdout)["policy"])
+            told |= lost(out, draft)
     told["seconds"] = round(time.monotonic() - began, 1)
     return told, columns
 
@@ -133,6 +135,9 @@ def main() -> None:
     right = labels()
     with (HERE / "twelve_sources.csv").open(encoding="utf-8", newline="") as file:
         sources = [row for row in csv.DictReader(file) if asked.only in row["file"]]
+    sources.sort(
+        key=lambda row: (asked.folder / row["file"]).stat().st_size if (asked.folder / row["file"]).is_file() else 0
+    )
     lines, wrong = [], []
     for source in sources:
         if not (asked.folder / source["file"]).is_file():
@@ -145,11 +150,11 @@ def main() -> None:
         for each in columns:
             if not each["right"] or each["unprotected"]:
                 print("   ", *each.values(), sep=" · ", flush=True)
+        if not asked.only:
+            write(RESULTS / "twelve-files.csv", HEAD.split(","), lines)
+            write(RESULTS / "twelve-files-roles.csv", list(wrong[0]) if wrong else ["file"], wrong)
     total, good = (sum(line.get(key, 0) for line in lines) for key in ("columns", "right"))
     print(f"{len(lines)} files, {good} of {total} roles right ({good / max(1, total):.1%})")
-    if not asked.only:
-        write(RESULTS / "twelve-files.csv", HEAD.split(","), lines)
-        write(RESULTS / "twelve-files-roles.csv", list(wrong[0]) if wrong else ["file"], wrong)
 
 
 def write(file: Path, head: list[str], lines: list[dict[str, Any]]) -> None:

@@ -47,6 +47,7 @@ class TableSource(Source):
 
     name: ClassVar[str] = "table"
     reads: ClassVar[frozenset[str]] = Source.reads | {
+        "columns.uniform",
         "columns", "columns.hierarchy", "columns.boundary", "columns.at_most", "columns.publish", "columns.domain",
         "columns.constant", "columns.persistent", "columns.dates", "columns.proposed", "protect.given", "protect.hide",
         "knows", "keep",

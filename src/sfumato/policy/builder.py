@@ -71,11 +71,12 @@ class PolicyDraft:
         hierarchy: Any = None,
         boundary: Any = None,
         at_most: int | str | None = None,
+        uniform: bool | None = None,
     ) -> PolicyDraft:
         """Columns that adversaries may know; the last argument may be their hierarchy."""
         if names and not isinstance(names[-1], str):
             names, hierarchy = names[:-1], names[-1]
-        limits = (("hierarchy", hierarchy), ("boundary", boundary), ("at_most", at_most))
+        limits = (("hierarchy", hierarchy), ("boundary", boundary), ("at_most", at_most), ("uniform", uniform))
         more = {key: value for key, value in limits if value is not None}
         return self._with(tuple(map(str, names)), "quasi-identifier", more)
 

@@ -114,6 +114,9 @@ class Column(BaseModel):
         default=None,
         description="most general level allowed: its name (decade, chapter, width 10) or number (0: the values)",
     )
+    uniform: bool = Field(
+        default=False, description="true: every label is of the level that 'at_most' names, none finer or coarser"
+    )
     publish: bool = Field(default=True, description="false: the adversary may know the column, but it is not published")
     domain: Any = Field(default=None, description="values that a replaced column is drawn from")
     constant: bool = Field(
@@ -634,6 +637,10 @@ def _bounded(column: Column, name: str, document: Document) -> Column:
             where = document.where("columns", name, "at_most")
             raise PolicyError(f"column '{name}' has a boundary and 'at_most'", where=where, hint="write one of them")
         boundary = {"level": column.at_most}
+    if column.uniform and not isinstance(boundary, dict):
+        where = document.where("columns", name, "uniform")
+        hint = f"name the level, like '{name}: {{role: quasi-identifier, at_most: 1, uniform: true}}'"
+        raise PolicyError(f"column '{name}' is uniform, and no level is named", where=where, hint=hint)
     if isinstance(boundary, dict):
         boundary = {key: int(level) if str(level).lstrip("-").isdigit() else level for key, level in boundary.items()}
     return column.model_copy(update={"boundary": boundary, "at_most": None})

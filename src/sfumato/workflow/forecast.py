@@ -42,6 +42,7 @@ from sfumato.release.past_releases import History
 from sfumato.release.release import Release
 from sfumato.release.summary import vanished
 from sfumato.workflow.arguments import ledger_of
+from sfumato.workflow.column_options import ColumnOptions, options_for
 from sfumato.workflow.plan import Plan, plan
 from sfumato.workflow.trial import Trial, can_try, try_policy
 
@@ -69,6 +70,8 @@ class PublishForecast:
     """What the findings say in few sentences, where they are many."""
     trial: Trial | None = None
     """What a trial run published, where one was made."""
+    options: ColumnOptions | None = None
+    """What would bring the column back that lost most, where one is suppressed in most rows."""
 
     def sentences(self) -> Iterator[str]:
         """All of it for people, warnings excepted."""
@@ -91,7 +94,13 @@ class PublishForecast:
             "sentences": list(self.sentences()),
             "findings": findings,
             "warnings": told,
-        } | ({} if self.trial is None else {"forecast": self.trial.to_json()})
+        } | self._forecast()
+
+    def _forecast(self) -> dict[str, Any]:
+        if self.trial is None:
+            return {}
+        options = {} if self.options is None else {"options": self.options.to_json()}
+        return {"forecast": self.trial.to_json() | options}
 
 
 def forecast_publish(
@@ -131,6 +140,7 @@ def forecast_publish(
         told, data = (_left_there(planned, book), None) if elsewhere else _with_data(planned, since, history)
         report, costs, read = told
         trial, failed = _tried(planned, data) if tried and book is None else (None, ())
+        options = _options(policy, trial, data)
     report = _with_warnings(policy, report, (*failed, *_vanishing(trial)))
     return PublishForecast(
         planned,
@@ -143,7 +153,20 @@ def forecast_publish(
         read,
         report.summary,
         trial,
+        options,
     )
+
+
+def _options(policy: Policy, trial: Trial | None, data: Any) -> ColumnOptions | None:
+    """What would bring the column back that lost most, where one is suppressed in most rows."""
+    gone = [] if trial is None else [point.columns[0] for point in vanished(trial.summary.columns)]
+    if trial is None or not gone:
+        return None
+    lost = {column.name: column.loss or 0.0 for column in trial.summary.columns}
+    try:
+        return options_for(policy, max(gone, key=lambda name: lost[name]), data)
+    except (Infeasible, AuditRefused):  # a sample may have no release
+        return None
 
 
 def _tried(planned: Plan, data: Any) -> tuple[Trial | None, tuple[Warning, ...]]:

@@ -68,6 +68,12 @@ def command(
         print_labelled(foresight.sentences(), [str(warning) for warning in foresight.warnings])
         if foresight.trial is not None:
             print_columns("Forecast", foresight.trial.summary)
+        if foresight.options is not None:
+            one = foresight.options
+            share = f"{one.now.suppressed:.0%} of the rows, loss of the release {one.now.loss:.3g}"
+            click.echo(f"What would bring {one.column} back (tried quickly on {one.records:,} records; now {share}):")
+            for sentence in one.sentences():
+                click.echo(f"  {sentence}")
         click.echo("Dry run: data read, nothing written." if foresight.reads_rows else "Dry run: nothing written.")
         print_next(f"sfumato publish {policy} --out DIR")
     ctx.exit(2 if strict and foresight.warnings else 0)

@@ -93,6 +93,12 @@ def require_fit(policy: Policy) -> None:
     if policy.data.name != "table":
         reason = f"only tables lie on a cluster, and the policy is about {policy.data.name}"
         raise PolicyError(f"this cannot run with --engine spark: {reason}", hint="use --engine local")
+    for name, column in policy.columns.items():
+        if column.uniform:
+            where = policy.document.where("columns", name, "uniform")
+            raise PolicyError(
+                f"'{name}' is uniform, and clusters write no uniform columns", where=where, hint="remove it"
+            )
 
 
 def describe_plan(policy: Policy, method: Method, remembering: bool = False) -> str:

@@ -70,7 +70,7 @@ class Clustering(RecodingMethod):
     on_classes: ClassVar[bool] = True
     by_region: ClassVar[bool] = True
     paper: ClassVar[str] = "boundaries §3"
-    reads: ClassVar[frozenset[str]] = frozenset({"utility.minimize"})
+    reads: ClassVar[frozenset[str]] = frozenset({"utility.minimize", "columns.uniform"})
 
     weights: dict[str, float] = Field(
         default_factory=dict, description="weight of each sensitive column in diversity (Def. 12)"

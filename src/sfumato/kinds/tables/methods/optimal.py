@@ -130,6 +130,7 @@ class Optimal(RecodingMethod):
 
     name: ClassVar[str] = "optimal"
     paper: ClassVar[str] = "obfuscation §3.3, §6.2"
+    reads: ClassVar[frozenset[str]] = RecodingMethod.reads - {"columns.uniform"}  # the bound is on other cells
 
     seconds: float = Field(default=20.0, gt=0, description="time limit for search and proof, in seconds of one core")
 

@@ -111,11 +111,11 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.core.arrays import CodeArray, FloatArray, IntArray, narrow_codes
-from sfumato.core.errors import Infeasible, NotFound, SfumatoError
+from sfumato.core.errors import Infeasible, NotFound, PolicyError, SfumatoError
 from sfumato.core.randomness import Randomness
 from sfumato.data.equivalence_classes import equivalence_classes_of, unit_weights
 from sfumato.data.generalization import Generalization
-from sfumato.data.hierarchy import encode
+from sfumato.data.hierarchy import Hierarchy, encode
 from sfumato.data.linkage import Linkage
 from sfumato.data.persons import persons_of_rows
 from sfumato.data.table import Table, as_text, combination_of, combined_chunks, encode_compactly
@@ -178,7 +178,7 @@ class RecodingMethod(Method):
     codes: ClassVar[bool] = True
     remembers: ClassVar[bool] = True
     hides_combinations: ClassVar[bool] = True
-    reads: ClassVar[frozenset[str]] = frozenset({"utility.minimize", "utility.importance"})
+    reads: ClassVar[frozenset[str]] = frozenset({"utility.minimize", "utility.importance", "columns.uniform"})
     one_level: ClassVar[bool] = False
     """Whether every column is written at one level, so that nobody fits two classes."""
     mixed: ClassVar[bool] = False
@@ -610,7 +610,11 @@ def publish_recoding(task: Task, problem: RecodingProblem, arranged: Sequence[tu
     laid = overlay_components(
         [(part.rows, part.problem.shares(grouping)) for part, grouping in arranged], problem.rows, table.counts
     )
-    labels = [_labels(part.problem, grouping) for part, grouping in arranged]
+    uniform = frozenset(name for name, column in task.policy.columns.items() if column.uniform)
+    if uniform and task.history is not None:
+        what = f"'{min(uniform)}' is uniform, which is not kept up over several releases"
+        raise PolicyError(what, where=task.policy.document.where("columns", min(uniform), "uniform"), hint="remove it")
+    labels = [_labels(part.problem, grouping, uniform) for part, grouping in arranged]
     for each in (problem, *(part.problem for part, _ in arranged)):
         each.forget()  # with many classes every array counts
     inside = np.logical_and.reduce(
@@ -651,10 +655,25 @@ def _as_it_is(policy: Policy, table: Table, name: str) -> pa.Array:
     )
 
 
-def _labels(problem: RecodingProblem, grouping: Grouping) -> dict[str, tuple[pa.Array, CodeArray]]:
-    """Per quasi-identifier the different labels, and which of them each group has: every label is written once."""
+def _labels(
+    problem: RecodingProblem, grouping: Grouping, uniform: Collection[str] = ()
+) -> dict[str, tuple[pa.Array, CodeArray]]:
+    """Per quasi-identifier the different labels, and which of them each group has: every label is written once.
+
+    Cells of a uniform column rise to their boundary. Groups only become more alike, so monotone requirements hold."""
     columns = zip(problem.names, problem.domains, problem.cells(grouping), strict=True)
-    return {name: _written(domain, cells) for name, domain, cells in columns}
+    return {
+        name: _written(domain, _at_boundary(domain, cells) if name in uniform else cells)
+        for name, domain, cells in columns
+    }
+
+
+def _at_boundary(domain: Generalization, cells: Cells) -> Cells:
+    """Return cells as the boundary nodes above them."""
+    if isinstance(domain, Hierarchy):
+        return Cells.at(domain, domain.ceiling_nodes[cells.lo])
+    floor, roof = domain.ceiling()
+    return Cells(floor[cells.lo], roof[cells.lo])
 
 
 def _written(domain: Generalization, cells: Cells) -> tuple[pa.Array, CodeArray]:
