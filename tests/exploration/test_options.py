@@ -28,7 +28,7 @@ TREE = {
 
 
 def test_every_option_has_the_figures_of_a_release() -> None:
-    found = options_for(sf.Policy.parse(TREE), "born", TableSource().read(PEOPLE), seconds=100)
+    found = options_for(sf.Policy.parse(TREE), "born", TableSource().read(PEOPLE))
     changes = {one.change: one for one in found.options}
     assert found.now.suppressed > 0.9 and len(changes) == found.tried >= 4
     fitted = changes["give 'born' the hierarchy {'dates': ['month', 'year', 'decade']}"]
