@@ -111,11 +111,11 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.core.arrays import CodeArray, FloatArray, IntArray, narrow_codes
-from sfumato.core.errors import Infeasible, NotFound, PolicyError, SfumatoError
+from sfumato.core.errors import Infeasible, NotFound, SfumatoError
 from sfumato.core.randomness import Randomness
 from sfumato.data.equivalence_classes import equivalence_classes_of, unit_weights
 from sfumato.data.generalization import Generalization
-from sfumato.data.hierarchy import Hierarchy, encode
+from sfumato.data.hierarchy import encode
 from sfumato.data.linkage import Linkage
 from sfumato.data.persons import persons_of_rows
 from sfumato.data.table import Table, as_text, combination_of, combined_chunks, encode_compactly
@@ -147,6 +147,7 @@ from sfumato.kinds.tables.methods.recoding_history import (
     continue_release,
     empty_release,
     keep_classes_apart,
+    uniform_columns,
     with_standing_requirements,
 )
 from sfumato.kinds.tables.methods.recoding_problem import (
@@ -610,11 +611,7 @@ def publish_recoding(task: Task, problem: RecodingProblem, arranged: Sequence[tu
     laid = overlay_components(
         [(part.rows, part.problem.shares(grouping)) for part, grouping in arranged], problem.rows, table.counts
     )
-    uniform = frozenset(name for name, column in task.policy.columns.items() if column.uniform)
-    if uniform and task.history is not None:
-        what = f"'{min(uniform)}' is uniform, which is not kept up over several releases"
-        raise PolicyError(what, where=task.policy.document.where("columns", min(uniform), "uniform"), hint="remove it")
-    labels = [_labels(part.problem, grouping, uniform) for part, grouping in arranged]
+    labels = [_labels(part.problem, grouping, uniform_columns(task)) for part, grouping in arranged]
     for each in (problem, *(part.problem for part, _ in arranged)):
         each.forget()  # with many classes every array counts
     inside = np.logical_and.reduce(
@@ -656,24 +653,13 @@ def _as_it_is(policy: Policy, table: Table, name: str) -> pa.Array:
 
 
 def _labels(
-    problem: RecodingProblem, grouping: Grouping, uniform: Collection[str] = ()
+    problem: RecodingProblem, grouping: Grouping, uniform: Collection[str]
 ) -> dict[str, tuple[pa.Array, CodeArray]]:
-    """Per quasi-identifier the different labels, and which of them each group has: every label is written once.
-
-    Cells of a uniform column rise to their boundary. Groups only become more alike, so monotone requirements hold."""
+    """Per quasi-identifier the different labels, and which of them each group has: every label is written once."""
     columns = zip(problem.names, problem.domains, problem.cells(grouping), strict=True)
     return {
-        name: _written(domain, _at_boundary(domain, cells) if name in uniform else cells)
-        for name, domain, cells in columns
+        name: _written(domain, cells.risen(domain) if name in uniform else cells) for name, domain, cells in columns
     }
-
-
-def _at_boundary(domain: Generalization, cells: Cells) -> Cells:
-    """Return cells as the boundary nodes above them."""
-    if isinstance(domain, Hierarchy):
-        return Cells.at(domain, domain.ceiling_nodes[cells.lo])
-    floor, roof = domain.ceiling()
-    return Cells(floor[cells.lo], roof[cells.lo])
 
 
 def _written(domain: Generalization, cells: Cells) -> tuple[pa.Array, CodeArray]:

@@ -37,6 +37,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sfumato.core.arrays import BoolArray, IntArray
+from sfumato.core.errors import PolicyError
 from sfumato.data.equivalence_classes import equivalence_classes_of
 from sfumato.data.hierarchy import Hierarchy
 from sfumato.data.table import Table
@@ -63,6 +64,15 @@ from sfumato.release.release import Part, Release
 
 HISTORY = "\x1fhistory"
 """The column of persistent classes in a problem that continues a history; it is never published."""
+
+
+def uniform_columns(task: Task) -> frozenset[str]:
+    """Return the columns whose labels are all of one level; refused over several releases, which do not keep it up."""
+    names = frozenset(name for name, column in task.policy.columns.items() if column.uniform)
+    if names and task.history is not None:
+        what = f"'{min(names)}' is uniform, which is not kept up over several releases"
+        raise PolicyError(what, where=task.policy.document.where("columns", min(names), "uniform"), hint="remove it")
+    return names
 
 
 def keep_classes_apart(

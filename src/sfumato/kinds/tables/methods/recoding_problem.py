@@ -123,6 +123,13 @@ class Cells:
         """Numbers that are equal exactly when cells are written alike."""
         return [self.lo, self.hi] if self.node is None else [self.lo, self.hi, self.node]
 
+    def risen(self, domain: Generalization) -> Cells:
+        """The cells at their boundary: groups only become more alike, so monotone requirements hold."""
+        if isinstance(domain, Hierarchy):
+            return Cells.at(domain, domain.ceiling_nodes[self.lo])
+        floor, roof = domain.ceiling()
+        return Cells(floor[self.lo], roof[self.lo])
+
     def labels(self, domain: Generalization) -> list[str]:
         """How they are written."""
         if self.node is None or not isinstance(domain, Hierarchy):
