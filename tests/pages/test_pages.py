@@ -9,14 +9,21 @@ import pytest
 from tests.pages.page_runner import ROOT, PageFailed, blocks, pages, run_page
 
 DOCS = ROOT / "docs"
+SPARK = DOCS / "how-to" / "spark.md"
 PAGES = pages([ROOT / "README.md", DOCS / "index.md", DOCS / "tutorials", DOCS / "how-to"])
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+@pytest.mark.parametrize(
+    "page", [page for page in PAGES if page != SPARK], ids=lambda page: page.relative_to(ROOT).as_posix()
+)
 def test_the_page_runs_as_it_says(page: Path, tmp_path: Path) -> None:
-    if page.stem == "spark":
-        pytest.importorskip("pyspark", reason="the commands need Spark")
     run_page(page, tmp_path)
+
+
+@pytest.mark.slow
+def test_the_spark_page_runs_as_it_says(tmp_path: Path) -> None:
+    pytest.importorskip("pyspark", reason="the commands need Spark")
+    run_page(SPARK, tmp_path)
 
 
 def test_only_blocks_with_a_reason_are_not_run() -> None:
