@@ -197,15 +197,20 @@ def print_sections(sections: Iterable[tuple[str, Sequence[str]]]) -> None:
 
 
 def print_labelled(sentences: Iterable[str], warnings: Sequence[str] = ()) -> None:
-    """Sentences with what they are about in a column of its own; warnings in yellow."""
+    """Sentences with what they are about in a column of its own; warnings in yellow; wrapped on a terminal only, so
+    that scripts find sentences whole."""
+    wide = WIDTH if sys.stdout.isatty() else 1 << 20
     for warning in warnings:
-        for line in _entry("!", "", warning, "", indent=_LABEL, label="Warning", shade="yellow"):
-            click.echo(line)
+        for line in textwrap.wrap(f"warning: {warning}", wide, subsequent_indent=" " * 9, **_WHOLE):
+            click.echo(click.style(line, fg="yellow"))
     before = ""
     for sentence in sentences:
         label, sign, rest = sentence.partition(": ")
-        about, text = (label.capitalize(), rest) if sign and label in _LABELLED else ("", sentence)
-        for line in _wrapped(text, _LABEL, "" if about == before else _LABELLED.get(label, about)):
+        about, text = (_LABELLED[label], rest) if sign and label in _LABELLED else ("", sentence)
+        start = f"{'' if about == before else about:<{_LABEL}}" if about else ""
+        for line in textwrap.wrap(
+            start + text, wide, subsequent_indent=" " * len(start), drop_whitespace=True, **_WHOLE
+        ):
             click.echo(line)
         before = about
 
