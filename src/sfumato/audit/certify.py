@@ -58,7 +58,15 @@ from sfumato.kinds.tables.evidence import population_source
 from sfumato.models.base import Model
 from sfumato.policy.requirements import PrivacyRequirement
 from sfumato.policy.rule_reduction import revealing_dependency
-from sfumato.release.certificate import AS_ASKED, ERROR, MEASURED, NOT_JUDGED, SOURCE_RULE, Finding
+from sfumato.release.certificate import (
+    AS_ASKED,
+    ERROR,
+    MEASURED,
+    NOT_JUDGED,
+    NOTHING_PUBLISHED,
+    SOURCE_RULE,
+    Finding,
+)
 from sfumato.release.evidence import Check, Evidence, evidence_for
 from sfumato.release.metric import Metric
 from sfumato.release.view import ReleaseView, certificate_of
@@ -271,6 +279,10 @@ def _judged(reading: Evidence, exhibit: ReleaseView, claim: PrivacyRequirement) 
             )
         if not exhibit.form.reads_knowledge and (why := revealing_dependency(exhibit.policy, claim)):
             raise ReleaseError(why)
+        if claim.tells_nothing(exhibit.policy.published):
+            why = "this release does not publish what the requirement hides"
+            asked = claim.model.required()
+            return Finding(claim.model.name, True, asked, NOTHING_PUBLISHED, claim.given, claim.hide, reason=why)
         return reading.judge(exhibit, claim)
     except Exception as error:  # I1
         return _unjudged(claim, error)

@@ -168,7 +168,8 @@ class PersonCount:
         most = self.most(classes, given)
         broken = classes.counts < demand.candidates * most
         complete = True
-        for name in claim.hide if demand.of_values else ():
+        shown = [name for name in claim.hide if name in self.table.names]
+        for name in shown if demand.of_values else ():
             broken |= self._frequent(classes, name) + most > classes.counts
             if demand.largest_share < 1:
                 if self.behind is None:
@@ -178,7 +179,7 @@ class PersonCount:
                         classes.of, self.person[self.behind], self._values(name), demand.largest_share
                     )
         count = int(broken.sum())
-        for name in claim.hide:
+        for name in shown:
             if self.exhibit.policy.columns[name].persistent:
                 found = self._persistent(classes, name, demand)
                 count, complete = count + (found or 0), complete and found is not None

@@ -47,12 +47,22 @@ class PrivacyRequirement:
         """Return what must be hidden, each with its columns: one by one, or all together where the requirement
         `needs_joint`.
 
-        A column of a combination that is not among the `shown` ones tells nothing, and is left out.
+        A column of a combination that is not among the `shown` ones tells nothing, and is left out; so is a column of
+        a model that is also, or only, about candidates.
         """
         if not self.needs_joint:
-            return {name: (name,) for name in self.hide}
+            about_values = self.model.needs_sensitive and (self.model.joint or self.model.demand().candidates <= 1)
+            return {name: (name,) for name in self.hide if about_values or name in shown}
         together = tuple(name for name in self.hide if name in shown)
         return {" + ".join(together): together} if together else {}
+
+    def tells_nothing(self, shown: Collection[str]) -> bool:
+        """Whether a release with these columns says nothing about what must be hidden: no column, or not the whole
+        combination."""
+        if not self.model.needs_sensitive or not self.hide or self.model.joint or self.model.demand().candidates > 1:
+            return False
+        untold = [name not in shown for name in self.hide]
+        return any(untold) if self.composite and not self.needs_joint else all(untold)
 
     def __str__(self) -> str:
         return str(self.model)

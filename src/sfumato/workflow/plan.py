@@ -128,6 +128,13 @@ def _declared(policy: Policy, remembering: bool) -> Method:
 def _unfit(method: Method, policy: Policy, remembering: bool) -> str:
     if policy.data.name not in method.kinds:
         return f"it works on {' and '.join(method.kinds)} data, not on {policy.data.name}"
+    if policy.data.name == "table" and bool(policy.with_role("replaced")) != method.form.replaces:
+        replaced = policy.with_role("replaced")
+        return (
+            f"it gives '{replaced[0]}' no new values"
+            if replaced
+            else "the policy has no column with the role 'replaced'"
+        )
     disturbed = "" if method.keeps_rules else first_disturbed_rule(policy)
     if disturbed:
         return f'the rule "{disturbed}" speaks about more than single records of columns that it publishes as they are'

@@ -131,7 +131,8 @@ def classes_of_recoded(folder: Folder, policy: WrittenPolicy, asked: WrittenRequ
     """Rows that look alike in the given columns."""
     if needs_joint(asked):
         return _combination_in_rows(folder.part("data"), asked)
-    return looking_alike(folder.part("data"), asked.given, asked.hide)
+    told = [name for name in asked.hide if name not in policy.columns or policy.columns[name].published]
+    return looking_alike(folder.part("data"), asked.given, told)
 
 
 def needs_joint(asked: WrittenRequirement) -> bool:

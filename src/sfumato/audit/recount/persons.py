@@ -62,8 +62,9 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from itertools import combinations, compress
-from math import comb
+from math import ceil, comb
 from pathlib import Path
+from typing import Any
 
 from sfumato.audit.recount.definitions import NotRecounted, level_of
 from sfumato.audit.recount.equivalence_classes import (
@@ -77,6 +78,9 @@ from sfumato.audit.recount.equivalence_classes import (
 from sfumato.audit.recount.files import Folder, Row, cells_in_places, open_folder, read_rows
 from sfumato.audit.recount.policy_text import WrittenRequirement, read_policy
 from sfumato.core.errors import ReleaseError
+
+MOST_CANDIDATES = 1 << 40
+"""More candidates than any table has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +110,7 @@ def _broken_classes(folder: Folder, whose: Mapping[str, Sequence[str]]) -> int:
         return len(rows)
     broken, classes = 0, dict[tuple[int, ...], RowClasses]()
     for asked in read_policy(folder.path / "policy.yaml").asked:
-        given, hide = ([header.index(name) for name in side] for side in (asked.given, asked.hide))
+        given, hide = ([header.index(n) for n in side if n in header] for side in (asked.given, asked.hide))
         wanted = person_requirement(asked)
         many = [len(given)] if wanted.known is None else range(min(wanted.known, len(given)) + 1)
         for known in (known for one in many for known in combinations(given, one)):
@@ -164,7 +168,16 @@ def person_requirement(asked: WrittenRequirement) -> PersonRequirement:
         return PersonRequirement(
             values=True, share=1 / Fraction(str(level["l"])) if level["kind"] == "frequency" else Fraction(1)
         )
+    if asked.model == "profitability" and level.get("game") is None:
+        return PersonRequirement(k=_fewest_worth_attacking(level))
     raise NotRecounted(f"{asked.model} is not counted for people in several rows")
+
+
+def _fewest_worth_attacking(level: Mapping[str, Any]) -> int:
+    """From how many candidates on an attack does not pay, or the benefit of a record covers its damage."""
+    gain, cost, loss, benefit = (Fraction(str(level[name])) for name in ("gain", "cost", "loss", "benefit"))
+    ends = [ceil(large / small) for large, small in ((gain, cost), (loss, benefit)) if small]
+    return max(1, min(ends)) if gain and loss and ends else 1 if not (gain and loss) else MOST_CANDIDATES
 
 
 class RowClasses:

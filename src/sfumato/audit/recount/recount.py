@@ -133,11 +133,23 @@ def _one(release: Folder, policy: WrittenPolicy, asked: WrittenRequirement) -> R
 
 
 def _achieved(release: Folder, policy: WrittenPolicy, asked: WrittenRequirement, level: Level) -> Level:
+    if _is_untold(policy, asked, level):
+        return NOTHING_PUBLISHED
     if release.form not in COUNTERS:
         raise NotRecounted(f"candidates in {release.form} are people, who are not in the folder")
     if needs_joint(asked) and (release.form not in JOINTLY or level.get("distance", "equal") != "equal"):
         raise NotRecounted(f"a combination of hidden columns is not counted in {release.form}")
     return COUNTERS[release.form](release, policy, asked, level)
+
+
+def _is_untold(policy: WrittenPolicy, asked: WrittenRequirement, level: Level) -> bool:
+    """Whether a requirement on values alone hides columns that are not published: all of them, or a part of a
+    combination."""
+    definition = DEFINITIONS[asked.model]
+    if not definition.hides or definition.joint or level.get("k", 1) > 1 or not asked.hide:
+        return False
+    untold = [name in policy.columns and not policy.columns[name].published for name in asked.hide]
+    return any(untold) if asked.composite and not needs_joint(asked) else all(untold)
 
 
 Counter = Callable[[Folder, WrittenPolicy, WrittenRequirement, Level], Level]

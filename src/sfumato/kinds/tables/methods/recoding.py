@@ -514,7 +514,12 @@ def binding(policy: Policy) -> tuple[PrivacyRequirement, ...]:
     Unless it shows columns of no role that other releases may show too: then it hangs on their sensitive columns, and
     is bound."""
     loose = bool(policy.with_role("other"))
-    return tuple(c for c in policy.claims if loose or not c.hide or not set(c.hide).isdisjoint(policy.published))
+    untold = [
+        claim.tells_nothing(policy.published)
+        or (claim.model.joint and bool(claim.hide) and set(claim.hide).isdisjoint(policy.published))
+        for claim in policy.claims
+    ]
+    return tuple(claim for claim, none in zip(policy.claims, untold, strict=True) if loose or not none)
 
 
 def known_to(claim: PrivacyRequirement, policy: Policy) -> tuple[str, ...]:
