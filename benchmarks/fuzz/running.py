@@ -17,6 +17,7 @@ from benchmarks.fuzz.baskets import BasketKind, BlockKind
 from benchmarks.fuzz.block_histories import BlockHistoryKind
 from benchmarks.fuzz.combinations import CombinationKind
 from benchmarks.fuzz.databases import DatabaseKind
+from benchmarks.fuzz.features import FeatureKind
 from benchmarks.fuzz.flips import FlipKind
 from benchmarks.fuzz.graphs import FiguresKind, GraphKind
 from benchmarks.fuzz.histories import HistoryKind
@@ -52,6 +53,7 @@ KINDS: dict[str, Kind] = {
         DatabaseKind(),
         SequenceKind(),
         FlipKind(),
+        FeatureKind(),
         BlockHistoryKind(),
         HistoryKind(),
         PeopleKind(),

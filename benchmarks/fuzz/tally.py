@@ -12,6 +12,7 @@ from typing import Any
 
 COLUMNS = {
     "tried": "calls of publish",
+    "published and verified": "releases that no judge looked at",
     "judged": "releases judged from their files",
     "histories": "histories of two or more releases judged",
     "given up": "releases with too many possible worlds",

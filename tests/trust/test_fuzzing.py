@@ -13,7 +13,7 @@ from benchmarks.fuzz.spoiling import Spoiling
 from benchmarks.fuzz.tally import Tally
 from tests.slow import SLOW
 
-CASES = {"recoded": 50, "anatomy": 25, "subtables": 20, "replaced": 12, "walked": 8, "baskets": 10, "graphs": 20,
+CASES = {"recoded": 50, "anatomy": 25, "features": 40, "subtables": 20, "replaced": 12, "walked": 8, "baskets": 10, "graphs": 20,
 "databases": 5,
          "sequences": 4, "hostile": 80, "blocks": 15, "figures": 15, "people": 20, "linked": 8, "sampled": 6,
          "averaged": 15,
