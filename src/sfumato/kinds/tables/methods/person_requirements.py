@@ -166,7 +166,7 @@ def person_requirements(
         demand = claim.model.demand()
         if demand.candidates > 1:
             asked.append(Requirement(RowsOfDifferentPersons(k=demand.candidates), (WHOSE,), given))
-        for name in claim.hide if demand.of_values else ():
+        for name in claim.hidden_columns(policy.published) if demand.of_values else ():
             asked.append(Requirement(NoCertainValue(column=name), (name, WHOSE), given))
             if demand.largest_share < 1:
                 asked.append(_shares(table, name, whose, demand, given, columns))
