@@ -144,6 +144,7 @@ def local_server(binaries: Path) -> Iterator[Server]:
     finally:
         process.send_signal(signal.SIGQUIT)
         process.wait(30)
+        log.close()
         shutil.rmtree(home, ignore_errors=True)
 
 

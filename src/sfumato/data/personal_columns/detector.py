@@ -310,7 +310,8 @@ def _doer_reason(column: DatabaseColumn) -> str:
     words = words_of_name(column.name)
     done = len(words) > 1 and words[-1] == "by" and words[-2].endswith(("ed", "made", "done", "sent", "paid"))
     named = len(words) > 1 and words[-1] in vocabulary().group("person")
-    return f'"{column.name}" says who it was' if (done or named) and column.type == "text" and not column.listed else ""
+    varied = column.distinct != 1 and not column.listed  # the same word in every row names nobody
+    return f'"{column.name}" says who it was' if (done or named) and varied and column.type == "text" else ""
 
 
 def _holds_talk(table: str) -> bool:
@@ -460,7 +461,7 @@ def _is_spoken(column: DatabaseColumn) -> bool:
 
 def _opaque_reason(column: DatabaseColumn) -> str:
     """Return why a column may hold anything: its name does not describe the content, or its table keeps secrets."""
-    if column.type in _CLOSED or _code_reason(column):
+    if column.type in (*_CLOSED, "tsvector") or _code_reason(column):
         return ""
     words = [word for word in words_of_name(column.name) if not word.isdigit()]
     if words and words[-1] in vocabulary().group("opaque"):

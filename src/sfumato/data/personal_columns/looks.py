@@ -30,7 +30,11 @@ MOST_LOOKED_AT = 400
 """Distinct values whose look is judged."""
 _SCANNED = 100
 _REGIONS = ("US", "GB", "DE", "FR", "ES", "IT", "NL", "PT", "AT", "CH", "BE", "BR", "MX", "AR", "CA", "IE")
-_PICTURES = ("89504e47", "ffd8ff", "47494638", "52494646", "424d", "iVBORw0KG", "/9j/", "R0lGOD", "data:image")
+_PICTURES = ("89504e47", "ffd8ff", "47494638", "52494646", "424d", "49492a00", "4d4d002a", "25504446")
+_PICTURES_AS_TEXT = ("iVBORw0KG", "/9j/", "R0lGOD", "JVBERi0", "data:image")
+"""How PNG, JPEG, GIF, WebP, BMP, TIFF and PDF begin, as hexadecimal digits and in base64."""
+_CONTAINER = "66747970"
+"""What stands behind the first four bytes of HEIC, AVIF and films."""
 Shape = Literal["nothing", "whole numbers", "decimals", "dates", "text"]
 _SHAPED = 2_000
 _MONEY = re.compile(
@@ -238,7 +242,8 @@ def _is_secret(value: str) -> bool:
 
 
 def _is_picture(value: str) -> bool:
-    return value.removeprefix("\\x").startswith(_PICTURES)
+    digits = value.removeprefix("\\x").lower()
+    return digits.startswith(_PICTURES) or digits[8:16] == _CONTAINER or value.startswith(_PICTURES_AS_TEXT)
 
 
 def has_document(value: str) -> str:
