@@ -2,11 +2,11 @@
 
 python -m benchmarks.public_databases SNAPSHOTS SERVER [NAME …]
 
-SNAPSHOTS is a folder with bare clones of the repositories below, as `OWNER+NAME/repo`; SERVER is the URL of a PostgreSQL
-server on which databases may be made and dropped, without a database. Pagila has rows of its own, the others are filled
-by `filling.py`. Every step is a command of the product, the answers to what a draft asks are the labels in
-`tests/roles/schemas`, and `judge.py` compares source and target without the product. Nothing of the repositories is kept
-but their names, commits and figures in `benchmarks/results/public_databases.csv`."""
+SNAPSHOTS is a folder with bare clones of the repositories below, as `OWNER+NAME/repo`; SERVER is the URL of a
+PostgreSQL server on which databases may be made and dropped, without a database. Pagila has rows of its own, the others
+are filled by `filling.py`. Every step is a command of the product, the answers to what a draft asks are the labels in
+`tests/roles/schemas`, and `judge.py` compares source and target without the product. Nothing of the repositories is
+kept but their names, commits and figures in `benchmarks/results/public_databases.csv`."""
 
 from __future__ import annotations
 
@@ -139,9 +139,10 @@ class Outcome:
 
     def row(self) -> list[object]:
         one = self.judged
+        codes = [self.codes.get(step, "") for step in ("check", "publish")]
         return [
-            self.schema, self.commit[:12], one.tables, one.rows, self.labelled, self.replaced, self.asked, len(self.copied),
-            self.questions, f"{self.seconds.get('discover', 0):.0f}", *(self.codes.get(step, "") for step in ("check", "publish")),
+            self.schema, self.commit[:12], one.tables, one.rows, self.labelled, self.replaced, self.asked,
+            len(self.copied), self.questions, f"{self.seconds.get('discover', 0):.0f}", *codes,
             f"{self.seconds.get('publish', 0):.0f}", self.codes.get("verify", ""), one.objects, one.references,
             one.undeclared, one.searched, one.weighed, one.kept, one.renamed, len(self.wrong),
         ]  # fmt: skip
@@ -163,8 +164,8 @@ def _columns(url: str) -> dict[str, tuple[str, str, int, bool]]:
                  format('select count(%I) from %I.%I', a.attname, n.nspname, c.relname),
                  exists (select 1 from pg_constraint where contype = 'f' and conrelid = c.oid and attnum = any(conkey))
                from pg_class c join pg_namespace n on n.oid = c.relnamespace join pg_attribute a on a.attrelid = c.oid
-               where relkind in ('r', 'p') and not relispartition and attnum > 0 and not attisdropped and attgenerated = ''
-                 and n.nspname not in ('pg_catalog', 'information_schema')"""
+               where relkind in ('r', 'p') and not relispartition and attnum > 0 and not attisdropped
+                 and attgenerated = '' and n.nspname not in ('pg_catalog', 'information_schema')"""
         ).fetchall()
         return {
             name: (table, column, connection.execute(query).fetchone()[0], refers)  # type: ignore[index]

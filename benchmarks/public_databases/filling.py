@@ -21,15 +21,18 @@ import psycopg
 from psycopg import sql
 from psycopg.types.json import Jsonb
 
-FIRST = (
+FIRST = re.findall(
+    r"\w+",
     "Anna Ben Carla David Emma Felix Grace Henry Ida Jonas Klara Leo Maria Noah Olga Paul Rosa Simon Tina Vera Alice"
-    " Bruno Chloe Diego Elena Frank Hannah Ivan Julia Karl Laura Marco Nina Oscar Petra Robert Sara Thomas Ursula Victor"
-).split()
-_ONSETS, _VOWELS = "b br d dr f fl g gr k kl l m n p pr r s st t tr v w z".split(), "a e i o u ei au".split()
-_WORDS = (
-    "order reached customer late asked again please call back about invoice parcel weather meeting moved next week offer"
-    " accepted without change returned broken part waiting reply agreed price garden window table second floor"
-).split()
+    " Bruno Chloe Diego Elena Frank Hannah Ivan Julia Karl Laura Marco Nina Oscar Petra Robert Sara Thomas Ursula",
+)
+_ONSETS = re.findall(r"\w+", "b br d dr f fl g gr k kl l m n p pr r s st t tr v w z")
+_VOWELS = ("a", "e", "i", "o", "u", "ei", "au")
+_WORDS = re.findall(
+    r"\w+",
+    "order reached customer late asked again please call back about invoice parcel weather meeting moved next week"
+    " offer accepted without change returned broken part waiting reply agreed price garden window table second floor",
+)
 _FEW = {"type", "types", "class", "category", "categories", "status", "kind", "language", "method", "unit", "role"}
 _TRIES = 60
 _PICTURES = (b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR", b"\xff\xd8\xff\xe0\x00\x10JFIF\x00")
@@ -94,9 +97,11 @@ def catalog(connection: psycopg.Connection) -> dict[str, Relation]:
         """select a.attrelid, a.attnum, a.attname, coalesce(b.typname, t.typname), coalesce(b.typtype, t.typtype),
              coalesce(nullif(t.typtypmod, -1), a.atttypmod), not (a.attnotnull or t.typnotnull), a.attgenerated,
              a.atthasdef or a.attidentity <> '',
-             array(select enumlabel::text from pg_enum e where e.enumtypid in (t.oid, t.typelem) order by enumsortorder),
+             array(select enumlabel::text from pg_enum e where e.enumtypid in (t.oid, t.typelem)
+                   order by enumsortorder),
              coalesce(b.typcategory, t.typcategory) = 'A', e.typname
-           from pg_attribute a join pg_type t on t.oid = a.atttypid left join pg_type b on b.oid = nullif(t.typbasetype, 0)
+           from pg_attribute a join pg_type t on t.oid = a.atttypid
+           left join pg_type b on b.oid = nullif(t.typbasetype, 0)
            left join pg_type e on e.oid = nullif(t.typelem, 0)
            where a.attnum > 0 and not a.attisdropped and a.attrelid = any(%s) order by 1, 2""",
         [list(found)],
@@ -239,7 +244,9 @@ class Filler:
         row: dict[str, Any] = {}
         for reference in sorted(table.references, key=lambda one: -len(one.columns)):
             known = {
-                theirs: row[mine] for mine, theirs in zip(reference.columns, reference.parent_columns, strict=True) if mine in row
+                theirs: row[mine]
+                for mine, theirs in zip(reference.columns, reference.parent_columns, strict=True)
+                if mine in row
             }
             self._refer(table, reference, row, known)
         for column in table.columns.values():
@@ -256,7 +263,9 @@ class Filler:
     def _refer(self, table: Relation, reference: Reference, row: dict[str, Any], known: dict[str, Any]) -> None:
         rows = self._rows_of(reference.parent, reference.parent_columns)
         at = {name: place for place, name in enumerate(reference.parent_columns)}
-        fitting = [one for one in rows if all(one[at[name]] == value for name, value in known.items())] if known else rows
+        fitting = (
+            [one for one in rows if all(one[at[name]] == value for name, value in known.items())] if known else rows
+        )
         optional = self._optional(table, reference) and not set(reference.columns) & set(table.primary)
         chosen = self.random.choice(fitting) if fitting and not (optional and self.random.random() < 0.15) else None
         for mine, theirs in zip(reference.columns, reference.parent_columns, strict=True):
@@ -291,7 +300,9 @@ class Filler:
         return {"first": first, "last": last, "email": f"{first}.{last}@{self._coined()}.example".lower()}
 
     def _coined(self) -> str:
-        return "".join(self.random.choice(_ONSETS) + self.random.choice(_VOWELS) for _ in range(3)) + self.random.choice("nrslk")
+        return "".join(
+            self.random.choice(_ONSETS) + self.random.choice(_VOWELS) for _ in range(3)
+        ) + self.random.choice("nrslk")
 
     def _secret(self, size: int) -> str:
         return "".join(self.random.choices(string.ascii_lowercase + string.digits, k=size))
@@ -299,7 +310,12 @@ class Filler:
     def _constant(self, column: Column, constants: Sequence[str]) -> Any:
         choices: list[Any] = [one for one in constants if column.category != "N" or re.fullmatch(r"-?\d+(\.\d+)?", one)]
         if column.type in ("int2", "int4", "int8", "numeric", "float4", "float8"):
-            choices = [int(float(one)) + step for one in choices if re.fullmatch(r"-?\d+(\.\d+)?", str(one)) for step in (0, 1, -1)]
+            choices = [
+                int(float(one)) + step
+                for one in choices
+                if re.fullmatch(r"-?\d+(\.\d+)?", str(one))
+                for step in (0, 1, -1)
+            ]
         if column.type == "bool":
             choices = [True, False]
         if column.type in ("date", "timestamp", "timestamptz"):
@@ -372,7 +388,9 @@ class Filler:
         if kind == "uuid":
             return f"{pick.getrandbits(128):032x}"
         if kind in ("inet", "cidr"):
-            return f"10.{pick.randrange(256)}.{pick.randrange(256)}.{pick.randrange(1, 255)}" + ("/32" if kind == "cidr" else "")
+            return f"10.{pick.randrange(256)}.{pick.randrange(256)}.{pick.randrange(1, 255)}" + (
+                "/32" if kind == "cidr" else ""
+            )
         own = person or self._person()
         simple: dict[str, Any] = {
             "interval": f"{pick.randrange(1, 90)} days",
@@ -393,7 +411,10 @@ class Filler:
         pick = self.random
         return pick.choice(
             [
-                {"theme": pick.choice(["dark", "light"]), "contact": {"email": person["email"], "phone": self._phone()}},
+                {
+                    "theme": pick.choice(["dark", "light"]),
+                    "contact": {"email": person["email"], "phone": self._phone()},
+                },
                 {"theme": "dark", "retries": pick.randrange(5)},
                 {},
             ]
@@ -440,7 +461,19 @@ class Filler:
             return f"https://{self._coined()}.example/{self._secret(6)}"
         if name == "ip" or says("ipaddress", "remoteaddr"):
             return f"10.{pick.randrange(256)}.{pick.randrange(256)}.{pick.randrange(1, 255)}"
-        if says("note", "comment", "message", "text", "description", "subject", "memo", "remark", "snippet", "content", "body"):
+        if says(
+            "note",
+            "comment",
+            "message",
+            "text",
+            "description",
+            "subject",
+            "memo",
+            "remark",
+            "snippet",
+            "content",
+            "body",
+        ):
             return self._sentence(person) + tail
         if unique or column.name in table.primary:
             return self._secret(min(size, 20 if size > 20 else size))

@@ -4,9 +4,9 @@ It compares two PostgreSQL databases: structure, counts, references and join siz
 to be kept must have the same values, and no original of a personal column may stand anywhere in a dump of the target.
 
 Chance
-    A value of at least eight signs with a digit, a blank or a sign of punctuation tells who it is: it is searched for in
-    every cell and inside every cell. Short values, numbers and single words occur by chance. For them the rows of both
-    databases are matched by the columns that were kept, and new and old value may agree in a row as often as two
+    A value of at least eight signs with a digit, a blank or a sign of punctuation tells who it is: it is searched for
+    in every cell and inside every cell. Short values, numbers and single words occur by chance. For them the rows of
+    both databases are matched by the columns that were kept, and new and old value may agree in a row as often as two
     independent columns with the same frequencies do, plus five standard deviations.
 """
 
@@ -84,21 +84,26 @@ def _tables(connection: psycopg.Connection) -> Iterator[_Table]:
              array_agg(format_type(a.atttypid, null) order by attnum) from pg_class c
            join pg_namespace n on n.oid = c.relnamespace join pg_attribute a on a.attrelid = c.oid
            where c.relkind in ('r', 'p') and not c.relispartition and a.attnum > 0 and not a.attisdropped
-             and a.attgenerated = '' and n.nspname not in ('pg_catalog', 'information_schema') group by 1, 2 order by 1""",
+             and a.attgenerated = '' and n.nspname not in ('pg_catalog', 'information_schema')
+           group by 1, 2 order by 1""",
     )
     for name, plain, columns, types in rows:
         yield _Table(name, plain, dict(zip(columns, types, strict=True)))
 
 
 _OBJECTS = {
-    "constraints": """select conrelid::regclass::text, conname, pg_get_constraintdef(oid), convalidated from pg_constraint
+    "constraints": """select conrelid::regclass::text, conname, pg_get_constraintdef(oid), convalidated
+                      from pg_constraint
                       where connamespace::regnamespace::text not in ('pg_catalog', 'information_schema')""",
     "indexes": "select indexdef from pg_indexes where schemaname not in ('pg_catalog', 'information_schema')",
     "triggers": "select pg_get_triggerdef(oid) from pg_trigger where not tgisinternal",
-    "views": "select schemaname, viewname, definition from pg_views where schemaname not in ('pg_catalog', 'information_schema')",
-    "columns": """select table_schema, table_name, column_name, data_type, character_maximum_length, is_nullable, column_default
-                  from information_schema.columns where table_schema not in ('pg_catalog', 'information_schema')""",
-    "functions": """select p.oid::regprocedure::text, md5(prosrc) from pg_proc p join pg_namespace n on n.oid = pronamespace
+    "views": """select schemaname, viewname, definition from pg_views
+                where schemaname not in ('pg_catalog', 'information_schema')""",
+    "columns": """select table_schema, table_name, column_name, data_type, character_maximum_length,
+                    is_nullable, column_default from information_schema.columns
+                  where table_schema not in ('pg_catalog', 'information_schema')""",
+    "functions": """select p.oid::regprocedure::text, md5(prosrc) from pg_proc p
+                    join pg_namespace n on n.oid = pronamespace
                     where nspname not in ('pg_catalog', 'information_schema')""",
 }
 
@@ -127,9 +132,12 @@ def _references(
         old,
         """select case c.relkind when 'r' then 'only ' else '' end || format('%I.%I', n.nspname, c.relname),
              n.nspname || '.' || c.relname,
-             case p.relkind when 'r' then 'only ' else '' end || format('%I.%I', m.nspname, p.relname), m.nspname || '.' || p.relname,
-             array(select attname::text from unnest(conkey) with ordinality k(n, i) join pg_attribute on attrelid = conrelid and attnum = k.n order by i),
-             array(select attname::text from unnest(confkey) with ordinality k(n, i) join pg_attribute on attrelid = confrelid and attnum = k.n order by i)
+             case p.relkind when 'r' then 'only ' else '' end || format('%I.%I', m.nspname, p.relname),
+             m.nspname || '.' || p.relname,
+             array(select attname::text from unnest(conkey) with ordinality k(n, i)
+                   join pg_attribute on attrelid = conrelid and attnum = k.n order by i),
+             array(select attname::text from unnest(confkey) with ordinality k(n, i)
+                   join pg_attribute on attrelid = confrelid and attnum = k.n order by i)
            from pg_constraint join pg_class c on c.oid = conrelid join pg_namespace n on n.oid = c.relnamespace
            join pg_class p on p.oid = confrelid join pg_namespace m on m.oid = p.relnamespace where contype = 'f'""",
     )
@@ -139,7 +147,8 @@ def _references(
     links += [link for link in _by_name(old, tables) if (link[1], link[4]) not in known]
     for child, plain, parent, plain_parent, own, theirs, is_declared in links:
         on = sql.SQL(" and ").join(
-            sql.SQL("c.{} = p.{}").format(sql.Identifier(a), sql.Identifier(b)) for a, b in zip(own, theirs, strict=True)
+            sql.SQL("c.{} = p.{}").format(sql.Identifier(a), sql.Identifier(b))
+            for a, b in zip(own, theirs, strict=True)
         )
         set_ = sql.SQL(" and ").join(sql.SQL("c.{} is not null").format(sql.Identifier(a)) for a in own)
         query = sql.SQL(
@@ -163,8 +172,9 @@ def _by_name(old: psycopg.Connection, tables: list[_Table]) -> Iterator[tuple]:
         (schema_table, column)
         for schema_table, column in _all(
             old,
-            """select n.nspname || '.' || c.relname, a.attname::text from pg_constraint k join pg_class c on c.oid = conrelid
-               join pg_namespace n on n.oid = c.relnamespace join pg_attribute a on a.attrelid = conrelid and attnum = conkey[1]
+            """select n.nspname || '.' || c.relname, a.attname::text from pg_constraint k
+               join pg_class c on c.oid = conrelid join pg_namespace n on n.oid = c.relnamespace
+               join pg_attribute a on a.attrelid = conrelid and attnum = conkey[1]
                where contype = 'p' and array_length(conkey, 1) = 1""",
         )
     }
@@ -246,7 +256,9 @@ def _originals(
             found.searched += len(telling)
             met = [value for value in telling if value in cells or tuple(_words(value)[:_LONGEST]) in inside]
             if met:
-                found.wrong.append(f"{name}: {len(met)} of {len(telling)} originals stand in the dump, as {met[0][:1]}…")
+                found.wrong.append(
+                    f"{name}: {len(met)} of {len(telling)} originals stand in the dump, as {met[0][:1]}…"
+                )
             if values - telling:
                 found.weighed += 1
                 found.wrong += list(_agreeing(old, made, table, column, matched.get(table.plain, [])))
@@ -296,7 +308,9 @@ def _agreeing(
     if not kept:
         return
     names = sql.SQL(", ").join(sql.SQL("{}::text").format(sql.Identifier(name)) for name in kept)
-    query = sql.SQL("select md5(row({})::text), {}::text from {}").format(names, sql.Identifier(column), sql.SQL(table.name))
+    query = sql.SQL("select md5(row({})::text), {}::text from {}").format(
+        names, sql.Identifier(column), sql.SQL(table.name)
+    )
     one, two = _all(old, query), _all(made, query)
     many = Counter(key for key, _ in one)
     before = {key: value for key, value in one if many[key] == 1}

@@ -53,7 +53,14 @@ def store(path: Path) -> str:
             CREATE TABLE vendor (vendor_id integer PRIMARY KEY, account_number text, name text);""")
         for n in range(120):
             first, last = FIRST[n % 12], LAST[n // 12]
-            told = (n, first, last, f"{first}.{last}@store.test", f"{n + 3} Elm Street", "" if n % 9 else f"Apt {n}")
+            told = (
+                n,
+                first,
+                last,
+                f"{first}.{last}@store-of-ours.com",
+                f"{n + 3} Elm Street",
+                "" if n % 9 else f"Apt {n}",
+            )
             connection.execute("INSERT INTO customer VALUES (?, ?, ?, ?, ?, ?)", told)
         for n in range(400):
             whose, (net, tax, freight) = chance.randrange(120), (chance.randint(100, 99_999) for _ in range(3))
@@ -87,7 +94,7 @@ def asked(path: Path, query: str) -> list[tuple]:
 
 def test_addresses_are_made_of_the_new_names(tried: tuple[Path, dict]) -> None:
     people = asked(tried[0], "SELECT first_name, last_name, email FROM customer")
-    assert all(email == f"{first}.{last}@store.test" for first, last, email in people)
+    assert all(email == f"{first}.{last}@example.org" for first, last, email in people)
     assert not {(first, last) for first, last, _ in people} <= {(first, last) for first in FIRST for last in LAST}
 
 

@@ -1,4 +1,4 @@
-"""Defects that somebody outside reproduced: chance among small numbers, pictures without a name that says so, messages."""
+"""Defects that were reported: chance among small numbers, pictures without a telling name, messages."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ from tests.command_line import run
 
 PICTURES = {
     "png": b"\x89PNG\r\n\x1a\n" + b"\0" * 30, "jpeg": b"\xff\xd8\xff\xe0\0\x10JFIF\0" + b"\0" * 30,
-    "gif": b"GIF89a" + b"\0" * 30, "webp": b"RIFF\x24\0\0\0WEBPVP8 " + b"\0" * 30, "bmp": b"BM\x46\0\0\0\0\0\0\0" + b"\0" * 30,
-    "tiff": b"II*\0\x08\0\0\0" + b"\0" * 30, "heic": b"\0\0\0\x18ftypheic" + b"\0" * 30, "pdf": b"%PDF-1.7\n" + b"\0" * 30,
+    "gif": b"GIF89a" + b"\0" * 30, "webp": b"RIFF\x24\0\0\0WEBPVP8 " + b"\0" * 30,
+    "bmp": b"BM\x46\0\0\0\0\0\0\0" + b"\0" * 30, "tiff": b"II*\0\x08\0\0\0" + b"\0" * 30,
+    "heic": b"\0\0\0\x18ftypheic" + b"\0" * 30, "pdf": b"%PDF-1.7\n" + b"\0" * 30,
 }  # fmt: skip
 
 
@@ -28,7 +29,8 @@ def test_amounts_beside_line_numbers_do_not_refuse_an_order(tmp_path: Path, seed
     with sqlite3.connect(tmp_path / "a.db") as connection:
         connection.execute("CREATE TABLE orders (id integer PRIMARY KEY, total integer)")
         connection.execute(
-            "CREATE TABLE lines (id integer PRIMARY KEY, o_id integer NOT NULL REFERENCES orders (id), line integer, x integer)"
+            "CREATE TABLE lines"
+            " (id integer PRIMARY KEY, o_id integer NOT NULL REFERENCES orders (id), line integer, x integer)"
         )
         for order in range(400):
             amounts = sorted(chance.choice([(1, 2, 3), (1, 2, 3), (0, 2, 4), (1, 1, 4)]))
@@ -63,12 +65,17 @@ def test_a_photo_is_in_the_draft_and_check_warns_where_it_is_left_out(tmp_path: 
     with sqlite3.connect(tmp_path / "a.db") as connection:
         connection.execute("CREATE TABLE staff (id integer PRIMARY KEY, email text, zq blob)")
         connection.executemany(
-            "INSERT INTO staff VALUES (?, ?, ?)", [(n, f"s{n}@home.test", PICTURES["jpeg"] + bytes([n])) for n in range(40)]
+            "INSERT INTO staff VALUES (?, ?, ?)",
+            [(n, f"s{n}@home.test", PICTURES["jpeg"] + bytes([n])) for n in range(40)],
         )
     url = f"sqlite:///{tmp_path}/a.db"
     draft = yaml.safe_load(run("discover", url).stdout)
     assert draft["columns"]["staff.zq"] == {"role": "replaced", "domain": {"empty": True}}
-    tree = {"version": 1, "data": {"kind": "database", "source": url}, "columns": {"staff.email": draft["columns"]["staff.email"]}}
+    tree = {
+        "version": 1,
+        "data": {"kind": "database", "source": url},
+        "columns": {"staff.email": draft["columns"]["staff.email"]},
+    }
     (tmp_path / "p.yaml").write_text(yaml.safe_dump(tree))
     told = run("check", str(tmp_path / "p.yaml"), "--strict")
     assert told.returncode == 2
@@ -80,14 +87,19 @@ def test_check_has_its_warnings_first_and_one_line_per_table(tmp_path: Path) -> 
         for n in range(30):
             connection.execute(f"CREATE TABLE t{n} (id integer PRIMARY KEY, email text, a integer, b integer, c text)")
             connection.executemany(
-                f"INSERT INTO t{n} VALUES (?, ?, ?, ?, ?)", [(k, f"u{k}@home.test", k, k * n, f"c{k % 3}") for k in range(40)]
+                f"INSERT INTO t{n} VALUES (?, ?, ?, ?, ?)",
+                [(k, f"u{k}@home.test", k, k * n, f"c{k % 3}") for k in range(40)],
             )
     url = f"sqlite:///{tmp_path}/a.db"
     columns = {f"t{n}.email": {"role": "replaced", "domain": {"fakes": "email"}} for n in range(29)}
-    (tmp_path / "p.yaml").write_text(yaml.safe_dump({"version": 1, "data": {"kind": "database", "source": url}, "columns": columns}))
+    (tmp_path / "p.yaml").write_text(
+        yaml.safe_dump({"version": 1, "data": {"kind": "database", "source": url}, "columns": columns})
+    )
     lines = run("check", str(tmp_path / "p.yaml")).stdout.splitlines()
     warned = next(place for place, line in enumerate(lines) if "plain-column:t29.email" in line)
-    tables = [place for place, line in enumerate(lines) if re.match(r"\W*'?t\d+'?\b", line) and "plain-column" not in line]
+    tables = [
+        place for place, line in enumerate(lines) if re.match(r"\W*'?t\d+'?\b", line) and "plain-column" not in line
+    ]
     assert warned < 10
     assert all(warned < place for place in tables)
     assert len(lines) < 90

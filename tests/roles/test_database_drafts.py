@@ -5,12 +5,14 @@ from __future__ import annotations
 
 import secrets
 import sqlite3
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import yaml
 
 from benchmarks.personal_columns import FOLDER, Score, score
+from sfumato.data.personal_columns import DatabaseColumn, decide
 from tests.command_line import run
 
 JOINED = {
@@ -73,7 +75,7 @@ def test_what_is_not_recognized_is_asked_about_and_codes_are_kept_with_figures(d
     assert columns["users.blurb"]["role"] in ("review", "replaced")
     assert columns["users.state"] == {"role": "other"}
     assert "users.state: {role: other}  # a code of the application: 2 values in 60 rows, the rarest in 30" in draft
-    assert columns["users.prefs"] == {"role": "replaced", "domain": {"empty": True}}
+    assert columns["users.prefs"]["domain"] == {"paths": {"$.email": {"fakes": "email"}}}
 
 
 def test_check_names_what_nobody_decided(tmp_path: Path) -> None:
@@ -102,3 +104,15 @@ def test_all_public_schemas_together() -> None:
     total.asked = sum(one.asked for one in scores)
     assert total.personal > 350
     assert total.recall >= 0.98
+
+
+def test_a_text_that_is_only_called_like_a_reference_is_asked_about() -> None:
+    """Its name points at a table, and no key of that table is known to hold its values."""
+    called = DatabaseColumn("FEDERATED_USER_ID", "FEDERATED_IDENTITY", "text")
+    assert decide(called, people=True).action == "ask"
+    assert decide(replace(called, key=True), people=True).action == "keep"
+
+
+@pytest.mark.parametrize("kind", ["binary", "json", "xml", "hstore", "array", "geometry", "composite", "tsvector"])
+def test_open_types_in_a_table_about_people_are_never_kept_unseen(kind: str) -> None:
+    assert decide(DatabaseColumn("zq", "patients", kind), people=True).action in ("ask", "replace")

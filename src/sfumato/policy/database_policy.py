@@ -25,10 +25,12 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 from sfumato.core.errors import PolicyError
 from sfumato.core.registry import nearest
 from sfumato.data.database import ColumnFacts, ForeignKey, Schema
+from sfumato.data.personal_columns import personal_kind
 from sfumato.io.database_source import DatabaseSource
 from sfumato.policy import value_domains
 from sfumato.policy.constraint_language import IntegrityRule, RuleError, bind, conjuncts, parse
@@ -38,7 +40,7 @@ from sfumato.policy.constraint_language.syntax_tree import ColumnValue, Referenc
 from sfumato.policy.custom_code import with_code, with_code_digest
 from sfumato.policy.declared_constraints import Constraint, constraints_of
 from sfumato.policy.kept_constraints import require_linear
-from sfumato.policy.policy import Policy
+from sfumato.policy.policy import Column, Policy
 from sfumato.policy.value_domains import (
     Computed,
     Dates,
@@ -48,6 +50,7 @@ from sfumato.policy.value_domains import (
     Integers,
     Like,
     Ordered,
+    Paths,
     PatternDomain,
     Timestamps,
     ValueDomain,
@@ -76,7 +79,7 @@ class BoundPolicy:
                 raise PolicyError(
                     f"'{name}' cannot be dropped", where=policy.document.where("columns", name), hint=hint
                 )
-        self.declared = {self.column(name): policy.columns[name] for name in policy.columns}
+        self.declared = {self.column(name): entry for name, entry in self._with_documents().items()}
         self.replaced: dict[ColumnValue, ValueDomain] = dict(self._domains())
 
     @classmethod
@@ -125,6 +128,34 @@ class BoundPolicy:
 
     def facts(self, column: ColumnValue) -> ColumnFacts:
         return self.schema.table(str(column.table)).column(column.name)
+
+    def _with_documents(self) -> dict[str, Column]:
+        """The entries of the policy, those for values inside documents together as one domain of their column."""
+        found: dict[str, Column] = {}
+        inside: dict[str, dict[str, Any]] = {}
+        for name, entry in self.policy.columns.items():
+            column, dollar, rest = name.partition(".$")
+            if not dollar:
+                found[name] = entry
+                continue
+            if entry.role != "replaced":
+                where = self.policy.document.where("columns", name)
+                hint = "what a policy does not name inside a document stays as it is"
+                raise PolicyError(f"'{name}' cannot have the role {entry.role}", where=where, hint=hint)
+            path = "$" + rest
+            inside.setdefault(column, {})[path] = entry.domain or usual_domain(path)
+        for column, paths in inside.items():
+            if column in found:
+                where = self.policy.document.where("columns", column)
+                hint = "leave out one of them"
+                raise PolicyError(f"'{column}' is named as a whole and by path", where=where, hint=hint)
+            found[column] = Column(role="replaced", domain={"paths": paths})
+        return found
+
+    @cached_property
+    def rewritten(self) -> dict[ColumnValue, Paths]:
+        """Columns of documents in which single values are replaced."""
+        return {column: domain for column, domain in self.replaced.items() if isinstance(domain, Paths)}
 
     # ---- replaced columns --------------------------------------------------------------------------------------------
 
@@ -249,7 +280,7 @@ class BoundPolicy:
 
     @cached_property
     def free(self) -> dict[ColumnValue, ValueDomain]:
-        given = {*self.mapped, *self.emptied, *(one.column for one in self.definitions)}
+        given = {*self.mapped, *self.emptied, *self.rewritten, *(one.column for one in self.definitions)}
         return {column: domain for column, domain in self.replaced.items() if column not in given}
 
     @cached_property
@@ -404,6 +435,8 @@ def reason_not_fitting(domain: ValueDomain, column: ColumnFacts) -> str:
         return ""
     if _padded(column) and not (isinstance(domain, Empty) and column.nullable):
         return _misfit_padded(domain, column)
+    if isinstance(domain, Paths):
+        return "" if column.kind in ("json", "xml", "text") else f"{column.native} holds no documents"
     if isinstance(domain, Empty):
         return (
             ""
@@ -425,6 +458,28 @@ def reason_not_fitting(domain: ValueDomain, column: ColumnFacts) -> str:
     if isinstance(domain, Ordered):
         return _misfit_ordered(domain, column)
     return ""
+
+
+_USUAL = {
+    "email": {"fakes": "email"},
+    "name": {"fakes": "name"},
+    "first name": {"fakes": "first_name"},
+    "last name": {"fakes": "last_name"},
+    "street": {"fakes": "street"},
+    "city": {"fakes": "city"},
+    "company": {"fakes": "company"},
+    "phone": {"pattern": "[2-9][0-9]{9}"},
+    "ip": {"fakes": "ipv4"},
+}
+
+
+def usual_domain(path: str) -> dict[str, Any]:
+    """Return what stands for a value inside a document whose entry has no domain, by the last word of its path.
+
+    >>> usual_domain("$.contact.email"), usual_domain("$.zq")
+    ({'fakes': 'email'}, {'pattern': '[a-z]{8}[0-9]{4}'})
+    """
+    return _USUAL.get(personal_kind(path.rpartition(".")[2], "people"), {"pattern": "[a-z]{8}[0-9]{4}"})
 
 
 def _padded(column: ColumnFacts) -> bool:

@@ -30,6 +30,7 @@ from sfumato.core.arrays import BoolArray
 from sfumato.core.errors import PolicyError
 from sfumato.core.registry import nearest
 from sfumato.data.check_digits import NUMBERS, countries_of, is_valid, of_country
+from sfumato.data.document_paths import steps_of_path, values_in_document
 from sfumato.data.regular_expressions import matches_pattern, require_regular
 from sfumato.data.text_values import (
     EXACT,
@@ -362,6 +363,23 @@ class Computed(ValueDomain):
         return {"computed": True}
 
 
+@dataclass(frozen=True)
+class Paths(ValueDomain):
+    """Single values inside a json or xml document; the rest of the document stays."""
+
+    paths: tuple[tuple[str, ValueDomain], ...]
+
+    def holds(self, text: str) -> bool:
+        return all(
+            isinstance(domain, Empty) or not domain.limits or domain.contains(found).all()
+            for path, domain in self.paths
+            if (found := values_in_document(text, path))
+        )
+
+    def declared(self) -> dict[str, Any]:
+        return {"paths": {path: domain.declared() for path, domain in self.paths}}
+
+
 _OPTIONS = {
     "decimals": {"places"}, "timestamps": {"step"}, "pattern": {"longest"}, "fakes": {"locale", "case"},
     "numbers": {"country"},
@@ -370,7 +388,7 @@ _OPTIONS = {
 _WEIGHED = ("integers", "decimals", "dates", "values", "like")
 _NAMES = (
     "integers", "decimals", "dates", "timestamps", "pattern", "values", "like", "fakes", "numbers", "empty", "computed",
-    "plugin",
+    "plugin", "paths",
 )  # fmt: skip
 
 
@@ -524,7 +542,27 @@ def _checked(declared: Mapping[str, Any], where: str) -> ValueDomain:
     return CheckedNumbers(system, country)
 
 
+def _paths(declared: Mapping[str, Any], where: str) -> ValueDomain:
+    said = declared["paths"]
+    if not isinstance(said, Mapping) or not said:
+        raise PolicyError(
+            "'paths' names values inside a document", where=where, hint='{paths: {"$.email": {fakes: email}}}'
+        )
+    found = []
+    for path, inside in said.items():
+        if not steps_of_path(str(path)):
+            raise PolicyError(f"'{path}' is no path", where=where, hint="for example $.user.email or $.friends.name")
+        domain = read(inside, where)
+        if isinstance(domain, (Like, Computed, Paths)):
+            raise PolicyError(
+                f"values at '{path}' cannot be drawn so", where=where, hint="give fakes, a pattern, values or a range"
+            )
+        found.append((str(path), domain))
+    return Paths(tuple(found))
+
+
 _READERS = {
+    "paths": _paths,
     "integers": _integers,
     "decimals": _decimals,
     "dates": _dates,

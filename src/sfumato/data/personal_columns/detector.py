@@ -264,6 +264,8 @@ def decide(column: DatabaseColumn, people: bool, pointing: bool = False) -> Colu
     found = _personal(column)
     if found is not None:
         return ColumnDecision("replace", found.kind, found.reason)
+    if not column.listed and (reason := _secret_reason(column)):
+        return ColumnDecision("ask", "secret", reason)
     if column.key or (column.type in _SILENT and column.type != "time"):
         return ColumnDecision("keep", "", "")
     if reason := _doer_reason(column) or _opaque_reason(column):
@@ -466,12 +468,14 @@ def _opaque_reason(column: DatabaseColumn) -> str:
     words = [word for word in words_of_name(column.name) if not word.isdigit()]
     if words and words[-1] in vocabulary().group("opaque"):
         return f'"{words[-1]}" may hold anything, and nothing in it was recognized'
-    secret = _keeps_secrets(column.table)
-    return (
-        "a column of a table that keeps secrets"
-        if secret and words[-1:] and words[-1] in ("code", "key", "hash", "string")
-        else ""
-    )
+    return ""
+
+
+def _secret_reason(column: DatabaseColumn) -> str:
+    """Return why a code or a key is a secret, also where rows are found by it: its table keeps secrets."""
+    words = [word for word in words_of_name(column.name) if not word.isdigit()]
+    secret = words[-1:] and words[-1] in ("code", "key", "hash", "string") and column.type not in _CLOSED
+    return "a column of a table that keeps secrets" if secret and _keeps_secrets(column.table) else ""
 
 
 def _keeps_secrets(table: str) -> bool:

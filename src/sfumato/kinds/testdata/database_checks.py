@@ -46,6 +46,7 @@ import pyarrow.compute as pc
 from sfumato.core.errors import SfumatoError
 from sfumato.core.wording import Wording
 from sfumato.data.database import ColumnFacts, Database
+from sfumato.data.document_paths import values_in_document
 from sfumato.data.memory_map import MappedTableBuilder
 from sfumato.data.table import Table
 from sfumato.data.text_values import parse_timestamp
@@ -62,6 +63,7 @@ from sfumato.kinds.testdata.database_view import (
     mentions_original,
     slices,
 )
+from sfumato.kinds.testdata.document_values import remainders
 from sfumato.kinds.testdata.form import DatabaseForm, describes_schema
 from sfumato.kinds.testdata.leaked_values import (
     LeakedColumn,
@@ -84,7 +86,7 @@ from sfumato.policy.constraint_language.syntax_tree import (
 from sfumato.policy.custom_code import OwnTexts, is_at_hand
 from sfumato.policy.database_policy import BoundPolicy
 from sfumato.policy.declared_constraints import Constraint
-from sfumato.policy.value_domains import Like, ValueDomain, Values, replaces_missing
+from sfumato.policy.value_domains import Empty, Like, ValueDomain, Values, replaces_missing
 from sfumato.release.certificate import MEASURED, NOT_JUDGED, Finding
 from sfumato.release.evidence import Check
 from sfumato.release.form import Form
@@ -541,6 +543,10 @@ def _changed_cells(seen: DatabaseView) -> dict[str, int]:
                 continue
             for now, before in seen.beside(column):
                 moved = pc.sum(pc.xor(pc.is_null(now), pc.is_null(before))).as_py() or 0
+                if column in seen.bound.rewritten:
+                    paths = seen.bound.rewritten[column]
+                    rest = pc.not_equal(*(remainders(pa.chunked_array([side]), paths) for side in (now, before)))
+                    moved += pc.sum(rest).as_py() or 0
                 found[name] += int(moved if column in new else moved + (pc.sum(pc.not_equal(now, before)).as_py() or 0))
     return found
 
@@ -563,6 +569,8 @@ def _kept_of(seen: DatabaseView, table: Table, name: str, column: str) -> pa.Chu
     if place in seen.bound.emptied:
         return None
     cells = table.column(column)
+    if place in seen.bound.rewritten:
+        return remainders(cells, seen.bound.rewritten[place])
     return pc.cast(pc.is_null(cells), pa.string()) if place in set(seen.bound.changed) else cells
 
 
@@ -661,6 +669,11 @@ def _trials(seen: DatabaseView) -> Iterator[tuple[str, pa.ChunkedArray, pa.Chunk
         if column not in skipped:
             old, new = _pairs(seen, (column,))
             yield str(column), old, new
+    for column, domain in seen.bound.rewritten.items():
+        old, new = _pairs(seen, (column,))
+        for path, inside in domain.paths:
+            if not isinstance(inside, Empty):
+                yield f"{column}.{path}", *(_values_at(side, path) for side in (old, new))
     for link in seen.bound.links:
         old, new = _pairs(seen, link.columns)
         if len(old):
@@ -669,6 +682,12 @@ def _trials(seen: DatabaseView) -> Iterator[tuple[str, pa.ChunkedArray, pa.Chunk
             ]
             once = pa.concat_tables(firsts)
             yield str(link.root), once.column("old"), once.column("new")
+
+
+def _values_at(cells: pa.ChunkedArray, path: str) -> pa.ChunkedArray:
+    """The values at a path, of all documents one after the other."""
+    found = [value for text in cells.to_pylist() for value in values_in_document(text, path)]
+    return pa.chunked_array([pa.array(found, pa.string())])
 
 
 def _firsts(old: pa.ChunkedArray, new: pa.ChunkedArray) -> tuple[pa.ChunkedArray, pa.ChunkedArray]:
@@ -756,6 +775,9 @@ def _survivors(seen: DatabaseView, there: Database, originals: Originals) -> Fin
         for facts in there.schema.table(name).columns
         if (column := ColumnValue(facts.name, name)) not in new
     }
+    for column, paths in seen.bound.rewritten.items():
+        facts = there.schema.table(str(column.table)).column(column.name)
+        kept[column] = remainders(there.tables[str(column.table)].frame.column(column.name), paths), facts.kind
     computed = {column: cells for column, cells in kept.items() if _is_computed(there, column)}
     found = match_original_values(originals, {column: kept[column] for column in kept.keys() - computed.keys()})
     if computed:  # what was computed from new values may hold these

@@ -93,6 +93,7 @@ from sfumato.data.database import Database, ForeignKey
 from sfumato.data.memory_map import map_column
 from sfumato.data.table import Table
 from sfumato.kinds.testdata.database_view import FEW, iterate_in_pieces, slices
+from sfumato.kinds.testdata.document_values import inner_values, remainders
 from sfumato.policy.constraint_language.syntax_tree import ColumnValue
 from sfumato.policy.database_policy import BoundPolicy
 from sfumato.policy.value_domains import Fakes, Like, Values
@@ -197,6 +198,11 @@ def _originals(bound: BoundPolicy, database: Database) -> dict[ColumnValue, pa.A
             "timestamp",
         ):
             continue
+        if column in bound.rewritten:
+            found[column] = inner_values(
+                database.tables[str(column.table)].column(column.name), bound.rewritten[column], str(column)
+            )
+            continue
         domain = bound.domain(_copied_from(bound, column))
         if isinstance(domain, Like) or (isinstance(domain, Fakes) and domain.fake in _PUBLIC):
             continue  # the list of values is published by the policy's own wish; places are on every map
@@ -248,13 +254,18 @@ def _mostly_plain(values: pa.Array) -> bool:
 def unchanged_columns(bound: BoundPolicy, frames: Mapping[str, pa.Table]) -> KeptColumns:
     """The columns that are published as they are, with their kinds."""
     new = set(bound.changed)
-    return {
+    plain = {
         column: (frames[str(column.table)].column(column.name), bound.facts(column).kind)
         for column in bound.columns.values()
-        if column not in new
+        if (column not in new or column in bound.rewritten)
         and column.table in frames
         and column.name in frames[str(column.table)].column_names
         and not bound.facts(column).computed
+    }
+    return plain | {
+        column: (remainders(plain[column][0], domain), plain[column][1])
+        for column, domain in bound.rewritten.items()
+        if column in plain
     }
 
 

@@ -227,6 +227,8 @@ def _database_row(column: ColumnValue, bound: BoundPolicy, part: ReplacedPart | 
         return str(column), source if column == link.root else f"follows {link.root}", how, "equal values stay equal"
     if column in bound.emptied:
         return str(column), "nothing", "emptied", "no"
+    if column in bound.rewritten:
+        return str(column), source, "single values inside documents", "no"
     if part is None:
         return str(column), source, "nothing: its table has no row", "no"
     return str(column), source, part.engine, "yes" if part.reads_original else "no"

@@ -33,7 +33,7 @@ from sfumato.core.errors import DataError, Infeasible, PolicyError
 from sfumato.core.randomness import Randomness
 from sfumato.data.database import ColumnFacts, Database, Schema
 from sfumato.data.personal_columns import ColumnDecision
-from sfumato.data.personal_columns.databases import column_decisions
+from sfumato.data.personal_columns.databases import MOST_ROWS, column_decisions
 from sfumato.io.database_source import given_url
 from sfumato.io.sql import connect, dialect_of, require_clonable
 from sfumato.io.sql.addresses import quoted
@@ -70,6 +70,7 @@ from sfumato.workflow.discover.discover import Suggestion
 from sfumato.workflow.discover.leak_remedies import Remedies, add_remedies, find_equation
 from sfumato.workflow.discover.numeric_templates import pattern_of
 from sfumato.workflow.discover.personal_columns import (
+    document_domain,
     fits,
     is_personal,
     propose_numbering,
@@ -389,6 +390,9 @@ def _columns(
                 continue
             wanted = _wanted(column, columns, people, own, decision)
             domain = next((one for one in map(partial(_in_form, column), wanted) if fits(one, own)), None)
+            if decision.action == "replace" and own.kind in ("json", "xml"):
+                rows = database.tables[str(column.table)].column(column.name)[:MOST_ROWS].to_pylist()
+                domain = document_domain(rows, str(column.table)) or domain
             name = f"{column.table}.{column.name}"
             entry, remark = _entry(decision, domain, own, _masks(column), _are_labels(column))
             if entry is not None:
@@ -597,6 +601,7 @@ def policy_refusal(database: Database, tree: Mapping[str, Any], rules: Sequence[
         method = Relational()
         method.foreseen(bound)
         selected = method.selected(bound, database, Randomness())
+        method.require_room(bound, selected)
         free = FreeColumns(bound, selected)
         for segment in free.segments:
             count = max(len(rows) for rows in segment.rows.values())

@@ -62,6 +62,14 @@ _LOOKED_AT, _SHORT, _FEW_WORDS = 2_000, 60, 4
 _COMPUTED, _SOURCES = ("text", "tsvector", "integer"), ("text", "date", "timestamp")
 _ROOM, _MOST = 80, 8
 """Signs of a value of which no bound is known; columns that are tried as sources of a computed text."""
+_MAIL = re.compile(r'("[^"@]*)@([A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+)"')
+_PROVIDERS = frozenset(
+    (
+        "gmail.com", "googlemail.com", "outlook.com", "hotmail.com", "live.com", "yahoo.com", "icloud.com", "aol.com",
+        "proton.me", "gmx.de", "gmx.net", "web.de", "t-online.de", "orange.fr", "free.fr", "libero.it", "mail.com",
+    )
+)  # fmt: skip
+"""Where anybody may have an address."""
 _CONSTANT = re.compile(r'"([^"]*)"')
 
 
@@ -267,6 +275,7 @@ def _derivation(
     )
     if not rule or not _judged(rule, bound, table):
         return ""
+    rule = with_example_domain(rule)
     used = [ColumnValue(one.name, one.table) for one in columns_of(parse(rule))[1:]]
     if column in bound.changed and not any(one in known for one in used):
         return ""  # made of a key and the same signs in every row: invented values say less
@@ -278,6 +287,23 @@ def _derivation(
         or _fits_into(bound, changed, constants + _ROOM // 8 * (len(used) - len(changed)), column)
         else ""
     )
+
+
+def with_example_domain(rule: str) -> str:
+    """Return an equation for e-mail addresses with a domain that belongs to nobody.
+
+    The domain of a source says where people work. That of a provider for everybody stays, and so does one that is
+    reserved for examples.
+
+    >>> with_example_domain('t.m = lower(t.n) + "@corp.internal"'), with_example_domain('t.m = t.n + "@gmail.com"')
+    ('t.m = lower(t.n) + "@example.org"', 't.m = t.n + "@gmail.com"')
+    """
+    return _MAIL.sub(lambda met: met[0] if _belongs_to_nobody(met[2].lower()) else f'{met[1]}@example.org"', rule)
+
+
+def _belongs_to_nobody(domain: str) -> bool:
+    reserved = domain.rpartition(".")[2] in ("test", "example", "invalid") or domain.startswith("example.")
+    return reserved or domain in _PROVIDERS
 
 
 def _judged(rule: str, bound: BoundPolicy, table: Table) -> bool:

@@ -23,7 +23,8 @@ The words are those that schemas use; names are a hint and never enough by thems
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from datetime import date
 from typing import Any
 
@@ -31,8 +32,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sfumato.data.database import ColumnFacts
-from sfumato.data.personal_columns import PEOPLE, personal_kind, words_of_name
-from sfumato.policy.database_policy import reason_not_fitting
+from sfumato.data.document_paths import leaves_of_document, steps_of_path
+from sfumato.data.personal_columns import PEOPLE, DatabaseColumn, decide, personal_kind, words_of_name
+from sfumato.policy.database_policy import reason_not_fitting, usual_domain
 from sfumato.policy.value_domains import read
 from sfumato.workflow.discover.column_profiles import ColumnView
 from sfumato.workflow.discover.proposal import OFTEN
@@ -114,6 +116,40 @@ def _domains(column: ColumnView, what: str, pattern: str, facts: ColumnFacts | N
             yield {"pattern": f"[1-9][0-9]{{{facts.length - 1}}}" if facts.length > 1 else "[0-9]"}
         yield {"integers": [10**8, 10**9 - 1]}
     yield {"empty": True}
+
+
+def document_domain(texts: Iterable[str | None], table: str) -> dict[str, Any] | None:
+    """Return new values for what is personal inside documents; None where something else in them is not understood.
+
+    Every path is judged as a column of its own in a table about people: what is neither personal nor plainly a code
+    would be published, so that the whole document is better emptied."""
+    found: dict[str, Counter[str]] = {}
+    for text in texts:
+        try:
+            for path, value in leaves_of_document(text or ""):
+                found.setdefault(path, Counter())[value] += bool(value)
+        except (ValueError, RecursionError):
+            return None
+    domains: dict[str, Any] = {}
+    for path, counts in found.items():
+        if not steps_of_path(path) or any(sign in path for sign in "[]*"):
+            return None
+        values = [value for value in counts if value]
+        own = DatabaseColumn(
+            path.rpartition(".")[2].removeprefix("@"),
+            table,
+            "text",
+            values,
+            counts.total(),
+            len(values),
+            min(counts.values()),
+        )
+        decision = decide(own, people=True)
+        if decision.action == "ask":
+            return None
+        if decision.action == "replace":
+            domains[path] = usual_domain(path)
+    return {"paths": domains} if domains else None
 
 
 def _around(column: ColumnView, most: int, facts: ColumnFacts | None) -> Iterator[dict[str, Any]]:

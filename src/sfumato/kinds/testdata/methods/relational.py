@@ -93,9 +93,10 @@ import pyarrow.compute as pc
 from pydantic import Field
 
 from sfumato.core.arrays import BoolArray, IntArray
-from sfumato.core.errors import Infeasible, PolicyError
+from sfumato.core.errors import DataError, Infeasible, PolicyError
 from sfumato.core.randomness import Randomness
 from sfumato.data.database import ColumnFacts, Database, schema_to_json
+from sfumato.data.document_paths import rewrite_document, values_in_document
 from sfumato.data.memory_map import MappedTableBuilder, map_column, map_numbers, rows_per_step
 from sfumato.data.table import Table
 from sfumato.kinds.testdata.form import DatabaseForm, Linked, PublishedTable, ReplacedPart, tables_of
@@ -136,7 +137,7 @@ from sfumato.policy.constraint_language.syntax_tree import (
 from sfumato.policy.database_policy import BoundPolicy, LinkedColumns
 from sfumato.policy.kept_constraints import require_own_code
 from sfumato.policy.policy import Policy
-from sfumato.policy.value_domains import Like, replaces_missing
+from sfumato.policy.value_domains import Empty, Like, Paths, replaces_missing
 from sfumato.release.form import Form
 from sfumato.release.method import Method, Progress, Task, no_progress
 from sfumato.release.release import Part, Provenance, Release
@@ -196,6 +197,12 @@ class Relational(Method):
         require_memory(bound, found)
         return found
 
+    def require_room(self, bound: BoundPolicy, selected: Selected) -> None:
+        """Refuse domains with fewer values than linked columns need."""
+        asked = conditions_on_links(bound)
+        for link in bound.links:
+            require_values(link, [bound.facts(column) for column in link.columns], selected, asked[link.root])
+
     def foreseen(self, bound: BoundPolicy) -> None:
         """Refuses rules that tie keys to other values, before a row is looked at."""
         conditions_on_links(bound)
@@ -226,6 +233,8 @@ class Relational(Method):
             columns[column] = map_column(
                 fresh if replaces_missing(bound.declared[column].domain) else _nulled(fresh, data, column)
             )  # I2
+        for column, paths in bound.rewritten.items():
+            columns[column] = map_column(_rewritten(data.column(column), paths, column, random))
         if before is not None:
             keep_earlier_values(bound, data, free, columns, before)
         if free.crossing:
@@ -254,9 +263,7 @@ class Relational(Method):
             return []
         bound = BoundPolicy.of(policy, data.schema)
         selected = self.selected(bound, data, Randomness())
-        asked = conditions_on_links(bound)
-        for link in bound.links:
-            require_values(link, [bound.facts(column) for column in link.columns], selected, asked[link.root])
+        self.require_room(bound, selected)
         free = FreeColumns(bound, selected, self.heuristic, self.block)
         Families(free, selected, bound.references)
         found = [_link_sentence(link) for link in bound.links]
@@ -297,6 +304,27 @@ _REFRESHED = (
 
 def _values(columns: dict[ColumnValue, pa.Array], data: Selected, column: ColumnValue) -> pa.Array:
     return columns[column] if column in columns else data.column(column)
+
+
+def _rewritten(cells: pa.Array, domain: Paths, column: ColumnValue, random: Randomness) -> pa.Array:
+    """Documents with new values at some paths: within a column equal values at one path get equal new ones."""
+    texts = cells.to_pylist()
+    changes: dict[str, Any] = {}
+    for path, inside in domain.paths:
+        if isinstance(inside, Empty):
+            changes[path] = lambda old: None
+            continue
+        try:
+            known = [values_in_document(text, path) for text in texts if text]
+        except DataError as error:
+            raise DataError(error.what, where=str(column), hint=error.hint) from None
+        old = list(dict.fromkeys(value for found in known for value in found))
+        drawn = numbering(inside, ColumnFacts(column.name, "text", "text"), f"{column}.{path}")
+        chance = random.child("documents").child(str(column)).child(path)
+        new: Any = drawn.texts(chance.integers(drawn.size, len(old))) if old else []
+        texts_of = (value.decode() if isinstance(value, bytes) else str(value) for value in new)
+        changes[path] = dict(zip(old, texts_of, strict=True)).get
+    return pa.array([text and rewrite_document(text, changes) for text in texts], pa.string())
 
 
 def _defined(
