@@ -219,6 +219,7 @@ def run(name: str, snapshots: Path, server: str, folder: Path) -> Outcome:
     os.environ |= {"SFUMATO_SOURCE": source, "SFUMATO_TARGET": target}
     draft, policy, release = (folder / f"{name}{end}" for end in (".draft.yaml", ".yaml", ".release"))
     draft.unlink(missing_ok=True)
+    draft.with_suffix(".left-out.yaml").unlink(missing_ok=True)
     _run(outcome, "discover", "discover", source, "--target", target, "--out", str(draft))
     if outcome.codes["discover"]:
         return outcome

@@ -130,3 +130,26 @@ def test_a_missing_function_is_named_with_what_brings_it(tmp_path: Path, fresh: 
     assert done.returncode == 3
     assert "gen_salt" in done.stderr
     assert "extension" in done.stderr
+
+
+def test_rules_that_are_switched_off_are_in_a_file_of_their_own(tmp_path: Path) -> None:
+    with sqlite3.connect(tmp_path / "a.db") as connection:
+        connection.execute("CREATE TABLE t (id integer PRIMARY KEY, first text, last text, email text)")
+        for n in range(60):
+            first, last = f"Fa{chr(97 + n % 26)}n{chr(97 + n // 26)}", f"La{chr(97 + n // 26)}m{chr(97 + n % 26)}"
+            connection.execute(
+                "INSERT INTO t VALUES (?, ?, ?, ?)", (n, first, last, f"{first}.{last}@corp.internal".lower())
+            )
+    draft = tmp_path / "draft.yaml"
+    done = run("discover", f"sqlite:///{tmp_path}/a.db", "--out", str(draft))
+    assert done.returncode == 0, done.stderr
+    apart = tmp_path / "draft.left-out.yaml"
+    assert apart.stat().st_mode & 0o077 == 0
+    assert "off:" in apart.read_text()
+    assert "off:" not in draft.read_text()
+    assert "are in draft.left-out.yaml" in draft.read_text()
+    roles = [entry["role"] for entry in yaml.safe_load(draft.read_text())["columns"].values()]
+    assert roles == sorted(roles, key=("review", "replaced", "other").index)
+    assert '@example.org' in draft.read_text()
+    assert "@corp.internal" not in draft.read_text()
+    assert run("check", str(draft), "--strict").returncode == 0

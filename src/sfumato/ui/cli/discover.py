@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import Any
 
 import click
@@ -47,7 +48,7 @@ def command(
     from sfumato.core.errors import PolicyError
     from sfumato.policy.policy import Policy
     from sfumato.ui.cli._output import print_json, progress_bar
-    from sfumato.workflow.discover.discover import PRIVATE, discover, policy_text
+    from sfumato.workflow.discover.discover import PRIVATE, discover, left_out_rules, policy_text
 
     with progress_bar() as progress:
         compared = Policy.read(policy) if policy else None
@@ -64,10 +65,16 @@ def command(
     if out is None:
         click.echo(policy_text(found), nl=False)
         return
-    try:
-        with os.fdopen(os.open(out, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
-            file.write(policy_text(found))
-    except FileExistsError:
-        raise PolicyError(f"{out} exists already", where="--out", hint="name another file") from None
+    left = left_out_rules(found)
+    apart = Path(out).with_suffix(".left-out.yaml")
+    texts = {Path(out): policy_text(found, apart.name if left else "")} | ({apart: left} if left else {})
+    for path, text in texts.items():
+        try:
+            with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
+                file.write(text)
+        except FileExistsError:
+            raise PolicyError(f"{path} exists already", where="--out", hint="name another file") from None
     click.echo(f"Wrote {out}. Review every role before you publish.")
+    if left:
+        click.echo(f"Wrote {apart}: rules that were found and switched off.")
     click.echo(f"Next: sfumato check {out}")

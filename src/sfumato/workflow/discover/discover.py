@@ -382,12 +382,14 @@ _REPLACED = "rules that hold in the data; write '#' before one to switch it off"
 _OFF = "More rules that hold and are switched off; remove '#' to switch one on."
 
 
-def policy_text(found: Suggestion) -> str:
-    """YAML that reads back as the suggested policy with the rules that are switched on."""
+def policy_text(found: Suggestion, apart: str = "") -> str:
+    """YAML that reads back as the suggested policy with the rules that are switched on.
+
+    Rules that are switched off follow at the end, or are in the file `apart`, which the draft then names."""
     first = [f"# Decide first: {name}: {' '.join(reason.split())}\n" for name, reason in found.left.items()]
     remarks = (f"# {line}\n" for line in found.reasons)
     keys = [text for key, value in found.policy.items() for text in _key(found, key, value)]
-    return "".join([f"# {PRIVATE}\n", *first, *remarks, *keys, *_keep(found)])
+    return "".join([f"# {PRIVATE}\n", *first, *remarks, *keys, *_keep(found, apart)])
 
 
 def _key(found: Suggestion, key: str, value: Any) -> Iterator[str]:
@@ -410,16 +412,30 @@ def _column(name: str, entry: Any, remark: str) -> str:
     return "".join(f"  {line}\n" for line in ([note] if note else []) + lines)
 
 
-def _keep(found: Suggestion) -> Iterator[str]:
+def left_out_rules(found: Suggestion) -> str:
+    """Return the rules of a database that are switched off, as lines to copy below `keep:`; empty where there are
+    none."""
+    off = "" if is_recoded(found) else _switches(found, False)
+    return f"# {PRIVATE}\n# {_OFF}\n{off}" if off else ""
+
+
+def _switches(found: Suggestion, on: bool) -> str:
+    recoded = is_recoded(found)
+    entries = [(each.rule, each.active and not recoded, str(each)) for each in found.proposals]
+    return write_switches("keep" if on else "", [entry for entry in entries if entry[1] == on]).removeprefix(":\n")
+
+
+def _keep(found: Suggestion, apart: str) -> Iterator[str]:
     """In a table that is recoded no rule is on: generalized values keep none."""
     if not found.proposals:
         return
     recoded = is_recoded(found)
-    entries = [(each.rule, each.active and not recoded, str(each)) for each in found.proposals]
-    text = write_switches("keep", [entry for entry in entries if entry[1]])
-    off = write_switches("", [entry for entry in entries if not entry[1]]).removeprefix(":\n")
-    yield text.replace("keep:", f"keep:  # {_RECODED if recoded else _REPLACED}", 1)
-    yield (f"# {_OFF}\n" if off and not recoded else "") + off
+    yield _switches(found, True).replace("keep:", f"keep:  # {_RECODED if recoded else _REPLACED}", 1)
+    off = _switches(found, False)
+    if apart and off and not recoded:
+        yield f"# {len(off.splitlines())} rules that are switched off are in {apart}, each with the reason.\n"
+    else:
+        yield (f"# {_OFF}\n" if off and not recoded else "") + off
 
 
 def is_recoded(found: Suggestion) -> bool:
