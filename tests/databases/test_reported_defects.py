@@ -150,6 +150,6 @@ def test_rules_that_are_switched_off_are_in_a_file_of_their_own(tmp_path: Path) 
     assert "are in draft.left-out.yaml" in draft.read_text()
     roles = [entry["role"] for entry in yaml.safe_load(draft.read_text())["columns"].values()]
     assert roles == sorted(roles, key=("review", "replaced", "other").index)
-    assert '@example.org' in draft.read_text()
+    assert "@example.org" in draft.read_text()
     assert "@corp.internal" not in draft.read_text()
     assert run("check", str(draft), "--strict").returncode == 0
