@@ -4,7 +4,7 @@
 function whenReady(root) {
   points(root); filtering(document); sides(root);
   const drop = root.querySelector("#drop");
-  if (drop) receive(drop, root.querySelector("#pick"), root.querySelector("#dropped"));
+  if (drop && !drop.dataset.ready) { drop.dataset.ready = "1"; receive(drop, root.querySelector("#pick"), root.querySelector("#dropped")); }
 }
 
 // Points of the pictures are buttons: choosing one marks its row for comparison, and the other way round.
@@ -12,7 +12,8 @@ function points(root) {
   const box = (number) => root.querySelector(`[data-compare="${CSS.escape(number)}"]`);
   const dots = [...root.querySelectorAll("svg [data-point]")].filter((dot) => box(dot.dataset.point));
   const show = () => dots.forEach((dot) => dot.setAttribute("aria-pressed", String(box(dot.dataset.point).checked)));
-  dots.forEach((dot) => {
+  dots.filter((dot) => !dot.dataset.ready).forEach((dot) => {
+    dot.dataset.ready = "1";
     dot.setAttribute("tabindex", "0"); dot.setAttribute("role", "button");
     dot.setAttribute("aria-label", `compare ${dot.querySelector("title").textContent}`);
     const toggle = () => { box(dot.dataset.point).click(); };
@@ -64,15 +65,18 @@ function filtering(root) {
 }
 
 // Every form of a page says which text of the policy it was filled in for: after a swap all of them say the new one.
+let known = "";
 function refresh() {
   const now = document.querySelector("#undo input[name=seen]");
-  if (now) document.querySelectorAll("input[name=seen]").forEach((field) => { field.value = now.value; });
+  if (!now || now.value === known) return;  // that form came with the answer, or nothing changed
+  known = now.value;
+  document.querySelectorAll("input[name=seen]").forEach((field) => { field.value = now.value; });
 }
 
 function sides(root) {
-  root.querySelectorAll("[data-sides] input").forEach((input) => input.addEventListener("change", () => { const place = document.getElementById(input.closest("[data-sides]").dataset.sides); place.className = input.value; }));
+  root.querySelectorAll("[data-sides] input").forEach((input) => { if (input.dataset.ready) return; input.dataset.ready = "1"; input.addEventListener("change", () => { const place = document.getElementById(input.closest("[data-sides]").dataset.sides); place.className = input.value; }); });
 }
 
-document.addEventListener("DOMContentLoaded", () => whenReady(document));
+document.addEventListener("DOMContentLoaded", () => { whenReady(document); refresh(); });
 document.addEventListener("htmx:afterSettle", refresh);
 document.addEventListener("htmx:afterSwap", (event) => whenReady(event.detail.target && event.detail.target.isConnected ? event.detail.target : document));
