@@ -25,6 +25,7 @@ KEYS: Mapping[str, str] = {
     "method": "the method that made the release",
     "version": "the version of Sfumato",
     "ledger": "with a ledger: `release` (number) and `head` (digest)",
+    "accepted": "warnings and open points that the data holder accepts: `point`, `reason`, and `by` (a name)",
 }
 FINDING: Mapping[str, str] = {
     "model": "name of the model or check",
@@ -49,6 +50,8 @@ MANIFEST: Mapping[str, str] = {
     "version": "the version of Sfumato",
     "files": "every file with its `sha256`, and `rows` for parts",
     "public": "parameters that are disclosed on purpose, such as μ of a perturbed graph",
+    "date": "the day of publication (UTC; `SOURCE_DATE_EPOCH` sets it)",
+    "csv": "`separator` and `decimal_comma` (columns) of the CSV files, where they are not a comma and points",
 }
 FILES: Mapping[str, str] = {
     "manifest.json": "form, files with digests, public parameters",
