@@ -40,6 +40,24 @@ def test_croissant_is_valid_and_its_records_are_read(folder: Path) -> None:
     assert set(records[0]) == {"data/age", "data/town", "data/illness"}
 
 
+def test_another_separator_is_declared(tmp_path: Path) -> None:
+    frictionless = pytest.importorskip("frictionless")
+    lines = [";".join(DATA), *(";".join(row) for row in zip(*DATA.values(), strict=True))]
+    (tmp_path / "people.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    roles = {"age": "quasi-identifier", "town": "quasi-identifier", "illness": "sensitive"}
+    policy = {
+        "version": 1,
+        "data": {"kind": "table", "source": str(tmp_path / "people.csv"), "separator": ";"},
+        "columns": roles,
+        "protect": [{"k-anonymity": {"k": 2}}],
+    }
+    folder = sf.publish(policy).write(tmp_path / "release")
+    assert (folder / "data.csv").read_text().startswith("age;town;illness")
+    assert frictionless.validate(str(folder / "datapackage.json")).valid
+    assert len(frictionless.Package(str(folder / "datapackage.json")).resources[0].read_rows()) == 4
+    assert sf.verify(folder).holds
+
+
 def test_a_descriptor_that_says_something_else_is_refused(folder: Path) -> None:
     place, listed = folder / "datapackage.json", json.loads((folder / "manifest.json").read_text())
     place.write_text(place.read_text().replace("illness", "diagnosis"))

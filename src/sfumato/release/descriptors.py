@@ -14,6 +14,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from sfumato.io.csv_format import CsvDialect
 from sfumato.release.view import ReleaseView
 
 CROISSANT, PACKAGE = "croissant.json", "datapackage.json"
@@ -36,7 +37,11 @@ def describe_folder(exhibit: ReleaseView, manifest: Mapping[str, Any]) -> dict[s
         if name.rpartition(".")[0] in exhibit.parts
     ]
     title, about = exhibit.policy.title or "release", _ABOUT.format(version=manifest["version"])
-    trees = {CROISSANT: _croissant(title, about, tables), PACKAGE: _package(title, about, tables)}
+    separator = CsvDialect.read(manifest.get("csv")).separator
+    trees = {
+        CROISSANT: _croissant(title, about, tables, records=separator == ","),
+        PACKAGE: _package(title, about, tables, separator),
+    }
     return {name: json.dumps(tree, indent=1, ensure_ascii=False) + "\n" for name, tree in trees.items()}
 
 
@@ -53,7 +58,7 @@ Described = tuple[str, str, Sequence[str]]
 """A file, its digest and its columns."""
 
 
-def _package(title: str, about: str, tables: Sequence[Described]) -> dict[str, Any]:
+def _package(title: str, about: str, tables: Sequence[Described], separator: str) -> dict[str, Any]:
     """A Data Package: https://datapackage.org/standard/data-package/."""
     resources = []
     for name, digest, columns in tables:
@@ -69,12 +74,15 @@ def _package(title: str, about: str, tables: Sequence[Described]) -> dict[str, A
                 "hash": f"sha256:{digest}",
                 "schema": schema,
             }
+            | ({"dialect": {"delimiter": separator}} if ending == "csv" and separator != "," else {})
         )
     return {"name": "release", "title": title, "description": about, "resources": resources}
 
 
-def _croissant(title: str, about: str, tables: Sequence[Described]) -> dict[str, Any]:
-    """A Croissant data set: https://docs.mlcommons.org/croissant/docs/croissant-spec.html."""
+def _croissant(title: str, about: str, tables: Sequence[Described], *, records: bool) -> dict[str, Any]:
+    """A Croissant data set: https://docs.mlcommons.org/croissant/docs/croissant-spec.html.
+
+    The format knows no separator but the comma: `records` says whether readers can be led to single columns."""
     files = [
         {
             "@type": "cr:FileObject",
@@ -86,7 +94,7 @@ def _croissant(title: str, about: str, tables: Sequence[Described]) -> dict[str,
         }
         for name, digest, _ in tables
     ]
-    records = [
+    sets = [
         {
             "@type": "cr:RecordSet",
             "@id": stem,
@@ -102,7 +110,7 @@ def _croissant(title: str, about: str, tables: Sequence[Described]) -> dict[str,
                 for column in columns
             ],
         }
-        for name, _, columns in tables
+        for name, _, columns in (tables if records else [])
         for stem in [name.rpartition(".")[0]]
     ]
     return {
@@ -112,7 +120,7 @@ def _croissant(title: str, about: str, tables: Sequence[Described]) -> dict[str,
         "name": title,
         "description": about,
         "distribution": files,
-        "recordSet": records,
+        "recordSet": sets,
     }
 
 
