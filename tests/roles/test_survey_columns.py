@@ -26,6 +26,11 @@ def test_answers_and_shortened_names_are_recognized(name: str, values: list[str]
     assert found is not None and found.role == role and found.certainty != "low"
 
 
+def test_a_long_label_that_mentions_a_word_is_no_answer() -> None:
+    found = detect("niveau", ["N'a jamais fait d'etudes", "Enseignement superieur"], rows=100)
+    assert found is None or found.kind != "opinion"
+
+
 def test_one_word_of_a_question_decides_nothing() -> None:
     found = detect("Do you think that every company should train people ?", ["a", "b"], rows=100)
     assert found is None or found.certainty == "low"

@@ -372,6 +372,8 @@ def _by_words(sample: list[str]) -> Look | None:
 
 _SCALE = 12
 """Answers of one question of a survey, at most."""
+_ANSWER = 5
+"""Words of an answer, at most: a longer label only mentions one of its words."""
 
 
 def _answers(folded: list[str]) -> Look | None:
@@ -379,7 +381,8 @@ def _answers(folded: list[str]) -> Look | None:
     if not 2 <= len(folded) <= _SCALE:
         return None
     phrases = value_words("answer")
-    said = [" ".join(_WORD.findall(value)) for value in folded]
+    words = [_WORD.findall(value) for value in folded]
+    said = [" ".join(own) if len(own) <= _ANSWER else "" for own in words]
     hits = sum(any(f" {' '.join(_WORD.findall(phrase))} " in f" {one} " for phrase in phrases) for one in said)
     return Look("opinion", hits / len(folded), "answers about opinions", False) if hits else None
 
