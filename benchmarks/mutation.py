@@ -23,7 +23,6 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import time
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
@@ -385,10 +384,8 @@ def run(seed: int, each: int, areas: list[str], out: Path, slower: float) -> Non
                 if (one.file, str(one.span)) in done:
                     continue
                 tests = _chosen(known, one)
-                begun = time.process_time()
                 usual = sum(known["seconds"].get(name, 1.0) for name in tests)
                 outcome, by = judged(folder, one, tests, 30 + slower * usual) if tests else ("not executed", "")
-                del begun
                 _write(out, one, seed, len(tests), outcome, by)
                 print(f"{area:12} {outcome:12} {one.file}:{one.line} {one.operator}: {one.before[:60]}", flush=True)
     finally:
