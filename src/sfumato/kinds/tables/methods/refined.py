@@ -114,8 +114,8 @@ class Refined(RecodingMethod):
 
     def expected_cost(self, course: SearchCourse, effort: Effort) -> tuple[float, bool]:
         if self.seconds is not None or effort == "thorough":
-            reached = course.ended or course.done >= course.limit
-            return course.steps[-1][1] if reached else course.cost_after(course.limit), reached
+            whole = course.ended or course.done >= course.limit
+            return course.steps[-1][1] if whole else course.cost_after(course.limit), whole
         if effort == "quick":
             quick = _quick(course.limit)
             reached = [cost for work, cost in course.steps if quick <= work <= BEYOND * quick]
