@@ -64,10 +64,10 @@ def test_from_a_german_export_to_the_second_release_by_mouse(browser: object, tm
         visitor = Mouse(browser, port)
         page = visitor.page
         visitor.take(first, "**/start**")
-        assert page.locator("#preview").get_by_text("windows-1252").is_visible()
+        page.locator("#preview").get_by_text("windows-1252").wait_for(timeout=120_000)
         assert page.get_by_role("heading", name=f"50,000 records, {len(COLUMNS)} columns").is_visible()
         visitor.click(page.get_by_role("button", name="Next"), "**/risk")
-        assert page.get_by_text("of 50,000 rows stand alone").is_visible()
+        page.get_by_text("of 50,000 rows stand alone").wait_for(timeout=120_000)
         visitor.click(page.get_by_role("link", name="Next"), "**/data")
         for column, role in ROLES.items():
             visitor.role(column, role)
