@@ -113,7 +113,12 @@ class ExplorePage(Page):
         levels = parse_sweep([part for part in form.get("levels", "").split() if part], [], [], []).levels
         given = {name: list(values) for name, values in levels.items()}
         folder = visit.project.folder / f".explored-{Path(visit.subject).stem}"
-        work = {"policy": str(visit.file), "folder": str(folder), "levels": given, "budget": seconds(form)}
+        work: dict[str, Any] = {
+            "policy": str(visit.file),
+            "folder": str(folder),
+            "levels": given,
+            "budget": seconds(form),
+        }
         visit.desk.start(sweep, EXPLORING, visit.subject, **work)
 
     @staticmethod
@@ -136,7 +141,8 @@ class ExplorePage(Page):
         text = visit.text if not of else _texts(visit).get(of)
         if text is None:
             raise PolicyError("there is no such point", where="explore", hint="explore again")
-        work = {"text": text, "base": str(visit.project.folder), "column": column, "budget": seconds(form)}
+        base = str(visit.project.folder)
+        work: dict[str, Any] = {"text": text, "base": base, "column": column, "budget": seconds(form)}
         job = visit.desk.start(coarseness, WHY, visit.subject, **work)
         job.note = f"number {of}" if of else "this policy"
 

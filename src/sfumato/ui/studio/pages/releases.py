@@ -260,7 +260,7 @@ class ReleasePage(Page):
         folder = visit.project.existing(visit.subject)
         sizes = {name: path.stat().st_size for name, path in sorted(files_of(folder).items())}
         private = folder.with_name(f"{folder.name}.private.html")
-        told = {"release": folder.name, "certificate": read_tree(folder / CERTIFICATE), "files": sizes}
+        told: dict[str, Any] = {"release": folder.name, "certificate": read_tree(folder / CERTIFICATE), "files": sizes}
         form = form_of(folder)
         job, signing = visit.desk.latest(visit.subject, PLAYING), visit.desk.latest(visit.subject, SIGNING)
         undone = None
@@ -366,7 +366,8 @@ class VerifyPage(Page):
 
     def act(self, visit: Visit, form: Mapping[str, str], several: Mapping[str, list[str]]) -> str:
         """Begin an audit."""
-        project, given = visit.project, {}
+        project = visit.project
+        given: dict[str, Any] = {}
         for key in ("folder", "archive", "original", "ledger", "signer"):
             if form.get(key):
                 given[key] = str(project.existing(form[key]))
