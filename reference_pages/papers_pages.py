@@ -176,10 +176,7 @@ def _short(file: str) -> str:
 
 
 def _shown(name: str) -> str:
-    if not name:
-        return "nothing to compute"
-    place = places_of_tests().get(name)
-    return f"[{name.removeprefix('test_').replace('_', ' ')}]({REPOSITORY}{place})" if place else f"`{name}`"
+    return f"[{name.removeprefix('test_').replace('_', ' ')}]({REPOSITORY}{places_of_tests()[name]})"
 
 
 def curves() -> list[str]:

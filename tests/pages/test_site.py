@@ -17,13 +17,11 @@ import yaml
 
 import sfumato
 from reference_pages import DOCS, PAGES
-from reference_pages.catalogue_page import METHODS, MODELS
 from reference_pages.folder_pages import FINDING, KEYS, MANIFEST, folder_example
 from sfumato.core.registry import catalogue
 from sfumato.data.linkage import Linkage
 from sfumato.models.base import Model
 from sfumato.models.neighbourhood_attack import EdgeChannel, PublishedChannel
-from sfumato.release.method import Method
 from tests.pages.page_runner import ROOT
 
 PROSE = ROOT.parent / "shared" / "tools" / "prose"
@@ -115,19 +113,6 @@ def test_the_prose_is_plain() -> None:
     assert {page: figure for page, figure in figures.items() if figure[0] > 18 or figure[1] > 18} == {}
 
 
-def test_every_model_and_method_has_its_facts_in_the_catalogue() -> None:
-    assert set(catalogue("models", Model)) == set(MODELS)
-    assert set(catalogue("methods", Method)) == set(METHODS)
-
-
-def test_the_examples_of_the_catalogue_are_accepted() -> None:
-    for room, base, facts in (("models", Model, MODELS), ("methods", Method, METHODS)):
-        for name, (_, example) in facts.items():
-            ((key, parameters),) = yaml.safe_load(example).items()
-            assert key == name
-            catalogue(room, base)[name](**parameters)
-
-
 def test_every_key_of_a_folder_is_described() -> None:
     certificate, manifest = folder_example()
     assert set(certificate) <= set(KEYS)
@@ -184,6 +169,10 @@ def test_the_worked_tables_of_other_models_have_the_levels_that_the_page_states(
     for known, success in list(zip(*told.values(), strict=True))[1:]:
         model = catalogue("models", Model)["neighbourhood"](known=int(known), success_at_most=0.99)
         assert f"{model.achieved(channel)['success_at_most']:.2f}" == success
+    planted = found["planted accounts", "along a path at most", "by all edges at most"]
+    for number, *bounds in zip(*planted.values(), strict=True):
+        model = catalogue("models", Model)["structural-attack"](planted=int(number), success_at_most=0.99)
+        assert [f"{bound:.2f}" for bound in model.bounds(EdgeChannel.symmetric(0.27), 100).values()] == bounds
     graphs = found["graph of four people", "numbers of ties", "k"]
     for ties, k in zip(graphs["numbers of ties"], graphs["k"], strict=True):
         assert min(ties.split(", ").count(tie) for tie in ties.split(", ")) == int(k)

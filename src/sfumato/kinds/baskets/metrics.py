@@ -267,6 +267,7 @@ class KnownWidth(Metric):
     name: ClassVar[str] = "known_width"
     title: ClassVar[str] = "Width of known cells"
     range: ClassVar[str] = "0 … 1"
+    paper: ClassVar[str] = "sequential §7"
     forms: ClassVar[tuple[type[Form], ...]] = (BasketBlocks,)
 
     def ready(self, exhibit: ReleaseView) -> bool:

@@ -120,6 +120,7 @@ class LossByColumn(Metric):
     title: ClassVar[str] = "Information loss per column"
     on_classes: ClassVar[bool] = True
     range: ClassVar[str] = "0 … 1 each"
+    paper: ClassVar[str] = "sequential §7"
     needs_original: ClassVar[bool] = False
 
     def measure(self, exhibit: ReleaseView) -> dict[str, float]:
@@ -493,6 +494,7 @@ class Discernibility(Metric):
     title: ClassVar[str] = "Discernibility"
     on_classes: ClassVar[bool] = True
     range: ClassVar[str] = "records … records²"
+    paper: ClassVar[str] = "Bayardo, Agrawal 2005"
     needs_original: ClassVar[bool] = False
 
     def measure(self, exhibit: ReleaseView) -> int:
@@ -507,6 +509,7 @@ class AverageClassSize(Metric):
     title: ClassVar[str] = "Average class size"
     on_classes: ClassVar[bool] = True
     range: ClassVar[str] = "1 … records"
+    paper: ClassVar[str] = "LeFevre, DeWitt, Ramakrishnan 2006"
     needs_original: ClassVar[bool] = False
 
     def measure(self, exhibit: ReleaseView) -> float:

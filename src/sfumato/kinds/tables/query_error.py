@@ -210,6 +210,7 @@ class WeightedQueryError(Metric):
     name: ClassVar[str] = "weighted_query_error"
     title: ClassVar[str] = "Error of weighted count queries"
     range: ClassVar[str] = "0 …"
+    paper: ClassVar[str] = "versatile §6"
     forms: ClassVar[tuple[type[Form], ...]] = (Recoded,)
 
     def ready(self, exhibit: ReleaseView) -> bool:

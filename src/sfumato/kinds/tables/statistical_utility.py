@@ -171,6 +171,7 @@ class Means(_OfAnalysts):
     name: ClassVar[str] = "means"
     title: ClassVar[str] = "Means and totals"
     range: ClassVar[str] = "errors from 0 on"
+    paper: ClassVar[str] = "Domingo-Ferrer, Torra 2001"
 
     def measure(self, exhibit: ReleaseView) -> dict[str, Any]:
         found = {}
@@ -199,6 +200,7 @@ class CorrelationError(_OfAnalysts):
     name: ClassVar[str] = "correlation_error"
     title: ClassVar[str] = "Correlation error"
     range: ClassVar[str] = "0 … 2"
+    paper: ClassVar[str] = "Domingo-Ferrer, Torra 2001"
 
     def ready(self, exhibit: ReleaseView) -> bool:
         return super().ready(exhibit) and several_numbers(exhibit)
@@ -217,6 +219,7 @@ class DistributionDistance(_OfAnalysts):
     name: ClassVar[str] = "distribution_distance"
     title: ClassVar[str] = "Distribution distance"
     range: ClassVar[str] = "0 … 1 each"
+    paper: ClassVar[str] = "our own, by the total variation distance"
 
     def measure(self, exhibit: ReleaseView) -> dict[str, float]:
         found = {}
@@ -235,6 +238,7 @@ class PairDistance(_OfAnalysts):
     name: ClassVar[str] = "pair_distance"
     title: ClassVar[str] = "Pair distance"
     range: ClassVar[str] = "0 … 1"
+    paper: ClassVar[str] = "our own, by the total variation distance"
 
     def measure(self, exhibit: ReleaseView) -> float:
         under = {name: values_under(exhibit, name, exhibit.data) for name in shared_columns(exhibit)}
@@ -290,6 +294,7 @@ class Prediction(Metric):
     name: ClassVar[str] = "prediction"
     title: ClassVar[str] = "Prediction"
     range: ClassVar[str] = "0 … 1 each"
+    paper: ClassVar[str] = "Iyengar 2002"
     forms: ClassVar[tuple[type[Form], ...]] = READABLE
 
     def ready(self, exhibit: ReleaseView) -> bool:
