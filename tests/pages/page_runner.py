@@ -7,7 +7,7 @@ A page is run from top to bottom in an empty folder that has the files of ``docs
 
 - A block with ``title="NAME"`` is written to that file.
 - A ``sh`` block is run line by line. ``sfumato`` runs in this process; a few plain tools run as programs; set-up lines
-  are skipped.
+  are skipped. Environment variables like ``$SHOP_SOURCE`` are replaced.
 - A ``python`` block without a title is executed; all such blocks of a page share their names.
 - ``<!-- exit 1 -->`` before a block: its last command ends with this exit code. Otherwise every command must end with
   0.
@@ -40,8 +40,8 @@ from tests.command_line import run
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = ROOT / "docs" / "examples"
-SET_UP = ("pip ", "make ", "git ", "cd ", "pre-commit ", "docker ", "psql ", "sfumato studio")
-TOOLS = ("cat", "cp", "head", "ls", "mkdir", "mv", "openssl", "python", "rm", "wc")
+SET_UP = ("pip ", "make ", "git ", "cd ", "pre-commit ", "docker ", "sfumato studio")
+TOOLS = ("cat", "cp", "head", "ls", "mkdir", "mv", "openssl", "psql", "python", "rm", "wc")
 FENCE = re.compile(r"^( *)```(\w*)(.*)$")
 
 
@@ -127,7 +127,7 @@ def _shell(block: Block, folder: Path, where: str) -> str:
 
 def _command(command: str, folder: Path, expected: int, where: str) -> str:
     line, _, target = command.partition(" > ")
-    words = shlex.split(line)
+    words = [os.path.expandvars(word) for word in shlex.split(line)]
     if words[0] == "sfumato":
         done = run(*words[1:], cwd=folder)
     elif words[0] in TOOLS:

