@@ -95,6 +95,8 @@ def run_page(page: Path, folder: Path, update: bool = False) -> list[str]:
             continue
         if block.directive.startswith(("output", "random output")):
             real = _selected(printed, block.directive)
+            if not real:
+                raise PageFailed(f"{where}: no line of the output is chosen by <!-- {block.directive} -->")
             if update:
                 shown[block.first + 1 + moved : block.last + moved] = real.splitlines()
                 moved += len(real.splitlines()) - (block.last - block.first - 1)

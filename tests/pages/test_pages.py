@@ -68,6 +68,9 @@ WRONG = {
     "another exit code": "<!-- exit 1 -->\n```sh\nsfumato check nothing.yaml\n```\n",
     "a program that is not allowed": "```sh\ncurl example.org\n```\n",
     "output that is not the real one": "```python\nprint('3 rows')\n```\n\n<!-- output -->\n```text\n3 columns\n```\n",
+    "output of which nothing is shown": (
+        "```python\nprint('3 rows')\n```\n\n<!-- output: with cost -->\n```text\n```\n"
+    ),
     "code that fails": "```python\n1 / 0\n```\n",
 }
 
