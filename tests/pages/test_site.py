@@ -60,6 +60,9 @@ def test_the_site_is_built_without_a_warning(tmp_path: Path) -> None:
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-3000:]
     assert "WARNING" not in done.stderr
+    page = (tmp_path / "site" / "how-to" / "effort.html").read_text(encoding="utf-8")
+    for selector in re.findall(r"\.(language-\w+)", (DOCS / "site.css").read_text(encoding="utf-8")):
+        assert f'class="{selector} highlight"' in page  # or the style of shown output is without effect
 
 
 def test_every_page_is_in_the_navigation() -> None:
