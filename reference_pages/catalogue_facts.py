@@ -205,7 +205,7 @@ METHODS: Mapping[str, Facts] = {
     ),
     "private-figures": Facts(
         "figure + noise of scale sensitivity/ε; triangles by the ladder mechanism",
-        "O(edges^1.5) for triangles",
+        "O(edges × largest degree) for triangles",
         "{private-figures: {}}",
     ),
     "refined": Facts(
@@ -294,7 +294,7 @@ METRICS: Mapping[str, Facts] = {
     "entropy_loss": Facts("mean of H(value given the cell), in bits", CELLS, MEASURE),
     "graph_change": Facts(
         "added/edges; ½ Σ \\|p − p′\\| of degrees; C′ − C with C = 3 triangles/wedges",
-        "O(edges^1.5), for triangles",
+        "O(edges × largest degree), for triangles",
         GRAPH,
     ),
     "kl_divergence": Facts("Σ p ln(p/p′)", "linear in the distinct records × the sub-tables", MEASURE),
@@ -353,7 +353,7 @@ METRICS: Mapping[str, Facts] = {
     ),
     "recovered": Facts(
         "(observed − expected by μ) / (1 − 2μ) for edges, with standard errors",
-        "O(edges^1.5) of the published graph, for triangles",
+        "O(published edges × largest degree): one pass for each small pattern",
         GRAPH,
     ),
     "true_error_rate": Facts(
@@ -441,12 +441,12 @@ ATTACKS: Mapping[str, Facts] = {
     ),
     "one-person": Facts(
         "right guesses ≤ e^ε/(1 + e^ε)",
-        "linear in the nodes for each trial; without `limit` triangles once, O(edges^1.5)",
+        "linear in the nodes for each trial; without `limit` the figures once, O(edges × largest degree)",
         "sfumato attack one-person friends.tsv --epsilon 1 --limit 32",
     ),
     "one-tie": Facts(
         "right guesses ≤ e^ε/(1 + e^ε)",
-        "triangles once, O(edges^1.5); constant for each trial beyond the nodes",
+        "figures once, O(edges × largest degree); then linear in the nodes for each trial",
         "sfumato attack one-tie friends.tsv --epsilon 1",
     ),
     "re-execution": Facts(
