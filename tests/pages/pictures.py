@@ -28,7 +28,7 @@ def main() -> None:
         run_page(TUTORIALS / "first-table.md", folder / "first")
         _shot(page, folder / "first" / "release" / "report.html", "report", 900)
         run_page(TUTORIALS / "quarters.md", folder / "quarters")
-        _shot(page, folder / "quarters" / "release-q2.private.html", "timeline", 560, "All releases together")
+        _shot(page, folder / "quarters" / "release-q2.private.html", "timeline", 600, "All releases together")
         run_page(TUTORIALS / "test-database.md", folder / "database")
         _shot(page, folder / "database" / "shop-release" / "report.html", "database", 700)
         browser.close()

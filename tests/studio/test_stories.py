@@ -109,7 +109,9 @@ class Visitor:
 
     def picture(self, name: str) -> None:
         if folder := os.environ.get("SFUMATO_PICTURES"):
-            self.page.screenshot(path=Path(folder) / f"{name}.png", full_page=True)
+            width, height = self.page.evaluate("[innerWidth, document.documentElement.scrollHeight]")
+            top = {"x": 0, "y": 0, "width": width, "height": min(height, 1100)}
+            self.page.screenshot(path=Path(folder) / f"{name}.png", full_page=True, clip=top)
 
     def close(self) -> None:
         self.context.close()
