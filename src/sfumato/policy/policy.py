@@ -365,6 +365,10 @@ class Policy:
                 if name not in claim.hide:
                     what = f"'reference' names '{name}', which the claim does not hide"
                     raise PolicyError(what, where=claim.where, hint=nearest(name, list(claim.hide)))
+                if claim.needs_joint:
+                    what = f"'reference' counts values of '{name}', and the claim is about a combination of columns"
+                    hint = "leave 'reference' out, or write one rule for each column"
+                    raise PolicyError(what, where=claim.where, hint=hint)
             if self.data.name not in claim.model.kinds:
                 what = f"{claim.model.name} does not speak about {self.data.name} data"
                 raise PolicyError(

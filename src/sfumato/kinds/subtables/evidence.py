@@ -232,7 +232,7 @@ def combination_linkage(tables: PublishedSubTables, known: Sequence[str], hidden
     kinds = equivalence_classes_of([joint.columns[name] for name in known], rows=len(joint.weight))
     values = equivalence_classes_of([joint.columns[name] for name in hidden])
     labels = tuple(str(tuple(tables.labels[name][joint.columns[name][row]] for name in hidden)) for row in values.first)
-    return _linkage(kinds.of, values.of, joint.weight, len(kinds), labels)
+    return _linkage("", kinds.of, values.of, joint.weight, len(kinds), labels)
 
 
 def through(tables: PublishedSubTables, place: int, known: Sequence[str], hidden: str) -> Linkage:
@@ -240,7 +240,8 @@ def through(tables: PublishedSubTables, place: int, known: Sequence[str], hidden
     table, labels = tables.tables[place], tables.labels[hidden]
     if table.bucket is None:
         kinds = equivalence_classes_of([table.visible[name] for name in known], rows=table.rows)
-        return _linkage(kinds.of, table.visible[hidden], table.often.astype(np.float64), len(kinds), labels)
+        often = table.often.astype(np.float64)
+        return _linkage(hidden, kinds.of, table.visible[hidden], often, len(kinds), labels)
     return _through_buckets(table, known, hidden, labels)
 
 
@@ -250,7 +251,7 @@ def _through_buckets(table: Published, known: Sequence[str], hidden: str, labels
     column = {name: codes[rows.first][row] for name, codes in table.visible.items()}
     column |= {name: codes[entries.first][entry] for name, codes in table.hidden.items()}
     kinds = equivalence_classes_of([column[name] for name in known], rows=len(weight))
-    return _linkage(kinds.of, column[hidden], weight, len(kinds), labels)
+    return _linkage(hidden, kinds.of, column[hidden], weight, len(kinds), labels)
 
 
 def _sides(table: Published, wanted: set[str]) -> tuple[EquivalenceClasses, EquivalenceClasses]:
@@ -283,14 +284,17 @@ def _joint(
     return joint.row.astype(np.int64), joint.col.astype(np.int64), joint.data
 
 
-def _linkage(kind: IntArray, value: IntArray, weight: FloatArray, kinds: int, labels: tuple[str, ...]) -> Linkage:
+def _linkage(
+    name: str, kind: IntArray, value: IntArray, weight: FloatArray, kinds: int, labels: tuple[str, ...]
+) -> Linkage:
+    """The values of one sensitive column, under its name so that a stated reference is found, or of a combination."""
     from scipy.sparse import csr_array
 
     counted = csr_array((weight, (kind, value)), shape=(kinds, len(labels)))
     counted.sum_duplicates()
     people: Any = np.bincount(kind, weights=weight, minlength=kinds)
     spread = ValueDistribution(counted.indptr.astype(np.int64), counted.indices.astype(np.int64), counted.data, labels)
-    return Linkage(people, people, {"": spread})
+    return Linkage(people, people, {name: spread})
 
 
 def _worst(model: Model, found: Sequence[RuleOutcome]) -> dict[str, Any]:
