@@ -136,5 +136,5 @@ def test_m5_three_labels_are_shown_by_rings_arranged_by_label(sports: Baskets, t
     assert "labels: shift" in (folder / "policy.yaml").read_text()
     assert sf.verify(folder, original=sports).holds
     fixed = sf.Policy.parse(asked | {"method": {"nonreciprocal": {"labels": "guarded"}}})
-    with pytest.raises(NotFound, match="^not found: no ring shows 3 different labels"):
+    with pytest.raises(NotFound, match=r"^not found: no ring shows 3 different labels"):
         sf.publish(fixed, data=sports, seed=secret(4))

@@ -210,7 +210,10 @@ def test_the_population_stays_at_home(tmp_path: Path) -> None:
     made = sf.publish(policy(tmp_path, [{"k-map": {"k": 3}}], {"file": "everybody.csv"}), data=data)
     made.write(tmp_path / "out", report=False)
     assert not any(b"everybody.csv" in file.read_bytes() for file in (tmp_path / "out").rglob("*") if file.is_file())
-    assert [finding.model for finding in sf.verify(tmp_path / "out", original=data).open] == ["k-map"]
+    unasked = sf.verify(tmp_path / "out", original=data)
+    assert [finding.model for finding in unasked.open] == ["k-map"]
+    assert all(finding.holds for finding in unasked.findings)
+    assert not unasked.violated
     assert sf.verify(tmp_path / "out", population=tmp_path / "everybody.csv").holds
     smaller = tmp_path / "few.csv"
     smaller.write_text("".join((tmp_path / "everybody.csv").read_text().splitlines(keepends=True)[:4]))

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from sfumato.history.judge import full_match_join
 from sfumato.history.judge.full_match_join import acyclic, decide_cliques, decomposable, kernel_join, match_join
 from sfumato.history.judge.sequence import _worst, judge_sequence
 from sfumato.models.k_diversity import KDiversity
@@ -50,6 +51,13 @@ def triangle(rng, N, sizes=(3, 3, 3)):
 def test_on_cyclic_schemas_the_kernel_is_larger_than_the_truth_and_the_decision_is_not():
     excluded = [_compare(*triangle(np.random.default_rng(seed), N=12, sizes=(4, 4, 4))) for seed in (6, 98, 108, 113)]
     assert excluded == [1, 1, 2, 2]
+
+
+def test_cliques_asked_one_by_one_are_excluded_as_those_of_a_batch_are(monkeypatch):
+    """Without batches every clique has its own program, and an infeasible one excludes it."""
+    monkeypatch.setattr(full_match_join, "_ROUNDS", 0)
+    excluded = [_compare(*triangle(np.random.default_rng(seed), N=12, sizes=(4, 4, 4))) for seed in (6, 98)]
+    assert excluded == [1, 1]
 
 
 def test_acyclic_schemas_with_equal_cuts_need_no_program():

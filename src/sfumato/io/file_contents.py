@@ -71,6 +71,14 @@ def is_there(path: Path) -> bool:
         return False
 
 
+def is_folder(path: Path) -> bool:
+    """Whether there is a folder of this name; a name that no folder can have is none."""
+    try:
+        return path.is_dir()
+    except (OSError, ValueError):
+        return False
+
+
 def read_bytes(path: Path, *, encoding: str = "") -> bytes:
     """Everything in the file, unpacked when its name ends with ``.gz``, as UTF-8 without the mark that some editors put
     first."""

@@ -102,6 +102,10 @@ from sfumato.io.known_hierarchies import LEVELS, LISTS, by_list
 from sfumato.io.value_coding import Coding, is_coded, with_table, without_coding
 
 MOST_POINTS = 1_000
+MOST_LEVELS = 1_000
+"""The most levels of a hierarchy in a file."""
+MOST_CELLS = 2_000_000
+"""The most cells that the rows of a file of parents and children may have: one for every entry above every value."""
 
 
 def cut_levels(argument: Any, column: str) -> list[list[Decimal]]:
@@ -203,7 +207,13 @@ def load_hierarchy(path: Path) -> Hierarchy:
         raise DataError(
             f"hierarchy {path.name} is empty", where=str(path), hint="write one row 'leaf;…;root' per value"
         )
+    if max(map(len, rows)) > MOST_LEVELS:
+        raise _too_deep(path.name)
     return Hierarchy.from_paths(rows, name=f"hierarchy {path.name}")
+
+
+def _too_deep(name: str) -> DataError:
+    return DataError(f"hierarchy {name} has more than {MOST_LEVELS:,} levels", hint="leave out levels")
 
 
 def _of_amnesia(text: str, path: Path) -> Hierarchy:
@@ -633,15 +643,26 @@ def rows_of_amnesia(text: str, name: str) -> list[list[str]]:
                 raise DataError(what, where=f"{name}:{line}", hint="give each entry one parent")
             parents[child] = parent
             children.append(child)
-    return [_climbed(child, parents, name) for child in children if child not in inner]
+    rows: list[list[str]] = []
+    cells = 0
+    for leaf in (child for child in children if child not in inner):
+        rows.append(_climbed(leaf, parents, name))
+        cells += len(rows[-1])
+        if cells > MOST_CELLS:
+            what = f"hierarchy {name} has more than {MOST_CELLS:,} entries above its values"
+            raise DataError(what, hint="leave out levels, or values that do not occur")
+    return rows
 
 
 def _climbed(leaf: str, parents: dict[str, str], name: str) -> list[str]:
-    row = [leaf]
+    row, met = [leaf], {leaf}
     while row[-1] in parents:
         row.append(parents[row[-1]])
-        if row[-1] in row[:-1]:
+        if row[-1] in met:
             raise DataError(f"hierarchy {name} is not a tree: '{row[-1]}' stands above itself", hint="break the circle")
+        if len(row) > MOST_LEVELS:
+            raise _too_deep(name)
+        met.add(row[-1])
     return row
 
 
@@ -654,15 +675,14 @@ def cuts_of_amnesia(text: str, name: str) -> list[list[str]]:
         for entry in (parent, *below):
             ends[entry] = _range(entry, f"{name}:{line}")
     above = {child: parent for _, parent, below in families for child in below}
+    parents = set(above.values())
     for entry in ends:
         depth[entry] = _steps(entry, above, name)
     deepest = max(depth.values(), default=0)
     last = max(high for _, high in ends.values()) if ends else Decimal(0)
     levels = []
     for level in range(deepest, 0, -1):
-        shown = {
-            entry for entry in ends if depth[entry] == level or (depth[entry] < level and entry not in above.values())
-        }
+        shown = {entry for entry in ends if depth[entry] == level or (depth[entry] < level and entry not in parents)}
         levels.append(sorted({ends[entry][0] for entry in shown} | {_after(last)}))
     return [[format_number(point) for point in level] for level in levels]
 
@@ -673,6 +693,8 @@ def _steps(entry: str, above: dict[str, str], name: str) -> int:
         entry, steps = above[entry], steps + 1
         if steps > len(above):
             raise DataError(f"hierarchy {name} is not a tree: an entry stands above itself", hint="break the circle")
+        if steps >= MOST_LEVELS:
+            raise _too_deep(name)
     return steps
 
 

@@ -70,6 +70,7 @@ from sfumato.io.file_contents import (
     ENCODE,
     LONGEST_RECORD,
     encoding_of,
+    is_folder,
     is_there,
     is_utf8,
     read_bytes,
@@ -116,6 +117,9 @@ def read_file(
     table without rows is refused as data of people, and read as what it is with `empty`: a part of a release may list
     nothing."""
     if not is_there(path):
+        if is_folder(path):
+            hint = "name one file; a folder of files is read where a Spark session is given"
+            raise DataError(f"{path.name} is a folder", where=str(path), hint=hint)
         raise DataError(
             f"no such file: {path.name}", where=str(path), hint="paths in a policy are relative to the policy file"
         )

@@ -101,7 +101,8 @@ def recount(folder: Path) -> tuple[Recount, ...]:
 
     Returns one `Recount` per claim under ``protect``. Raises `ReleaseError` when policy or manifest cannot be read.
     """
-    return recount_opened(open_folder(folder), read_policy(folder / "policy.yaml"))
+    release, policy = open_folder(folder), read_policy(folder / "policy.yaml")
+    return recount_opened(replace(release, wanted=_wanted(release, policy)), policy)
 
 
 def recount_opened(release: Folder, policy: WrittenPolicy) -> tuple[Recount, ...]:
