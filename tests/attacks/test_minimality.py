@@ -109,3 +109,13 @@ def test_without_claims_on_values_nothing_can_be_concluded() -> None:
     )
     with pytest.raises(sf.PolicyError, match="no claim speaks of sensitive values"):
         Minimality(target="", original="").play(exhibit)
+
+
+def test_a_claim_may_hide_a_column_of_any_role() -> None:
+    """The example above with the column in the role `other`: what is concluded about it is the same."""
+    claims = [CLAIMS[0], {"given": ["q"], "hide": "s", "by": CLAIMS[1]}]
+    exhibit = published(
+        policy_of({"q": "quasi-identifier", "s": "other"}, claims), {"q": list("aabbbb"), "s": list("hhwxyz")}
+    )
+    played = Minimality(target="", original="", worlds=4000).play(exhibit)
+    assert played["believed_above_promise"] == pytest.approx(2 / 6)

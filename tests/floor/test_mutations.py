@@ -117,13 +117,13 @@ def text_order(spread: ValueDistribution, declared: tuple[str, ...], column: str
     return np.argsort(np.argsort(np.array(spread.labels, dtype=str))).astype(np.int64)
 
 
-def one_row_less(part: Part, path: Path) -> None:
-    WRITE(Part(part.table.slice(1)), path)
+def one_row_less(part: Part, path: Path, *dialect: Any) -> None:
+    WRITE(Part(part.table.slice(1)), path, *dialect)
 
 
-def cut_short(part: Part, path: Path) -> None:
+def cut_short(part: Part, path: Path, *dialect: Any) -> None:
     columns = [pa.array([str(value)[:1] for value in column.to_pylist()]) for column in part.table.columns]
-    WRITE(Part(pa.table(columns, names=part.table.column_names)), path)
+    WRITE(Part(pa.table(columns, names=part.table.column_names)), path, *dialect)
 
 
 def first_only(linkage: Linkage, verdicts: list[Any]) -> Any:

@@ -253,7 +253,8 @@ def _groups(
     filled = np.bincount(stands[stands >= 0], minlength=len(found.rows)) == found.rows.counts
     order = np.argsort(stands, kind="stable")
     start = np.searchsorted(stands[order], np.arange(len(found.rows) + 1))
-    hidden = [name for name in exhibit.policy.sensitive if any(name in claim.hide for claim in exhibit.policy.claims)]
+    named = dict.fromkeys(name for claim in exhibit.policy.claims for name in claim.hide)  # whatever their roles
+    hidden = [name for name in named if name in original.names]
     columns = {name: original.text(name) for name in hidden}
     labels = {name: text.labels for name, text in columns.items()}
     everywhere = {
