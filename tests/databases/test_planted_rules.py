@@ -287,7 +287,7 @@ def test_single_tables_carry_their_rules_as_lines_to_switch_on(tmp_path):
     assert Policy.parse(tree).keep == ()
     switched = parse_yaml(text.replace("\n#  - ", "\n  - "), name="p").tree
     assert "begin <= end" in Policy.parse(switched).keep
-    assert text.startswith("# Read from private data")
+    assert text.startswith("# Contains values of your data")
 
 
 def test_scores_say_what_is_on():

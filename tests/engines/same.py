@@ -23,7 +23,10 @@ def require_same(there: sf.Publication, here: sf.Publication, method: str, claim
     } - _MEASURED
     assert {f.model for f in there.findings} - _MEASURED == {f.model for f in here.findings} - _MEASURED
     assert there.certificate.holds
-    assert there.certificate.records == here.certificate.records
+    mine, theirs = there.certificate.records, here.certificate.records
+    assert mine.input == theirs.input
+    if method != "refined":  # its search ends by the clock, and so does what it spends of the allowed suppression
+        assert mine == theirs
     assert there.certificate.attacks == here.certificate.attacks
     for figure in {"loss", "ntil", "kl_divergence"} & here.utility.keys():
         assert there.utility[figure] == pytest.approx(here.utility[figure], rel=_NEAR.get(method, 0.01))

@@ -114,7 +114,7 @@ def test_from_files_to_files(tmp_path: Path) -> None:
         found = run(*command)
         assert found.returncode == 0, (found.stdout, found.stderr)
     played = run("attack", "linkage", out, "--original", told, "--known", "0")
-    assert played.returncode == 0 and "fewest_people_left" in played.stdout, (played.stdout, played.stderr)
+    assert played.returncode == 0 and "fewest people left" in played.stdout, (played.stdout, played.stderr)
     (out / "rows.csv").write_text((out / "rows.csv").read_text() + "999,a,1\n")
     assert run("verify", out).returncode == 1
 

@@ -24,7 +24,7 @@ def test_the_risk_of_being_found_is_told_where_rows_are_people(rows: str, tmp_pa
     out = sf.publish(sf.Policy.parse(tree), data=visits()).write(tmp_path / "out")
     for page in (out / "report.html", tmp_path / "out.private.html"):
         told = page.read_text(encoding="utf-8")
-        assert ("Risk of being found" in told) is (not rows)
+        assert ("Risk of re-identification" in told) is (not rows)
         assert ("These are rows" in told) is bool(rows)
         assert not rows or "people look alike" not in told
 

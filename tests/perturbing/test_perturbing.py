@@ -54,7 +54,7 @@ def test_what_is_said_to_stay_stays(name: str, tmp_path: Path) -> None:
             assert sum(a != b for a, b in zip(rows[column], own, strict=True)) > ROWS // 20
             assert name in ("noise", "pram") or Counter(rows[column]) == Counter(own)
     assert publication.certificate.holds
-    assert any("nothing is promised" in sentence for sentence in publication.certificate.assumptions)
+    assert any("no privacy guarantee" in sentence for sentence in publication.certificate.assumptions)
     publication.write(tmp_path / "out")
     assert sf.verify(tmp_path / "out", original=data).holds
 

@@ -278,7 +278,7 @@ def test_metrics_and_rules_read_the_same_numbers() -> None:
         ("{intervals: [5, 10]}", "{levl: 2}", "did you mean 'level'?"),
         ("{intervals: [5, 10]}", "{level: -1}", "at least 0"),
         ("{intervals: [5, 10]}", "{}", "at least 0"),
-        ("{intervals: [5, 10]}", "{level: two}", "boundary"),
+        ("{intervals: [5, 10]}", "{level: two}", "level 'two'"),
         ("ranges", "{level: 1}", "no hierarchy"),
     ],
 )

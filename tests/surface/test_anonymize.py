@@ -70,4 +70,4 @@ def test_a_draft_shows_roles_and_reads_back() -> None:
     found = sf.discover(PEOPLE)
     assert found.roles["name"] == "identifier" and found.roles["illness"] == "sensitive"
     assert sf.Policy.parse(dict(found.policy)).accept_roles().quasi_identifiers
-    assert "illness" in found._repr_html_() and found.text.startswith("# Read from private data")
+    assert "illness" in found._repr_html_() and found.text.startswith("# Contains values of your data")

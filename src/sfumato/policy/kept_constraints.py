@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from functools import lru_cache
+from collections.abc import Callable, Mapping
+from functools import lru_cache, partial
 
 from sfumato.core.errors import PolicyError
 from sfumato.core.registry import nearest
@@ -39,7 +39,12 @@ def integrity_rules(policy: Policy) -> list[IntegrityRule]:
 
 def require_own_code(policy: Policy) -> None:
     """Refuses, before data is read, functions of own code that are off or not there."""
-    rules = [node.name for text in policy.keep for node in parse(text).body.walk() if isinstance(node, Own)]
+    rules = [
+        node.name
+        for place, text in enumerate(policy.keep)
+        for node in _located(policy, place, partial(parse, text)).body.walk()
+        if isinstance(node, Own)
+    ]
     domains = [column.domain for column in policy.columns.values() if isinstance(column.domain, Mapping)]
     require_at_hand(policy.plugins, [*rules, *(str(domain["plugin"]) for domain in domains if "plugin" in domain)])
 
@@ -61,10 +66,16 @@ def _rule(policy: Policy, place: int, text: str) -> IntegrityRule:
     kinds: dict[str, str | None] = dict.fromkeys(policy.columns)
     kinds |= {name: _kind(domain) for name, domain in replacements_of(policy).items()}
     line = policy.document.where("keep", place)
+    rule = _located(policy, place, lambda: with_code_digest(_parsed(text, tuple(kinds.items())), policy.plugins, line))
+    require_linear(rule, line)
+    return rule
+
+
+def _located(policy: Policy, place: int, read: Callable[[], IntegrityRule]) -> IntegrityRule:
+    """Return a rule; an error in its text points into the policy's file."""
+    line = policy.document.where("keep", place)
     try:
-        rule = with_code_digest(_parsed(text, tuple(kinds.items())), policy.plugins, line)
-        require_linear(rule, line)
-        return rule
+        return read()
     except RuleError as error:
         raise PolicyError(
             error.what, where=", ".join(part for part in (line, error.where) if part), hint=error.hint

@@ -24,8 +24,8 @@ from sfumato.release.view import Applicable, ReleaseView
 class Metric(Applicable):
     """One measure of utility."""
 
-    title: ClassVar[str]
-    """What the figure is called for people."""
+    title: ClassVar[str] = ""
+    """What the figure is called for people; the name unless it says otherwise."""
     figure: ClassVar[str] = ""
     """The key of the figure in certificates, when several metrics measure the same thing on different forms; else the
     name."""
@@ -61,7 +61,7 @@ def figures(exhibit: ReleaseView) -> dict[str, Any]:
 def meanings(form: Form) -> dict[str, tuple[str, str]]:
     """The title and the one-line meaning of every figure of a form, by the key of the figure."""
     able = [cls for cls in catalogue("metrics", Metric).values() if cls.understands(form)]
-    return {cls.figure or cls.name: (cls.title, summary_of(cls)) for cls in able}
+    return {cls.figure or cls.name: (cls.title or cls.name, summary_of(cls)) for cls in able}
 
 
 def _rounded(value: Any) -> Any:

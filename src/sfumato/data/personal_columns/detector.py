@@ -168,7 +168,7 @@ def _plausible(column: str, table: str, values: Sequence[str], dated: bool) -> N
 def _cannot_be(kind: str, values: Sequence[str]) -> bool:
     """Return whether a few values contradict a name: names are no numbers, and numbers of people have digits."""
     shown = [value for value in values if value]
-    if not 0 < len(shown) <= _LABELS:
+    if not 1 < len(shown) <= _LABELS:
         return False
     if kind in _NAMES:
         return all(value.isdigit() for value in shown)

@@ -247,7 +247,7 @@ def _shortened(own: list[str]) -> list[NamedKind]:
     """Return the kind of the only known words that a word of the name begins, where it points at nobody by itself.
 
     >>> _shortened(["relig"]), _shortened(["stat"])
-    ([NamedKind(kind='religion', matched='religion')], [])
+    ([NamedKind(kind='religion', matched='religie')], [])
     """
     known, found = vocabulary(), []
     for short in (word for word in own if len(word) >= _BEGINNING and word not in known.spelled):

@@ -28,7 +28,7 @@ switches.
 version: 1
 data:
   kind: database
-keep:  # rules that hold; a '#' switches one off
+keep:  # rules that hold in the data; write '#' before one to switch it off
   - "a < b"  # found, 400 rows, p = 10^-80
 <BLANKLINE>
 """
