@@ -108,3 +108,13 @@ def test_a_combination_with_a_stated_reference_is_refused() -> None:
     columns = COLUMNS | {"b": "sensitive"}
     with pytest.raises(sf.PolicyError, match="about a combination of columns"):
         sf.Policy.parse({"version": 1, "columns": columns, "protect": [claim], "method": "single-attribute"})
+
+
+def test_shares_that_are_rounded_do_not_break_a_level_that_they_reach(tmp_path: Path) -> None:
+    """Two of five values in the one bucket are alike: a share of 2/5 is just what k = 2.5 allows."""
+    claim = {"given": ["a", "b"], "hide": "s", "by": {"k-diversity": {"k": 2.5}}}
+    data = {"id": list("12345"), "a": list("01234"), "b": list("01010"), "s": list("xxyzw")}
+    folder = sf.publish(policy("guardian", claim), data, seed=secret(1)).write(tmp_path / "out", report=False)
+    belief = beliefs(read_release(folder), ["a", "b"], ["s"])
+    assert max(share for mine in belief.of.values() for share in mine.values()) == Fraction(2, 5)
+    assert not sf.verify(folder, original=data).violated

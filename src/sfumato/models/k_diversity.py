@@ -4,7 +4,8 @@ person.
 Guarantee: counted over cliques of published rows that may belong to the person. The share is the paper's measure, not a
 probability: cliques are not equally many in all possible worlds, and each further release with the column counts its
 values anew. Paper: [sequential Def. 4.2] Invariants
-    I1  ``largest · k ≤ total`` is decided in exact arithmetic, for fractional k too.
+    I1  ``largest · k ≤ total`` is decided in exact arithmetic, for fractional k too; weights that are no whole numbers
+        are rounded, and compared up to that.
 
 >>> import numpy as np
 >>> link = Linkage.of_groups(np.array([0, 0, 0, 1, 1]), {"illness": (np.array([0, 1, 1, 2, 1]), ("flu", "gout",
@@ -67,6 +68,8 @@ class KDiversity(Model):
 
     def _enough(self, spread: ValueDistribution) -> BoolArray:
         wanted = Fraction(str(self.k))
+        if spread.total().dtype.kind == "f":  # shares of several buckets added up, which are rounded
+            return np.asarray(spread.largest() * float(wanted) <= spread.total() * (1 + _ROUNDED))
         pairs = zip(spread.total().tolist(), spread.largest().tolist(), strict=True)
         return np.array([Fraction(most) * wanted <= Fraction(total) for total, most in pairs], dtype=np.bool_)  # I1
 
@@ -79,6 +82,10 @@ class KDiversity(Model):
 
     def required(self) -> dict[str, Any]:
         return {"k": self.k if self.k % 1 else int(self.k)}
+
+
+_ROUNDED = 1e-9
+"""The largest relative error of weights that are no whole numbers."""
 
 
 def _level(spread: ValueDistribution) -> float:
