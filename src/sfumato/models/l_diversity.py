@@ -119,7 +119,7 @@ class LDiversity(Model):  # I2
         },
     )
     sentence: ClassVar[str] = (
-        "must find at least {l} well represented values of {hide} ({kind}; factor {c} where it is recursive)"
+        "must be left with at least {l} different values of {hide} ({kind}; factor {c} for the recursive kind)"
     )
     paper: ClassVar[str] = "versatile §2; obfuscation §3.3"
     levels: ClassVar[Mapping[str, Safer]] = {"l": "more"}
