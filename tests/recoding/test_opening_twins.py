@@ -48,7 +48,7 @@ from sfumato.kinds.tables.methods.kernels.class_membership import (
     units_inside,
     widen,
 )
-from sfumato.kinds.tables.methods.local_search import _boxes, desk_for, seating_of, site_for
+from sfumato.kinds.tables.methods.local_search import _boxes, desk_for, present_values, seating_of, site_for
 
 from .plain_clearing import PlainClearing
 from .plain_opening import PlainOpening, PlainStanding, PlainTerms
@@ -155,6 +155,32 @@ def test_steps_equal_those_of_the_twin(style, seed):
         opening.plain_step(heat)
         assert int(dice[0]) == plain[0]
         assert groups_of(stand) == twin.everybody()
+
+
+@pytest.mark.parametrize("style", ["size", "kinds", "share", "entropy", "far"])
+@pytest.mark.parametrize("seed", range(4))
+def test_values_that_nobody_has_change_no_step(style, seed):
+    """Many values of which 4 occur: the same groups as over all values, and no more is counted than occurs."""
+    rng = np.random.default_rng(seed)
+    plain, terms = asked(rng, style)
+    codes, tags, region, groups = table(rng, plain, 24, SIZE)
+    entries = [(unit, g, many) for g, members in enumerate(groups) for unit, many in members]
+    columns = [np.array(column, dtype=np.int64) for column in zip(*entries, strict=True)]
+    overall = np.zeros(50 * len(terms.overall))
+    overall[25::50] = terms.overall
+    many = terms._replace(start=50 * terms.start, overall=overall)
+    marks = 50 * np.array(tags, dtype=np.int64).reshape(len(codes), len(terms.kinds)) + 25
+    few, numbered = present_values(many, marks)
+    occurring = len(np.unique(marks)) if style in ("kinds", "share", "entropy") else len(overall)
+    assert few.start[-1] == len(few.overall) == occurring
+    found = []
+    for told, tagged in ((many, marks), (few, numbered)):
+        stand = seating_of(codes, tagged, region, costs(), TREE, told, Entries(*columns))
+        before = groups_of(stand)
+        dice = np.array([seed + 11], dtype=np.uint64)
+        open_boxes(stand, costs(), TREE, told, desk_for(stand), 30.0, 3.0, 20_000, dice)
+        found.append((groups_of(stand), int(dice[0])))
+    assert found[0] == found[1] and found[0][0] != before
 
 
 def test_groups_are_filled_up_again_and_dissolved():

@@ -635,6 +635,8 @@ HOT, HOTTER, COLD = 0.03, 0.06, 0.002
 """Temperatures, as shares of the mean cost of a group: at first, at first where groups are cleared, and in the end."""
 OFFERS = 4
 """How often all boxes of another grouping are offered, at most."""
+MANY_VALUES = 128
+"""Every so many sensitive values add the time of one more step to a step, which counts the values of its groups."""
 
 
 def terms_of(problem: RecodingProblem, claims: Claims) -> Terms | None:
@@ -695,7 +697,7 @@ def improve_by_opening_boxes(
 
     if ground.terms is None:
         return entries
-    unit, stand = _seated(ground, entries)
+    unit, stand, terms = _seated(ground, entries)
     desk = desk_for(stand)
     live = stand.live[: stand.number[0]]
     mean = float((stand.size[live] * stand.cost[live]).sum()) / max(len(live), 1)
@@ -703,28 +705,45 @@ def improve_by_opening_boxes(
         return entries
     dice = np.array([88172645463325252 ^ (number * 0x9E3779B97F4A7C15 & (1 << 63) - 1)], dtype=np.uint64)
     before = _total(stand)
-    told = stand, ground.costs, ground.shape, ground.terms, desk
+    told = stand, ground.costs, ground.shape, terms, desk
+    work = max(work // (1 + int(terms.start[-1]) // MANY_VALUES), 1)
     if clearing:
         clear_groups(*told, site_for(stand), HOTTER * mean, COLD * mean, work, dice)
     else:
         open_boxes(*told, HOT * mean, COLD * mean, work, dice)
     if _total(stand) > before - 1e-9:  # then what was there takes what is better in what was found
         boxes = _boxes(stand)
-        unit, stand = _seated(ground, entries)
-        _offered(ground, stand, desk_for(stand), boxes, dice)
+        unit, stand, terms = _seated(ground, entries)
+        _offered(ground, stand, terms, desk_for(stand), boxes, dice)
     kept = np.flatnonzero(stand.records > 0)
     return Entries.tidy(unit[stand.unit[kept]], stand.home[kept], stand.records[kept])
 
 
-def _seated(ground: SearchState, entries: Entries) -> tuple[IntArray, Seating]:
-    """The units of some groups, and their seating."""
+def _seated(ground: SearchState, entries: Entries) -> tuple[IntArray, Seating, Terms]:
+    """The units of some groups, their seating, and the terms over the values that these units have."""
     assert ground.terms is not None
     unit, local = np.unique(entries.unit, return_inverse=True)
-    return unit, seating_of(
-        np.ascontiguousarray(ground.codes[unit]), ground.units.tags[unit], ground.units.region[unit], ground.costs,
-        ground.shape,
-        ground.terms, Entries(local.astype(np.int64), entries.group, entries.count),
+    terms, tags = present_values(ground.terms, ground.units.tags[unit])
+    stand = seating_of(
+        np.ascontiguousarray(ground.codes[unit]), tags, ground.units.region[unit], ground.costs, ground.shape, terms,
+        Entries(local.astype(np.int64), entries.group, entries.count),
     )  # fmt: skip
+    return unit, stand, terms
+
+
+def present_values(terms: Terms, tags: CodeArray | IntArray) -> tuple[Terms, IntArray]:
+    """Return terms and tags over the sensitive values that occur, numbered in the same order.
+
+    A group has none of the others, and no term counts them but a distance, whose values all stay."""
+    numbered, overall = np.array(tags, dtype=np.int64).reshape(len(tags), len(terms.kinds)), []
+    for h, far in enumerate(terms.far):
+        shares = terms.overall[terms.start[h] : terms.start[h + 1]]
+        if far >= 1.0:
+            values, numbered[:, h] = np.unique(numbered[:, h], return_inverse=True)
+            shares = shares[values]
+        overall.append(shares)
+    start = np.cumsum([0, *map(len, overall)]).astype(np.int64)
+    return terms._replace(start=start, overall=np.concatenate([*overall, np.zeros(0)])), numbered
 
 
 def _total(stand: Seating) -> float:
@@ -738,13 +757,12 @@ def _boxes(stand: Seating) -> KnownBoxes:
     return stand.lo[live], stand.last[live], stand.region[stand.unit[stand.of_group[live]]]
 
 
-def _offered(ground: SearchState, stand: Seating, desk: Workbench, boxes: KnownBoxes, dice: Any) -> None:
+def _offered(ground: SearchState, stand: Seating, terms: Terms, desk: Workbench, boxes: KnownBoxes, dice: Any) -> None:
     """Boxes of another grouping of the same units, opened where that saves something, until none does."""
     from sfumato.kinds.tables.methods.kernels.box_opening import offer_boxes
 
-    assert ground.terms is not None
     for _ in range(OFFERS):
-        if offer_boxes(stand, ground.costs, ground.shape, ground.terms, desk, *boxes, dice) > -1e-9:
+        if offer_boxes(stand, ground.costs, ground.shape, terms, desk, *boxes, dice) > -1e-9:
             return
 
 
