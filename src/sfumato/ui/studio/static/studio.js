@@ -79,4 +79,7 @@ function sides(root) {
 
 document.addEventListener("DOMContentLoaded", () => { whenReady(document); refresh(); });
 document.addEventListener("htmx:afterSettle", refresh);
-document.addEventListener("htmx:afterSwap", (event) => whenReady(event.detail.target && event.detail.target.isConnected ? event.detail.target : document));
+document.addEventListener("htmx:afterSwap", (event) => {
+  refresh();  // before the next change in the queue is sent, which is before the answer has settled
+  whenReady(event.detail.target && event.detail.target.isConnected ? event.detail.target : document);
+});
