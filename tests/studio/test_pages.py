@@ -94,7 +94,7 @@ def test_promises_are_the_policy_and_check_is_the_command_line(project: tuple[Pa
     assert str(claims[1]) == "l-diversity {l: 2, kind: entropy}"
     shown = settled(asking, f"{PAGE}/promises.json")
     assert shown["job"]["result"] == json.loads(json.dumps(forecast_publish(folder / "people.yaml").to_json()))
-    said = "an adversary who knows age, town must find at least 2 well represented values of illness (entropy"
+    said = "an adversary who knows age, town must be left with at least 2 different values of illness (entropy"
     assert shown["claims"][1]["sentence"].startswith(said)
     assert (shown["claims"][1]["given"], shown["claims"][1]["hide"]) == (["age", "town"], ["illness"])
     lines = shown["yaml"].splitlines()
