@@ -46,7 +46,6 @@ def test_the_postgresql_page_runs_as_it_says(
         postgres.drop_all()
 
 
-@pytest.mark.slow
 def test_the_spark_page_runs_as_it_says(tmp_path: Path) -> None:
     pytest.importorskip("pyspark", reason="the commands need Spark")
     run_page(SPARK, tmp_path)
