@@ -75,9 +75,8 @@ class Visitor:
 
     def reach(self, what: object) -> None:
         what.wait_for()
-        wanted = what.element_handle()
         for attempt in range(400):  # as many Tabs as there seem to be stops between, then a look where that led
-            steps = self.page.evaluate(_STOPS, wanted)
+            steps = self.page.evaluate(_STOPS, what.element_handle())  # an answer may have replaced it
             if steps == 0:
                 return
             for _ in range(steps if attempt < 3 else 1):
